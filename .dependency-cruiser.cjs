@@ -1,0 +1,41 @@
+/* The house's walls (docs/architecture.md): who may know whom. */
+const only = (name, comment, to, allowed) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: '^src/', pathNot: allowed },
+  to: { path: `^node_modules/(${to})(/|$)` },
+});
+const apart = (from, to) => ({
+  name: `${from}-not-${to.join('-')}`,
+  severity: 'error',
+  from: { path: `^src/${from}/` },
+  to: { path: `^src/(${to.join('|')})/` },
+});
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'nothing-imports-main', severity: 'error', from: {}, to: { path: '^src/main\\.ts$' } },
+    { name: 'ship-only-dependencies', severity: 'error', from: { path: '^src/' }, to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] } },
+    apart('db', ['graphql', 'templates', 'api', 'relay', 'worker', 'embedded']),
+    apart('templates', ['db', 'graphql', 'api', 'relay', 'worker', 'embedded']),
+    apart('graphql', ['api', 'relay', 'worker', 'embedded']),
+    apart('queue', ['graphql', 'templates', 'api', 'relay', 'worker', 'embedded']),
+    apart('api', ['relay', 'worker', 'embedded']),
+    apart('relay', ['api', 'worker', 'graphql', 'templates', 'embedded']),
+    apart('worker', ['api', 'relay', 'embedded']),
+    only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
+    only('express-in-api', 'HTTP lives in src/api.', 'express|helmet', '^src/api/'),
+    only('queue-in-one-place', 'bullmq and ioredis behind one folder.', 'bullmq|ioredis', '^src/queue/'),
+    only('sendgrid-in-one-file', 'One file per provider library.', '@sendgrid', '^src/worker/mail/sendgrid\\.ts$'),
+    only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
+    only('liquidjs-in-templates', 'The template engine lives in src/templates.', 'liquidjs', '^src/templates/'),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+  },
+};

@@ -1,0 +1,2 @@
+// Loaded by mocha before every test file.
+process.env['NODE_ENV'] ??= 'test';
