@@ -1,0 +1,79 @@
+import { SETTINGS, type Setting } from './settings.js';
+
+type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
+
+/** All settings, read once by main and passed in. `embedded` is true when no DATABASE_URL is given. */
+export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport'>> & {
+  readonly production: boolean;
+  readonly embedded: boolean;
+  readonly baseUrl: string;
+  readonly mailTransport: 'sendgrid' | 'mailbox';
+};
+
+/** All that is wrong with the environment, at once. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(
+      `the configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}
+
+/** Reads the settings from `env`. Throws ConfigError, which lists every problem and names no value. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const values = Object.fromEntries(
+    Object.entries<Setting<unknown>>(SETTINGS).map(([name, row]) => [name, readSetting(row, env, problems)]),
+  ) as unknown as Values;
+  const production = env['NODE_ENV'] === 'production';
+  const embedded = values.databaseUrl === undefined;
+  if (values.listDefaultLimit > values.listMaxLimit)
+    problems.push('LIST_DEFAULT_LIMIT is above LIST_MAX_LIMIT');
+  if (!embedded && values.secretKeys === undefined) {
+    problems.push('SECRET_KEYS is required with DATABASE_URL: id:base64-of-32-bytes (see .env.example)');
+  }
+  if (production) problems.push(...productionProblems(values));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    ...values,
+    production,
+    embedded,
+    baseUrl: (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, ''),
+    mailTransport: values.mailTransport ?? (embedded ? 'mailbox' : 'sendgrid'),
+  };
+}
+
+function readSetting<T>(
+  row: Setting<T>,
+  env: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): T {
+  const given = env[row.env];
+  if (given === undefined || given === '') return row.fallback;
+  try {
+    return row.parse(given);
+  } catch (error) {
+    problems.push(`${row.env} ${error instanceof Error ? error.message : 'is invalid'}`);
+    return row.fallback;
+  }
+}
+
+function productionProblems(values: Values): string[] {
+  const problems: string[] = [];
+  if (values.databaseUrl === undefined) {
+    problems.push('DATABASE_URL is required: the embedded PostgreSQL is for trying out');
+  }
+  if (values.baseUrl === undefined) problems.push('BASE_URL is required');
+  else if (isPlainHttp(values.baseUrl)) problems.push('BASE_URL must be https');
+  if (values.mailTransport === 'mailbox') problems.push('MAIL_TRANSPORT=mailbox sends nothing');
+  if (isPlainHttp(values.sendgridBaseUrl)) problems.push('SENDGRID_BASE_URL must be https');
+  if (values.corsOrigins.includes('*')) problems.push('CORS_ORIGINS=* lets every site call the API');
+  return problems;
+}
+
+/** Whether secrets sent to the address would cross a network in the clear. */
+function isPlainHttp(address: string): boolean {
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}

@@ -1,0 +1,109 @@
+/**
+ * Every error that may leave the process has a row here: its HTTP status and the hint that helps most callers.
+ * docs/errors.md holds the same rows for readers, and a test keeps the two equal.
+ */
+const CODES = {
+  // Requests
+  BAD_REQUEST: [400, 'Check the request against docs/api.md.'],
+  BODY_TOO_LARGE: [413, 'Send less in one request, or raise BODY_LIMIT_BYTES.'],
+  NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
+  METHOD_NOT_ALLOWED: [405, 'Queries go by GET or POST, mutations by POST.'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'Send application/json, a urlencoded form or a multipart form.'],
+  TOO_BUSY: [503, 'The tenant has too many requests in flight; retry after the time given in Retry-After.'],
+  RATE_LIMITED: [429, 'Wait for the time given in Retry-After.'],
+  STATEMENT_TIMEOUT: [
+    503,
+    'Ask for less in one request: fewer rows, fewer levels, or a filter on an indexed column.',
+  ],
+  DATABASE_UNAVAILABLE: [
+    503,
+    'PostgreSQL does not answer; the request had no effect unless it says otherwise.',
+  ],
+  OUTCOME_UNKNOWN: [503, 'The connection broke during commit; read the rows before repeating the mutation.'],
+  INTERNAL_ERROR: [500, 'Not your fault. Quote the request id to the operator.'],
+
+  // Sign-in and tokens
+  TOKEN_MISSING: [401, 'Send "Authorization: Bearer <access token>".'],
+  TOKEN_EXPIRED: [401, 'Refresh it with GET /auth and the refresh token, or sign in again.'],
+  TOKEN_MALFORMED: [422, 'Send the token exactly as /auth returned it.'],
+  TOKEN_INVALID: [
+    401,
+    'The token was not signed by this installation, or its signing key is gone. Sign in again.',
+  ],
+  TOKEN_WRONG_TYPE: [401, 'Access tokens for requests, refresh tokens for GET /auth.'],
+  TOKEN_REVOKED: [401, 'The role was deleted or its password changed. Sign in again.'],
+  LOGIN_FAILED: [401, 'Unknown login, wrong password, or wrong tenantid.'],
+  ANONYMOUS_LOGINS_DISABLED: [403, "A tenant's root role enables them with Utility.anonymous_logins."],
+
+  // GraphQL
+  GRAPHQL_SYNTAX: [400, 'The document does not parse.'],
+  GRAPHQL_VALIDATION: [
+    400,
+    'The document does not fit the schema; compare it with the SDL that /auth returns.',
+  ],
+  DOCUMENT_TOO_COMPLEX: [400, 'Split the request: the document is too deep, too wide or too costly.'],
+  BAD_USER_INPUT: [400, 'A value has the wrong type or is missing.'],
+  PERMISSION_DENIED: [403, 'Ask an administrator of the tenant for a policy rule or a capability.'],
+
+  // Filters, ordering
+  FILTER_SYNTAX: [400, 'See the filter language in docs/api.md.'],
+  FILTER_UNKNOWN_COLUMN: [400, "Use the table's column and relation names."],
+  FILTER_TYPE: [400, 'The two sides of the comparison have different types.'],
+  FILTER_TOO_COMPLEX: [400, 'Shorten the filter expression.'],
+  ORDERING_INVALID: [400, 'Write "column", "column desc" or "relation.column asc nulls last".'],
+
+  // Constraints of the tenant's own tables
+  UNIQUE_VIOLATION: [409, 'Another row has this value.'],
+  FOREIGN_KEY_VIOLATION: [409, 'The referenced row is missing, or this row is still referenced.'],
+  NOT_NULL_VIOLATION: [400, 'Give the column a value.'],
+  CHECK_VIOLATION: [400, 'The row breaks a check constraint of the table.'],
+  READ_ONLY_TABLE: [400, 'Views and tables without a primary key are read-only.'],
+
+  // Tenants and roles
+  TENANT_NOT_FOUND: [404, 'List tenants with "rowpost tenant list".'],
+  NAME_TAKEN: [409, 'Choose another name.'],
+  UNKNOWN_CAPABILITY: [400, 'List them with { capability { capability } } on /roles_pbac.'],
+  UNKNOWN_TABLE: [400, "The tenant's schema has no such table. Names are case-sensitive."],
+  UNKNOWN_ROLE: [400, 'The tenant has no such role.'],
+
+  // Email settings
+  EMAIL_APIKEY_MISSING: [409, 'Call set_email_apikey before any other email setting.'],
+  EMAIL_TYPE_NOT_FOUND: [400, 'Create the email type first.'],
+  EMAIL_TYPE_IN_USE: [409, 'Delete or change the rules that use the email type first.'],
+  EMAIL_OPERATION_UNKNOWN: [400, 'Operations are insert, update, delete and upload.'],
+  TEMPLATE_SYNTAX: [400, 'Correct the template at the line and column given.'],
+  EMAIL_QUERY_INVALID: [
+    400,
+    "The query must be valid on the tenant's /query schema, and must not be a mutation.",
+  ],
+  REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
+} as const satisfies Record<string, readonly [status: number, hint: string]>;
+
+export type ErrorCode = keyof typeof CODES;
+
+export const ERROR_CODES: Readonly<Record<ErrorCode, readonly [status: number, hint: string]>> =
+  Object.freeze(CODES);
+
+/** Details that a caller may see: names of the caller's own objects, positions, limits. Never SQL, hosts or secrets. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+
+/** The one error type that is shown to callers as it is. Everything else becomes INTERNAL_ERROR. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly hint: string;
+  readonly details: ErrorDetails;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; details?: ErrorDetails; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.status = ERROR_CODES[code][0];
+    this.hint = options.hint ?? ERROR_CODES[code][1];
+    this.details = options.details ?? {};
+  }
+}

@@ -1,0 +1,78 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts the secrets that are stored: API keys, client secrets, signing keys.
+ * The first key encrypts; every key decrypts, so that keys rotate without a rewrite.
+ */
+export class KeyRing {
+  readonly #keys: ReadonlyMap<string, Buffer>;
+  readonly #currentId: string;
+
+  private constructor(keys: ReadonlyMap<string, Buffer>, currentId: string) {
+    this.#keys = keys;
+    this.#currentId = currentId;
+  }
+
+  /** @param text `id:base64-of-32-bytes[,id:…]`. Throws an Error that names the entry, never its value. */
+  static parse(text: string): KeyRing {
+    const keys = new Map<string, Buffer>();
+    const entries = text.split(',').map((entry) => entry.trim());
+    for (const [index, entry] of entries.entries()) {
+      const colon = entry.indexOf(':');
+      const id = entry.slice(0, colon);
+      const key = Buffer.from(entry.slice(colon + 1), 'base64');
+      if (colon < 1 || key.length !== KEY_BYTES) {
+        throw new Error(`entry ${index + 1} is not <id>:<base64 of ${KEY_BYTES} bytes>`);
+      }
+      if (keys.has(id)) throw new Error(`the key id "${id}" is given twice`);
+      keys.set(id, key);
+    }
+    const [first] = keys.keys();
+    if (first === undefined) throw new Error('no key given');
+    return new KeyRing(keys, first);
+  }
+
+  /** A new random entry in the form that `parse` reads. */
+  static generateEntry(id: string): string {
+    return `${id}:${randomBytes(KEY_BYTES).toString('base64')}`;
+  }
+
+  /**
+   * @param context what the secret belongs to, such as `email_apikey:7`. It is authenticated, so that a
+   *   ciphertext copied to another row does not decrypt there.
+   * @returns `<key id>.<base64 of nonce, tag and ciphertext>`
+   */
+  encrypt(plaintext: string, context: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.#key(this.#currentId), nonce);
+    cipher.setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+    return `${this.#currentId}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')}`;
+  }
+
+  /** The reverse of `encrypt`. Throws when the key is unknown, the text was altered or the context differs. */
+  decrypt(ciphertext: string, context: string): string {
+    const dot = ciphertext.lastIndexOf('.');
+    const bytes = Buffer.from(ciphertext.slice(dot + 1), 'base64');
+    const decipher = createDecipheriv(
+      ALGORITHM,
+      this.#key(ciphertext.slice(0, dot)),
+      bytes.subarray(0, NONCE_BYTES),
+    );
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+    return plain.toString('utf8');
+  }
+
+  #key(id: string): Buffer {
+    const key = this.#keys.get(id);
+    if (!key) throw new Error(`SECRET_KEYS has no key "${id}", which encrypted a stored secret`);
+    return key;
+  }
+}

@@ -1,0 +1,295 @@
+import { KeyRing } from './secrets.js';
+import type { LogLevel } from './log.js';
+
+/** One row per environment variable. docs/configuration.md is generated from this table. */
+export interface Setting<T> {
+  readonly env: string;
+  readonly parse: (this: void, text: string) => T;
+  /** The value when the variable is unset or empty. */
+  readonly fallback: T;
+  /** How the fallback reads in the docs, where the value itself does not say it. */
+  readonly fallbackText?: string;
+  readonly doc: string;
+}
+
+const text = (value: string): string => value;
+const optionalText = (value: string): string | undefined => value;
+const flag = (value: string): boolean => {
+  if (/^(1|true|yes|on)$/i.test(value)) return true;
+  if (/^(0|false|no|off)$/i.test(value)) return false;
+  throw new Error('is not a yes or a no');
+};
+const list = (value: string): readonly string[] =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+const integer =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: string): number => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < least || number > most) {
+      throw new Error(`is not a whole number from ${least} to ${most}`);
+    }
+    return number;
+  };
+const oneOf =
+  <T extends string>(...choices: T[]) =>
+  (value: string): T => {
+    const choice = choices.find((c) => c === value);
+    if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
+    return choice;
+  };
+const url =
+  (...schemes: string[]) =>
+  (value: string): string => {
+    const parsed = URL.canParse(value) ? new URL(value) : undefined;
+    if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1))) {
+      throw new Error(`is not a ${schemes.join(' or ')} URL`);
+    }
+    return value;
+  };
+const optional =
+  <T>(parse: (value: string) => T) =>
+  (value: string): T | undefined =>
+    parse(value);
+
+function setting<T>(
+  env: string,
+  parse: (text: string) => T,
+  fallback: T,
+  doc: string,
+  fallbackText?: string,
+): Setting<T> {
+  return { env, parse, fallback, doc, ...(fallbackText === undefined ? {} : { fallbackText }) };
+}
+
+const DAY_SECONDS = 86_400;
+
+export const SETTINGS = {
+  // Where things are
+  databaseUrl: setting(
+    'DATABASE_URL',
+    optional(url('postgres', 'postgresql')),
+    undefined,
+    'PostgreSQL for the control and tenant schemas. The role needs CREATEROLE and CREATE on the database.',
+    'embedded PostgreSQL under `.rowpost/`',
+  ),
+  redisUrl: setting(
+    'REDIS_URL',
+    optional(url('redis', 'rediss')),
+    undefined,
+    'The queue. Set it to scale workers out; `maxmemory-policy` must be `noeviction`.',
+    'BullMQ on the same PostgreSQL',
+  ),
+  port: setting('PORT', integer(0, 65_535), 8080, 'Port of the web process.'),
+  baseUrl: setting(
+    'BASE_URL',
+    optional(url('http', 'https')),
+    undefined,
+    'The address users see. Required in production.',
+    '`http://localhost:<PORT>`',
+  ),
+  dataDir: setting(
+    'ROWPOST_DATA_DIR',
+    text,
+    '.rowpost',
+    'Folder of the embedded PostgreSQL, generated keys and local files.',
+  ),
+
+  // Secrets
+  secretKeys: setting(
+    'SECRET_KEYS',
+    optional((value) => KeyRing.parse(value)),
+    undefined,
+    '`id:base64-of-32-bytes[,…]`. The first encrypts stored secrets, all decrypt.',
+    'generated in embedded mode only',
+  ),
+  pxadminPassword: setting(
+    'PXADMIN_PASSWORD',
+    optionalText,
+    undefined,
+    "Password of `pxadmin`, tenant 0's root role, set at the first start.",
+    'generated in embedded mode only',
+  ),
+
+  // Tokens
+  accessTokenSeconds: setting(
+    'ACCESS_TOKEN_SECONDS',
+    integer(60),
+    DAY_SECONDS,
+    'Lifetime of access tokens, in seconds.',
+  ),
+  refreshTokenSeconds: setting(
+    'REFRESH_TOKEN_SECONDS',
+    integer(60),
+    7 * DAY_SECONDS,
+    'Lifetime of refresh tokens, in seconds.',
+  ),
+
+  // HTTP
+  corsOrigins: setting(
+    'CORS_ORIGINS',
+    list,
+    [],
+    'Origins that browsers may call from, comma-separated; `*` allows all, without credentials.',
+    'none',
+  ),
+  trustProxy: setting(
+    'TRUST_PROXY',
+    integer(0, 10),
+    0,
+    'Number of proxies in front whose X-Forwarded-For is believed.',
+  ),
+  bodyLimitBytes: setting('BODY_LIMIT_BYTES', integer(1024), 1_048_576, 'Largest request body, in bytes.'),
+  introspection: setting('GRAPHQL_INTROSPECTION', flag, true, 'Whether signed-in roles may introspect.'),
+
+  // Reads and writes
+  listDefaultLimit: setting(
+    'LIST_DEFAULT_LIMIT',
+    integer(1),
+    100,
+    'Rows of a list without `limit`, at every level.',
+  ),
+  listMaxLimit: setting('LIST_MAX_LIMIT', integer(1), 1000, 'Largest `limit`, at every level.'),
+  maxDocumentTokens: setting(
+    'MAX_DOCUMENT_TOKENS',
+    integer(100),
+    20_000,
+    'Largest GraphQL document, in tokens.',
+  ),
+  maxDocumentDepth: setting('MAX_DOCUMENT_DEPTH', integer(2), 12, 'Deepest selection of a GraphQL document.'),
+  maxDocumentFields: setting(
+    'MAX_DOCUMENT_FIELDS',
+    integer(10),
+    2_000,
+    'Most fields of a GraphQL document, fragments expanded.',
+  ),
+  tenantConcurrency: setting(
+    'TENANT_CONCURRENCY',
+    integer(1),
+    64,
+    'Requests of one tenant in flight in one web process; more wait, then answer 503.',
+  ),
+
+  // PostgreSQL
+  pgPool: setting('PG_POOL', integer(2, 500), 16, 'Connections of one process to PostgreSQL.'),
+  statementTimeoutMs: setting(
+    'STATEMENT_TIMEOUT_MS',
+    integer(100),
+    15_000,
+    'Longest statement of a request or an email query.',
+  ),
+  lockTimeoutMs: setting('LOCK_TIMEOUT_MS', integer(100), 5_000, 'Longest wait for a row lock.'),
+  connectTimeoutMs: setting(
+    'PG_CONNECT_TIMEOUT_MS',
+    integer(100),
+    5_000,
+    'Longest wait for a free connection.',
+  ),
+  schemaCheckMs: setting(
+    'SCHEMA_CHECK_MS',
+    integer(100),
+    1_500,
+    "How often a tenant's tables are checked for changes made by other means.",
+  ),
+
+  // Mail
+  mailTransport: setting(
+    'MAIL_TRANSPORT',
+    optional(oneOf('sendgrid', 'mailbox')),
+    undefined,
+    '`mailbox` keeps mail locally, shown at `/mailbox`.',
+    '`mailbox` in embedded mode, else `sendgrid`',
+  ),
+  sendgridBaseUrl: setting(
+    'SENDGRID_BASE_URL',
+    url('http', 'https'),
+    'https://api.sendgrid.com/',
+    'Another region of the provider, or a test server.',
+  ),
+  sendDeadlineMs: setting(
+    'SEND_DEADLINE_MS',
+    integer(100),
+    15_000,
+    'Longest provider call, from connect to the last byte of the answer.',
+  ),
+  maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts of a delivery before it is `failed`.'),
+  backoffBaseMs: setting(
+    'BACKOFF_BASE_MS',
+    integer(10),
+    2_000,
+    'First retry delay; doubles with every attempt, with full jitter.',
+  ),
+  backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Longest retry delay.'),
+
+  // Relay and worker
+  workerConcurrency: setting(
+    'WORKER_CONCURRENCY',
+    integer(1, 1000),
+    32,
+    'Deliveries in hand in one worker process.',
+  ),
+  renderThreads: setting(
+    'RENDER_THREADS',
+    integer(1, 64),
+    2,
+    'Threads that render templates in one process.',
+  ),
+  renderDeadlineMs: setting(
+    'RENDER_DEADLINE_MS',
+    integer(100),
+    5_000,
+    'Longest rendering of one email before its thread is ended.',
+  ),
+  relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 500, 'Most events in one batch handed to a worker.'),
+  relayPollMs: setting(
+    'RELAY_POLL_MS',
+    integer(5),
+    250,
+    'How often the relay looks for events when nothing wakes it.',
+  ),
+  reconcileMs: setting(
+    'RECONCILE_MS',
+    integer(100),
+    5_000,
+    'How often open work is compared with the queue.',
+  ),
+  leaseMs: setting(
+    'LEASE_MS',
+    integer(500),
+    30_000,
+    'How long a worker may hold a delivery without renewing it.',
+  ),
+  tenantInFlight: setting(
+    'TENANT_IN_FLIGHT',
+    integer(1),
+    2_000,
+    'Deliveries of one tenant in the queue at once.',
+  ),
+  queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),
+  graceMs: setting('SHUTDOWN_GRACE_MS', integer(100), 25_000, 'Time to finish work in hand after SIGTERM.'),
+  retentionDays: setting(
+    'RETENTION_DAYS',
+    integer(1),
+    30,
+    'Days that events, deliveries and attempts are kept.',
+  ),
+
+  // Files
+  storageUrl: setting(
+    'STORAGE_URL',
+    optional(url('file', 's3')),
+    undefined,
+    '`file:` folder or `s3://bucket`.',
+    '`file:.rowpost/files`',
+  ),
+
+  // Operation
+  logLevel: setting(
+    'LOG_LEVEL',
+    oneOf<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'info',
+    'fatal, error, warn, info, debug, trace or silent.',
+  ),
+} as const;

@@ -1,0 +1,38 @@
+import type { Logger } from './log.js';
+
+/** Something that finishes its work in hand and then lets go. */
+export interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/**
+ * Ends the process on SIGTERM or SIGINT: stops the parts in the order given, each after the one before it,
+ * and exits 0, or 1 when that took longer than `graceMs`. A second signal exits at once.
+ */
+export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: Logger): void {
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal, graceMs }, 'stopping');
+    const deadline = setTimeout(() => {
+      log.error({ graceMs }, 'work in hand did not finish within the grace; leaving it to the next process');
+      process.exit(1);
+    }, graceMs);
+    deadline.unref();
+    stopAll(parts).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+/** Stops parts one after another, in the order given. */
+export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
+  for (const part of parts) await part.stop();
+}
