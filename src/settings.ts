@@ -4,7 +4,7 @@ import type { LogLevel } from './log.js';
 /** One row per environment variable. docs/configuration.md is generated from this table. */
 export interface Setting<T> {
   readonly env: string;
-  readonly parse: (this: void, text: string) => T;
+  readonly parse: (text: string) => T;
   /** The value when the variable is unset or empty. */
   readonly fallback: T;
   /** How the fallback reads in the docs, where the value itself does not say it. */

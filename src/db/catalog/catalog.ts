@@ -1,0 +1,105 @@
+/** What a tenant's PostgreSQL schema holds, as GraphQL and the compilers see it. Plain data, immutable. */
+export interface Catalog {
+  /** Equal versions describe equal schemas. */
+  readonly version: string;
+  /** The PostgreSQL schema. */
+  readonly schema: string;
+  /** By GraphQL name. */
+  readonly tables: ReadonlyMap<string, Table>;
+  /** Names that collide or can't be served, in words for the tenant's administrator. */
+  readonly problems: readonly string[];
+}
+
+export interface Table {
+  /** GraphQL name; equals `sqlName` where that is legal in GraphQL. */
+  readonly name: string;
+  readonly schema: string;
+  readonly sqlName: string;
+  readonly kind: 'table' | 'view';
+  /** By GraphQL name, in the table's column order. */
+  readonly columns: ReadonlyMap<string, Column>;
+  /** Empty for views and tables without one: those are read-only. */
+  readonly primaryKey: readonly Column[];
+  /** By GraphQL field name. */
+  readonly relations: ReadonlyMap<string, Relation>;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly sqlName: string;
+  readonly type: ColumnType;
+  readonly nullable: boolean;
+  /** Has a default, is an identity or is generated: may be left out on insert. */
+  readonly hasDefault: boolean;
+  /** Always computed by PostgreSQL: never written. */
+  readonly generated: boolean;
+  readonly inPrimaryKey: boolean;
+  readonly inForeignKey: boolean;
+}
+
+/** How values of a PostgreSQL type are compared, written and shown. */
+export interface ColumnType {
+  /** The type as SQL writes it in a cast: `int4`, `varchar`, `"shop"."mood"`; of the element for arrays. */
+  readonly sqlType: string;
+  readonly kind: TypeKind;
+  readonly array: boolean;
+  /** Labels of an enum. */
+  readonly enumLabels?: readonly string[];
+}
+
+/** What operators and literals a type goes with in filters and inputs. */
+export type TypeKind =
+  | 'integer'
+  | 'bigint'
+  | 'float'
+  | 'numeric'
+  | 'boolean'
+  | 'text'
+  | 'uuid'
+  | 'date'
+  | 'time'
+  | 'timestamp'
+  | 'timestamptz'
+  | 'interval'
+  | 'json'
+  | 'bytea'
+  | 'enum'
+  | 'other';
+
+export type Relation = ToOne | ToMany | ManyToMany;
+
+/** This table's foreign key points at one row of the target. */
+export interface ToOne {
+  readonly kind: 'to-one';
+  readonly field: string;
+  /** GraphQL name of the other table. */
+  readonly target: string;
+  readonly pairs: readonly ColumnPair[];
+}
+
+/** The target's foreign key points at this table: its rows are a collection. */
+export interface ToMany {
+  readonly kind: 'to-many';
+  readonly field: string;
+  readonly target: string;
+  readonly pairs: readonly ColumnPair[];
+}
+
+/** Through a join table whose key is just its two foreign keys. */
+export interface ManyToMany {
+  readonly kind: 'many-to-many';
+  readonly field: string;
+  readonly target: string;
+  /** GraphQL name of the join table. */
+  readonly through: string;
+  /** This table's column and the join table's. */
+  readonly nearPairs: readonly ColumnPair[];
+  /** The join table's column and the target's. */
+  readonly farPairs: readonly ColumnPair[];
+}
+
+/** SQL names of columns that must be equal: `here` on this side, `there` on the other. */
+export interface ColumnPair {
+  readonly here: string;
+  readonly there: string;
+}

@@ -1,0 +1,116 @@
+import type { Knex } from 'knex';
+
+/** One policy rule that is in scope for a principal. Rules only grant; several add up. */
+export interface GrantedRule {
+  readonly ruleid: number;
+  readonly capabilities: readonly string[];
+  readonly targets: readonly string[];
+  /** Filter expression, or null for every row. */
+  readonly filter: string | null;
+}
+
+/** Who acts: a role of a tenant, with all that decides what it may do. */
+export interface Principal {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly login: string | null;
+  readonly parentid: number | null;
+  readonly classes: readonly number[];
+  readonly capabilities: readonly string[];
+  /** Ids of the roles directly below this one. */
+  readonly children: readonly number[];
+  readonly isRoot: boolean;
+  /** Root, or holds `admin`: passes every policy rule of its own tenant. */
+  readonly isAdmin: boolean;
+  /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
+  readonly schema: string | null;
+  /** Changes with every change of the tenant's roles, classes and rules. */
+  readonly policyVersion: string;
+  readonly rules: readonly GrantedRule[];
+  /** Tokens issued before this moment are refused. Milliseconds since the epoch; -Infinity for none. */
+  readonly tokensValidFromMs: number;
+}
+
+/** Longest time that a changed or deleted role is still seen as it was. */
+const MAX_AGE_MS = 900;
+const MOST_ENTRIES = 10_000;
+
+/**
+ * Reads principals, remembering each for less than a second: a deleted role or a changed password
+ * takes effect within that time on every process, at the cost of one small query a second per active role.
+ */
+export class PrincipalSource {
+  readonly #entries = new Map<string, { loadedAt: number; principal: Promise<Principal | undefined> }>();
+
+  constructor(
+    private readonly knex: Knex,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** @returns undefined when the tenant has no such role, or it is deleted. */
+  load(tenantid: number, roleid: number): Promise<Principal | undefined> {
+    const key = `${tenantid}:${roleid}`;
+    const entry = this.#entries.get(key);
+    if (entry && this.now() - entry.loadedAt < MAX_AGE_MS) return entry.principal;
+    if (this.#entries.size >= MOST_ENTRIES) this.#entries.clear();
+    const principal = readPrincipal(this.knex, tenantid, roleid);
+    this.#entries.set(key, { loadedAt: this.now(), principal });
+    // A failed read is not remembered.
+    principal.catch(() => this.#entries.delete(key));
+    return principal;
+  }
+
+  /** Forgets what is remembered of a tenant, for the process that changed it. */
+  forget(tenantid: number): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(`${tenantid}:`)) this.#entries.delete(key);
+  }
+}
+
+interface PrincipalRow {
+  login: string | null;
+  parentid: number | null;
+  classes: number[];
+  capabilities: string[];
+  children: number[];
+  is_root: boolean;
+  schema: string | null;
+  policy_version: string;
+  tokens_valid_from_ms: number;
+  rules: GrantedRule[];
+}
+
+async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Promise<Principal | undefined> {
+  const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, { tenantid, roleid });
+  const row = rows[0];
+  if (!row) return undefined;
+  return {
+    tenantid,
+    roleid,
+    login: row.login,
+    parentid: row.parentid,
+    classes: row.classes,
+    capabilities: row.capabilities,
+    children: row.children,
+    isRoot: row.is_root,
+    isAdmin: row.is_root || row.capabilities.includes('admin'),
+    schema: row.schema,
+    policyVersion: row.policy_version,
+    rules: row.rules,
+    tokensValidFromMs: row.tokens_valid_from_ms,
+  };
+}
+
+const PRINCIPAL_SQL = `
+  select r.login, r.parentid, r.classes, r.capabilities,
+    coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
+      where c.parentid = r.roleid and not c.deleted), '{}') as children,
+    t.root_roleid is not distinct from r.roleid as is_root, t.schema, t.policy_version::text,
+    extract(epoch from r.tokens_valid_from)::float8 * 1000 as tokens_valid_from_ms,
+    coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
+        'targets', p.targets, 'filter', p.filter) order by p.ruleid)
+      from rowpost.policy_rule p
+      where p.tenantid = r.tenantid
+        and (r.roleid = any (p.roles) or p.classes && r.classes or (p.roles = '{}' and p.classes = '{}'))
+    ), '[]') as rules
+  from rowpost.role r join rowpost.tenant t using (tenantid)
+  where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted`;

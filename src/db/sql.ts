@@ -1,0 +1,90 @@
+/**
+ * SQL as pieces with holes. Text comes only from the template literals in our own source, from quoted identifiers and
+ * from other pieces; every value is a parameter, read from the request's inputs when the statement runs. So a piece
+ * can be compiled once, cached, and run with other values.
+ */
+export class Sql {
+  /** `texts` has one item more than `slots`: text, hole, text, hole, …, text. */
+  constructor(
+    readonly texts: readonly string[],
+    readonly slots: readonly Slot[],
+  ) {}
+}
+
+/** Where a parameter's value comes from when the statement runs. The value goes to PostgreSQL as pg sends it. */
+export type Slot = (inputs: Inputs) => unknown;
+
+/** What a compiled statement is run with. */
+export interface Inputs {
+  /** GraphQL variables, coerced. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** Literals lifted out of filter expressions: one list per expression, in the order of the plan's filters. */
+  readonly literals: readonly (readonly unknown[])[];
+  /** Values of `$_PRINCIPAL`. */
+  readonly principal: Readonly<Record<string, unknown>>;
+}
+
+/** A statement ready to send: text with $1, $2, … and the slots that fill them. */
+export interface Statement {
+  readonly text: string;
+  readonly slots: readonly Slot[];
+}
+
+/** Tag for templates: sql`select ${identifier('a')} from t where b = ${param(slot, 'int4')}`. Only pieces may be embedded. */
+export function sql(texts: TemplateStringsArray, ...pieces: readonly Sql[]): Sql {
+  const outTexts: string[] = [texts[0] ?? ''];
+  const slots: Slot[] = [];
+  pieces.forEach((piece, index) => {
+    outTexts[outTexts.length - 1] += piece.texts[0] ?? '';
+    outTexts.push(...piece.texts.slice(1));
+    slots.push(...piece.slots);
+    outTexts[outTexts.length - 1] += texts[index + 1] ?? '';
+  });
+  return new Sql(outTexts, slots);
+}
+
+export const empty = new Sql([''], []);
+
+/** A quoted name, or several joined by dots: `"schema"."table"`. */
+export function identifier(...names: readonly string[]): Sql {
+  return new Sql([names.map((name) => `"${name.replaceAll('"', '""')}"`).join('.')], []);
+}
+
+/** A quoted text constant, for names that must be part of the plan (JSON keys). For values use `param`. */
+export function textConstant(text: string): Sql {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return new Sql([text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted], []);
+}
+
+/** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
+export function param(slot: Slot, type: string): Sql {
+  return new Sql(['', `::${type}`], [slot]);
+}
+
+/** The same value on every run. */
+export function constant(value: unknown, type: string): Sql {
+  return param(() => value, type);
+}
+
+export function join(pieces: readonly Sql[], separator: ', ' | ' and ' | ' or ' | ' ' | '\n'): Sql {
+  const texts: string[] = [''];
+  const slots: Slot[] = [];
+  pieces.forEach((piece, index) => {
+    texts[texts.length - 1] += (index > 0 ? separator : '') + (piece.texts[0] ?? '');
+    texts.push(...piece.texts.slice(1));
+    slots.push(...piece.slots);
+  });
+  return new Sql(texts, slots);
+}
+
+/** Numbers the holes. */
+export function toStatement(piece: Sql): Statement {
+  let text = piece.texts[0] ?? '';
+  for (let i = 1; i < piece.texts.length; i++) text += `$${i}${piece.texts[i] ?? ''}`;
+  return { text, slots: piece.slots };
+}
+
+/** The parameters of one run. */
+export function bind(statement: Statement, inputs: Inputs): unknown[] {
+  return statement.slots.map((slot) => slot(inputs));
+}
