@@ -1,0 +1,53 @@
+// Writes docs/configuration.md and docs/errors.md from the tables in the source: `npm run docs`.
+// A test compares the files with what these functions return.
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { ERROR_CODES } from '../src/errors.js';
+import { SETTINGS } from '../src/settings.js';
+
+export const REFERENCE_DOCS = {
+  'docs/configuration.md': configurationPage,
+  'docs/errors.md': errorsPage,
+} as const;
+
+function configurationPage(): string {
+  const rows = Object.values(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
+    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${String(fallback)}\``);
+    return `| \`${env}\` | ${shown} | ${doc} |`;
+  });
+  return `# Configuration
+
+Everything is set by environment variables, read once at start. An invalid value stops the start, and all problems
+are listed at once. With \`NODE_ENV=production\` every unsafe default is refused as well.
+
+This page is generated from \`src/settings.ts\` by \`npm run docs\`.
+
+| Variable | Default | Meaning |
+| --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, [status, hint]]) => `| \`${code}\` | ${status} | ${hint} |`,
+  );
+  return `# Errors
+
+Every error has a code that stays the same between releases. GraphQL errors carry it in \`extensions.code\`, with
+\`extensions.hint\`; a GraphQL answer that was executed has status 200 and holds its errors in \`errors\`. Everything
+else answers \`{"error": "<text>", "status": <number>, "code": "<CODE>", "hint": "<text>"}\` with the status below.
+
+This page is generated from \`src/errors.ts\` by \`npm run docs\`.
+
+| Code | Status | What to do |
+| --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  for (const [file, render] of Object.entries(REFERENCE_DOCS)) {
+    writeFileSync(new URL(`../${file}`, import.meta.url), render());
+  }
+}
