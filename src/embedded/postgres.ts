@@ -1,0 +1,112 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Stoppable } from '../shutdown.js';
+import { UsageError } from '../errors.js';
+import { prepareBinaries } from './binaries.js';
+import { clusterUrl, dataOwner, ensureCluster, placeCluster } from './cluster.js';
+import { ensureDataFolder } from './dataFolder.js';
+import { findFreePort, preferredPort, rememberPort } from './freePort.js';
+import { readServerState, removeStaleFile } from './postmasterFile.js';
+import { launchServer, type LaunchOptions } from './server.js';
+import { serverUser } from './systemUser.js';
+
+/** A PostgreSQL on 127.0.0.1 that needs no installation. */
+export interface EmbeddedPostgres extends Stoppable {
+  /** For a role that may create roles and databases, but is no superuser; it owns the database `rowpost`. */
+  readonly url: string;
+  /** False when another Rowpost process runs the server: then stop() leaves it running. */
+  readonly owned: boolean;
+  /** Ends the server within 20 s: sessions are cut, committed data stay. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Rowpost's own folder, `.rowpost`; made when missing. */
+  readonly dataDir: string;
+  /** For tests: fast instead of crash-safe, and all of `dataDir` is deleted when the server stops, however that comes. */
+  readonly throwaway?: boolean;
+  /** Takes lines for the person who waits. */
+  readonly say: (line: string) => void;
+}
+
+const START_DEADLINE_MS = 60_000;
+const RETRY_MS = 50;
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=', // their paths may not exceed 107 bytes, and a clone's may
+  'max_connections=200',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'log_timezone=UTC',
+];
+const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+
+/**
+ * Starts the server over its data folder, which is made at the first start and kept ever after. If another process
+ * runs it already, that server is used. As root the server runs under an unprivileged account.
+ * @throws Error with a line that says what to do
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  if (process.platform === 'win32')
+    throw new UsageError('the embedded PostgreSQL needs Linux or macOS; set DATABASE_URL');
+  const { say, throwaway = false } = options;
+  const dataDir = path.resolve(options.dataDir);
+  await ensureDataFolder(dataDir);
+  const user = await serverUser(await dataOwner(path.join(dataDir, 'postgres')));
+  const binaries = await prepareBinaries(user, dataDir, say);
+  const cluster = await placeCluster(dataDir, user, say);
+  await ensureCluster(cluster, binaries, user, !throwaway);
+
+  const launch: Omit<LaunchOptions, 'port'> = {
+    cluster,
+    binaries,
+    user,
+    settings: throwaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS,
+    ...(throwaway ? { deleteAfterDeath: dataDir } : {}),
+    onUnexpectedExit: () => {
+      say(`the embedded PostgreSQL ended unexpectedly; see ${cluster.log}`);
+    },
+  };
+  const running = await startOrJoin(launch);
+  return {
+    url: await clusterUrl(cluster, running.port),
+    owned: running.owned,
+    async stop() {
+      await running.stop();
+      if (throwaway && running.owned) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Running extends Stoppable {
+  readonly port: number;
+  readonly owned: boolean;
+}
+
+/** PostgreSQL itself lets only one server have the data folder; whoever comes second joins the first. */
+async function startOrJoin(launch: Omit<LaunchOptions, 'port'>): Promise<Running> {
+  const { cluster } = launch;
+  let port = await preferredPort(cluster);
+  const deadline = Date.now() + START_DEADLINE_MS;
+  while (Date.now() < deadline) {
+    await removeStaleFile(cluster.data);
+    const state = await readServerState(cluster.data);
+    if (state.kind === 'ready') return { port: state.port, owned: false, stop: () => Promise.resolve() };
+    const outcome =
+      state.kind === 'none' ? await launchServer({ ...launch, port }) : { kind: 'locked' as const };
+    if (outcome.kind === 'ready') {
+      await rememberPort(cluster, port);
+      return { port, owned: true, stop: () => outcome.server.stop() };
+    }
+    if (outcome.kind === 'port-taken') port = await findFreePort();
+    if (outcome.kind === 'locked') await delay(RETRY_MS);
+    if (outcome.kind === 'failed') {
+      throw new UsageError(`the embedded PostgreSQL did not start; its log ends:\n${outcome.log}`);
+    }
+  }
+  throw new UsageError(
+    `another PostgreSQL holds ${cluster.data} and takes no connections; see ${cluster.log}, or set DATABASE_URL`,
+  );
+}

@@ -1,0 +1,65 @@
+import { readFile, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { runProgram } from './runProgram.js';
+
+/** What `postmaster.pid` in a data folder tells: is a server running there, and does it take connections? */
+export type ServerState =
+  | { readonly kind: 'none' }
+  /** Starting or stopping: ask again. */
+  | { readonly kind: 'changing'; readonly pid: number }
+  | { readonly kind: 'ready'; readonly pid: number; readonly port: number };
+
+/** Line numbers in the file, from 0. PostgreSQL: src/include/utils/pidfile.h. */
+const PID_LINE = 0;
+const PORT_LINE = 3;
+const STATUS_LINE = 7;
+
+export async function readServerState(data: string): Promise<ServerState> {
+  const lines = (await readPostmasterFile(data))?.split('\n');
+  const pid = Number(lines?.[PID_LINE]);
+  // A negative pid belongs to a stand-alone backend, which takes no connections.
+  if (lines === undefined || !Number.isInteger(pid) || pid <= 0) return { kind: 'none' };
+  if (!isAlive(pid)) return { kind: 'none' };
+  if (lines[STATUS_LINE]?.trim() === 'ready') return { kind: 'ready', pid, port: Number(lines[PORT_LINE]) };
+  return { kind: 'changing', pid };
+}
+
+/**
+ * Removes a `postmaster.pid` that a kill -9 or a reboot left behind, when its number now belongs to some other
+ * program. PostgreSQL itself sees that a number is free, but refuses to start while any program has it.
+ */
+export async function removeStaleFile(data: string): Promise<void> {
+  const before = await readPostmasterFile(data);
+  const pid = Number(before?.split('\n')[PID_LINE]);
+  if (before === undefined || !Number.isInteger(pid) || pid <= 0) return;
+  if (!isAlive(pid) || (await isPostgres(pid))) return;
+  if ((await readPostmasterFile(data)) === before) await unlink(path.join(data, 'postmaster.pid'));
+}
+
+async function readPostmasterFile(data: string): Promise<string | undefined> {
+  return readFile(path.join(data, 'postmaster.pid'), 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // there, but another account's
+  }
+}
+
+/** When it can't be told, the answer is yes: then the file stays. */
+async function isPostgres(pid: number): Promise<boolean> {
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(async () => {
+    const listed = await runProgram('ps', ['-o', 'command=', '-p', String(pid)], {
+      user: undefined,
+      cwd: '/',
+    });
+    return listed.ok ? listed.output : 'postgres';
+  });
+  return commandLine.includes('postgres');
+}
