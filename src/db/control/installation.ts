@@ -1,0 +1,41 @@
+import type { Knex } from 'knex';
+import { hashPassword } from './passwords.js';
+import { insertRole } from './roles.js';
+
+/** The installation is tenant 0: it has a root role and no tables. */
+export const INSTALLATION_TENANTID = 0;
+const ROOT_LOGIN = 'pxadmin';
+
+/**
+ * Makes tenant 0 and its root role `pxadmin` when they are missing. Two processes at once: one makes them.
+ * @param password undefined when none is configured; needed at the first start only.
+ */
+export async function ensureInstallation(
+  knex: Knex,
+  password: string | undefined,
+): Promise<'exists' | 'created' | 'password-missing'> {
+  return knex.transaction(async (trx) => {
+    await trx('rowpost.tenant')
+      .insert({ tenantid: INSTALLATION_TENANTID, name: 'installation' })
+      .onConflict('tenantid')
+      .ignore();
+    const tenant = await trx('rowpost.tenant')
+      .where({ tenantid: INSTALLATION_TENANTID })
+      .forUpdate()
+      .first<{ root_roleid: number | null } | undefined>('root_roleid');
+    if (tenant?.root_roleid != null) return 'exists';
+    if (password === undefined) return 'password-missing';
+    const roleid = await insertRole(trx, {
+      tenantid: INSTALLATION_TENANTID,
+      login: ROOT_LOGIN,
+      name: 'installation root',
+      passwordHash: await hashPassword(password),
+      parentid: null,
+      classes: [],
+      capabilities: [],
+      creatorid: null,
+    });
+    await trx('rowpost.tenant').where({ tenantid: INSTALLATION_TENANTID }).update({ root_roleid: roleid });
+    return 'created';
+  });
+}

@@ -1,0 +1,70 @@
+import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+
+/** 2^15 × 8 × 128 bytes: 32 MiB and about 0.1 s per guess. Stored in each hash, so that it can rise later. */
+const COST_LOG2 = 15;
+const BLOCK_SIZE = 8;
+const PARALLELISM = 1;
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+const FORMAT = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/;
+
+/** Compared against when there is no such login, so that the answer takes as long as a wrong password. */
+const NO_ONES_HASH = format(
+  COST_LOG2,
+  BLOCK_SIZE,
+  PARALLELISM,
+  randomBytes(SALT_BYTES),
+  randomBytes(KEY_BYTES),
+);
+
+/** @returns `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await derive(password, salt, KEY_BYTES, COST_LOG2, BLOCK_SIZE, PARALLELISM);
+  return format(COST_LOG2, BLOCK_SIZE, PARALLELISM, salt, key);
+}
+
+/** @param hash as stored; null when there is no such login or it has no password: then false, after the same time. */
+export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  const parts = FORMAT.exec(hash ?? NO_ONES_HASH);
+  if (!parts) throw new Error('a stored password hash has an unknown form');
+  const [, cost, blockSize, parallelism, salt = '', key = ''] = parts;
+  const expected = Buffer.from(key, 'base64');
+  const given = await derive(
+    password,
+    Buffer.from(salt, 'base64'),
+    expected.length,
+    Number(cost),
+    Number(blockSize),
+    Number(parallelism),
+  );
+  return timingSafeEqual(given, expected) && hash !== null;
+}
+
+function format(cost: number, blockSize: number, parallelism: number, salt: Buffer, key: Buffer): string {
+  return ['scrypt', cost, blockSize, parallelism, salt.toString('base64'), key.toString('base64')].join('$');
+}
+
+function derive(
+  password: string,
+  salt: Buffer,
+  keyBytes: number,
+  costLog2: number,
+  blockSize: number,
+  parallelism: number,
+): Promise<Buffer> {
+  const cost = 2 ** costLog2;
+  const options: ScryptOptions = {
+    N: cost,
+    r: blockSize,
+    p: parallelism,
+    maxmem: 2 * 128 * cost * blockSize,
+  };
+  return new Promise((resolve, reject) => {
+    // The same letters typed on different systems are the same password.
+    scrypt(password.normalize('NFKC'), salt, keyBytes, options, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import type { Knex } from 'knex';
+import { orNameTaken } from './constraint.js';
+import { readAsJson } from './stored.js';
+
+export interface PolicyRuleRow {
+  readonly ruleid: number;
+  readonly tenantid: number;
+  readonly name: string;
+  readonly capabilities: readonly string[];
+  readonly targets: readonly string[];
+  readonly roles: readonly number[];
+  readonly classes: readonly number[];
+  readonly filter: string | null;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+
+export type PolicyRuleValues = Pick<
+  PolicyRuleRow,
+  'name' | 'capabilities' | 'targets' | 'roles' | 'classes' | 'filter'
+>;
+
+const COLUMNS =
+  'ruleid, tenantid, name, capabilities, targets, roles, classes, filter, creatorid, createtime';
+
+/** Throws AppError NAME_TAKEN. @returns ruleid. */
+export async function insertPolicyRule(
+  knex: Knex,
+  tenantid: number,
+  creatorid: number,
+  values: PolicyRuleValues,
+): Promise<number> {
+  const rows = await orNameTaken<{ ruleid: number }[]>(
+    knex('rowpost.policy_rule')
+      .insert({ ...values, tenantid, creatorid })
+      .returning('ruleid'),
+    ...nameTaken(values.name),
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the policy rule was not inserted');
+  return row.ruleid;
+}
+
+/** Throws AppError NAME_TAKEN. */
+export async function updatePolicyRule(
+  knex: Knex,
+  tenantid: number,
+  ruleid: number,
+  changes: Partial<PolicyRuleValues>,
+): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await orNameTaken(
+    knex('rowpost.policy_rule').where({ tenantid, ruleid }).update(changes),
+    ...nameTaken(changes.name ?? ''),
+  );
+}
+
+export async function deletePolicyRule(knex: Knex, tenantid: number, ruleid: number): Promise<void> {
+  await knex('rowpost.policy_rule').where({ tenantid, ruleid }).delete();
+}
+
+/** @returns undefined when the tenant has no such rule. */
+export async function readPolicyRule(
+  knex: Knex,
+  tenantid: number,
+  ruleid: number,
+): Promise<PolicyRuleRow | undefined> {
+  const [row] = await readAsJson<PolicyRuleRow>(
+    knex,
+    { columns: COLUMNS, table: 'policy_rule', where: 'tenantid = ? and ruleid = ?', order: 'ruleid' },
+    [tenantid, ruleid],
+  );
+  return row;
+}
+
+/** Names of all capabilities there are. */
+export async function readCapabilities(knex: Knex): Promise<readonly string[]> {
+  const rows = (await knex('rowpost.capability').select('capability').orderBy('capability')) as {
+    capability: string;
+  }[];
+  return rows.map((row) => row.capability);
+}
+
+function nameTaken(name: string): [string, { field: string }] {
+  return [`Another policy rule of the tenant is named "${name}".`, { field: 'name' }];
+}

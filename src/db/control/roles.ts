@@ -1,0 +1,148 @@
+import type { Knex } from 'knex';
+import { orNameTaken } from './constraint.js';
+import { readAsJson } from './stored.js';
+
+/** A role as the API shows it: timestamps as ISO 8601 text, never the password's hash. */
+export interface RoleRow {
+  readonly roleid: number;
+  readonly tenantid: number;
+  readonly login: string | null;
+  readonly name: string | null;
+  readonly parentid: number | null;
+  readonly classes: readonly number[];
+  readonly capabilities: readonly string[];
+  readonly deleted: boolean;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+  readonly password_createtime: string | null;
+}
+
+export interface NewRole {
+  readonly tenantid: number;
+  readonly login: string | null;
+  readonly name: string | null;
+  readonly passwordHash: string | null;
+  readonly parentid: number | null;
+  readonly classes: readonly number[];
+  readonly capabilities: readonly string[];
+  readonly creatorid: number | null;
+}
+
+export interface RoleChanges {
+  readonly login?: string | null;
+  readonly name?: string | null;
+  readonly parentid?: number | null;
+  readonly classes?: readonly number[];
+  readonly capabilities?: readonly string[];
+  readonly deleted?: boolean;
+}
+
+/** What signing in needs to know of a login. */
+export interface Login {
+  readonly roleid: number;
+  readonly password_hash: string | null;
+}
+
+const COLUMNS = `roleid, tenantid, login, name, parentid, classes, capabilities, deleted, creatorid, createtime,
+  password_createtime`;
+
+/** Throws AppError NAME_TAKEN when another role of the tenant has the login. @returns roleid. */
+export async function insertRole(knex: Knex, role: NewRole): Promise<number> {
+  const { passwordHash, ...values } = role;
+  const rows = await orNameTaken<{ roleid: number }[]>(
+    knex('rowpost.role')
+      .insert({
+        ...values,
+        password_hash: passwordHash,
+        password_createtime: passwordHash === null ? null : knex.fn.now(),
+      })
+      .returning('roleid'),
+    ...loginTaken(role.login),
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the role was not inserted');
+  return row.roleid;
+}
+
+/** Throws AppError NAME_TAKEN when another role of the tenant has the login. */
+export async function updateRole(
+  knex: Knex,
+  tenantid: number,
+  roleid: number,
+  changes: RoleChanges,
+): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await orNameTaken(
+    knex('rowpost.role').where({ tenantid, roleid }).update(changes),
+    ...loginTaken(changes.login ?? null),
+  );
+}
+
+/** @param now tokens issued before it are refused from now on. Milliseconds since the epoch. */
+export async function setPassword(
+  knex: Knex,
+  tenantid: number,
+  roleid: number,
+  passwordHash: string,
+  now: number,
+): Promise<void> {
+  await knex('rowpost.role')
+    .where({ tenantid, roleid })
+    .update({
+      password_hash: passwordHash,
+      password_createtime: knex.fn.now(),
+      tokens_valid_from: new Date(now).toISOString(),
+    });
+}
+
+/** @returns undefined when the tenant has no such role. Deleted roles are found. */
+export async function readRole(knex: Knex, tenantid: number, roleid: number): Promise<RoleRow | undefined> {
+  const [row] = await selectRoles(knex, 'tenantid = ? and roleid = ?', [tenantid, roleid]);
+  return row;
+}
+
+/** The roles directly below one, deleted ones left out. */
+export function readChildren(knex: Knex, tenantid: number, parentid: number): Promise<readonly RoleRow[]> {
+  return selectRoles(knex, 'tenantid = ? and parentid = ? and not deleted', [tenantid, parentid]);
+}
+
+/** Whether `roleid` is below `ancestor` in the tree, at any depth. */
+export async function isBelow(knex: Knex, roleid: number, ancestor: number): Promise<boolean> {
+  const { rows } = await knex.raw<{ rows: unknown[] }>(
+    `with recursive above(roleid) as (
+       select parentid from rowpost.role where roleid = ?
+       union select r.parentid from rowpost.role r join above a on r.roleid = a.roleid
+     ) select 1 from above where roleid = ?`,
+    [roleid, ancestor],
+  );
+  return rows.length > 0;
+}
+
+/** Of the given ids, those that are no living role of the tenant. */
+export async function findUnknownRoles(
+  knex: Knex,
+  tenantid: number,
+  roleids: readonly number[],
+): Promise<readonly number[]> {
+  const rows = await knex('rowpost.role')
+    .where({ tenantid, deleted: false })
+    .whereIn('roleid', [...roleids])
+    .select<{ roleid: number }[]>('roleid');
+  const known = new Set(rows.map((row) => row.roleid));
+  return roleids.filter((roleid) => !known.has(roleid));
+}
+
+/** @returns undefined when no living role of the tenant has the login. */
+export async function findLogin(knex: Knex, tenantid: number, login: string): Promise<Login | undefined> {
+  return await knex('rowpost.role')
+    .where({ tenantid, login, deleted: false })
+    .first<Login | undefined>('roleid', 'password_hash');
+}
+
+function selectRoles(knex: Knex, where: string, bindings: readonly number[]): Promise<readonly RoleRow[]> {
+  return readAsJson(knex, { columns: COLUMNS, table: 'role', where, order: 'roleid' }, bindings);
+}
+
+function loginTaken(login: string | null): [string, { field: string }] {
+  return [`Another role of the tenant has the login "${login ?? ''}".`, { field: 'login' }];
+}

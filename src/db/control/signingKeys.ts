@@ -1,0 +1,58 @@
+import type { Knex } from 'knex';
+import type { KeyRing } from '../../secrets.js';
+
+/** A key that signs tokens. JWK members as RFC 7517 names them; the private one holds the public one. */
+export interface StoredSigningKey {
+  readonly kid: string;
+  readonly publicJwk: Readonly<Record<string, unknown>>;
+  readonly privateJwk: Readonly<Record<string, unknown>>;
+}
+
+interface SigningKeyRow {
+  kid: string;
+  public_jwk: Record<string, unknown>;
+  private_jwk_encrypted: string;
+}
+
+const FIRST_KEY_LOCK = 7_275_002;
+
+/** All keys, the newest first: that one signs, all verify. */
+export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<readonly StoredSigningKey[]> {
+  const rows = (await knex('rowpost.signing_key')
+    .select('kid', 'public_jwk', 'private_jwk_encrypted')
+    .orderBy([{ column: 'createtime', order: 'desc' }, { column: 'kid' }])) as SigningKeyRow[];
+  return rows.map((row) => ({
+    kid: row.kid,
+    publicJwk: row.public_jwk,
+    privateJwk: JSON.parse(keyRing.decrypt(row.private_jwk_encrypted, context(row.kid))) as Record<
+      string,
+      unknown
+    >,
+  }));
+}
+
+/** Stores a key, which signs from now on. */
+export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: StoredSigningKey): Promise<void> {
+  await knex('rowpost.signing_key').insert({
+    kid: key.kid,
+    public_jwk: JSON.stringify(key.publicJwk),
+    private_jwk_encrypted: keyRing.encrypt(JSON.stringify(key.privateJwk), context(key.kid)),
+  });
+}
+
+/** Makes the first key when there is none; of several processes that start at once, one does. */
+export async function ensureSigningKey(
+  knex: Knex,
+  keyRing: KeyRing,
+  generate: () => Promise<StoredSigningKey>,
+): Promise<void> {
+  await knex.transaction(async (trx) => {
+    await trx.raw('select pg_advisory_xact_lock(?)', [FIRST_KEY_LOCK]);
+    const existing: unknown = await trx('rowpost.signing_key').first('kid');
+    if (existing === undefined) await insertSigningKey(trx, keyRing, await generate());
+  });
+}
+
+function context(kid: string): string {
+  return `signing_key:${kid}`;
+}

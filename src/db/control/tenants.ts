@@ -1,0 +1,125 @@
+import type { Knex } from 'knex';
+import { orNameTaken } from './constraint.js';
+import { hashPassword } from './passwords.js';
+import { insertRole } from './roles.js';
+import {
+  createTenantSchema,
+  dropTenantSchema,
+  ensureTenantRole,
+  checkSchemaName,
+  findTenantSchema,
+  tenantNotFound,
+} from './tenantStorage.js';
+
+export { runTenantSql } from './tenantSql.js';
+
+export interface NewTenant {
+  readonly name: string;
+  /** The PostgreSQL schema; `tenant_<tenantid>` when not given. */
+  readonly schema?: string | undefined;
+  readonly rootLogin: string;
+  readonly rootPassword: string;
+}
+
+export interface CreatedTenant {
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly rootRoleid: number;
+}
+
+export interface ListedTenant {
+  readonly tenantid: number;
+  readonly name: string;
+  readonly schema: string | null;
+  readonly root_roleid: number | null;
+}
+
+/** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
+const PROVISIONING_LOCK = 7_275_001;
+
+/**
+ * Makes a tenant with its root role, its PostgreSQL role and schema, in one transaction.
+ * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name).
+ */
+export async function createTenant(knex: Knex, tenant: NewTenant): Promise<CreatedTenant> {
+  if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
+  const passwordHash = await hashPassword(tenant.rootPassword);
+  return knex.transaction(async (trx) => {
+    await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
+    const tenantid = await insertTenant(trx, tenant.name);
+    const schema = tenant.schema ?? `tenant_${tenantid}`;
+    await orNameTaken(
+      trx('rowpost.tenant').where({ tenantid }).update({ schema }),
+      `Another tenant has the schema "${schema}".`,
+      { field: 'schema' },
+    );
+    await ensureTenantRole(trx, tenantid);
+    await createTenantSchema(trx, tenantid, schema);
+    const rootRoleid = await insertRole(trx, {
+      tenantid,
+      login: tenant.rootLogin,
+      name: 'root',
+      passwordHash,
+      parentid: null,
+      classes: [],
+      capabilities: [],
+      creatorid: null,
+    });
+    await trx('rowpost.tenant').where({ tenantid }).update({ root_roleid: rootRoleid });
+    return { tenantid, schema, rootRoleid };
+  });
+}
+
+async function insertTenant(trx: Knex, name: string): Promise<number> {
+  const rows = await orNameTaken<{ tenantid: number }[]>(
+    trx('rowpost.tenant').insert({ name }).returning('tenantid'),
+    `Another tenant is named "${name}".`,
+    { field: 'name' },
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the tenant was not inserted');
+  return row.tenantid;
+}
+
+/** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
+export async function renameTenant(knex: Knex, tenantid: number, name: string): Promise<void> {
+  const count = await orNameTaken(
+    knex('rowpost.tenant').where({ tenantid }).update({ name }),
+    `Another tenant is named "${name}".`,
+    { field: 'name' },
+  );
+  if (count === 0) throw tenantNotFound(tenantid);
+}
+
+/** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
+export async function deleteTenant(knex: Knex, tenantid: number): Promise<void> {
+  await knex.transaction(async (trx) => {
+    await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
+    const schema = await findTenantSchema(trx, tenantid);
+    await trx('rowpost.tenant').where({ tenantid }).delete();
+    await dropTenantSchema(trx, tenantid, schema);
+  });
+}
+
+export async function listTenants(knex: Knex): Promise<readonly ListedTenant[]> {
+  return (await knex('rowpost.tenant')
+    .select('tenantid', 'name', 'schema', 'root_roleid')
+    .orderBy('tenantid')) as ListedTenant[];
+}
+
+/** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */
+export async function bumpPolicyVersion(knex: Knex, tenantid: number): Promise<void> {
+  await knex('rowpost.tenant').where({ tenantid }).increment('policy_version', 1);
+}
+
+export async function setAnonymousLogins(knex: Knex, tenantid: number, enabled: boolean): Promise<void> {
+  await knex('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: enabled });
+}
+
+/** @returns undefined when there is no such tenant. */
+export async function readAnonymousLogins(knex: Knex, tenantid: number): Promise<boolean | undefined> {
+  const row = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ anonymous_logins: boolean } | undefined>('anonymous_logins');
+  return row?.anonymous_logins;
+}
