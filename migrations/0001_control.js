@@ -174,6 +174,11 @@ export async function up(knex) {
     );
 }
 
+// knex wants one. Migrations go forward only: what went wrong is mended by the next one.
+export async function down() {
+  throw new Error('Migrations go forward only.');
+}
+
 const CAPABILITIES = [
   ['login', 'auth', 'session', 'Sign in and refresh tokens.'],
   ['select', 'data', 'read', 'Read rows that a policy rule grants.'],
