@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import os from 'node:os';
+import { createInterface } from 'node:readline';
+import { findRedisServer } from '../../scripts/redis.mjs';
+import { findFreePort } from '../../src/embedded/freePort.js';
+import { watchOver } from '../../src/embedded/watchdog.js';
+
+/** A real Redis of the test's own, which it may stop, kill and start again. */
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Ends it. Nothing is saved. SIGKILL for a crash. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const DATABASES = 1024;
+const START_TRIES = 5;
+
+/** @param port to start again where an earlier one was; a free one by default */
+export async function startRedis(port?: number): Promise<RedisServer> {
+  const program = await findRedisServer();
+  for (let tries = 1; ; tries++) {
+    const chosen = port ?? (await findFreePort());
+    const output: string[] = [];
+    const child = spawn(program, serverArguments(chosen), {
+      cwd: os.tmpdir(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (await becomesReady(child, output)) return supervise(child, chosen);
+    // Another process may have taken the port between our look and the start.
+    if (tries === START_TRIES)
+      throw new Error(`redis-server does not start:\n${output.slice(-5).join('\n')}`);
+  }
+}
+
+function serverArguments(port: number): string[] {
+  const settings = {
+    port: String(port),
+    bind: '127.0.0.1',
+    save: '',
+    appendonly: 'no',
+    'maxmemory-policy': 'noeviction',
+    databases: String(DATABASES),
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+async function becomesReady(child: ChildProcess, output: string[]): Promise<boolean> {
+  if (!child.stdout) return false;
+  const exited = once(child, 'exit').then(
+    () => false,
+    () => false,
+  );
+  const ready = new Promise<boolean>((resolve) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      output.push(line);
+      if (line.includes('Ready to accept connections')) resolve(true);
+    });
+  });
+  return Promise.race([ready, exited]);
+}
+
+function supervise(child: ChildProcess, port: number): RedisServer {
+  const pid = child.pid!;
+  const callOff = watchOver(pid, undefined);
+  const exited = once(child, 'exit').then(callOff);
+  child.unref();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid,
+    async stop(signal = 'SIGTERM') {
+      child.ref();
+      child.kill(signal);
+      await exited;
+    },
+  };
+}

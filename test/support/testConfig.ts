@@ -1,0 +1,29 @@
+import { loadConfig, type Config } from '../../src/config.js';
+import { createLogger, type Logger } from '../../src/log.js';
+
+/** Encrypts the secrets that tests store. */
+export const TEST_SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** Says nothing, unless TEST_LOG_LEVEL asks for it. */
+export const testLog: Logger = createLogger(
+  process.env['TEST_LOG_LEVEL'] === 'debug' ? 'debug' : 'silent',
+  'test',
+);
+
+/** The environment of a process under test; `overrides` are environment variables. */
+export function testEnv(overrides: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return {
+    NODE_ENV: 'test',
+    PORT: '0',
+    BASE_URL: 'http://localhost:8080',
+    SECRET_KEYS: TEST_SECRET_KEYS,
+    MAIL_TRANSPORT: 'mailbox',
+    LOG_LEVEL: 'silent',
+    ...overrides,
+  };
+}
+
+/** Settings as a process would read them. Give DATABASE_URL where something uses `config.databaseUrl`. */
+export function testConfig(overrides: Readonly<Record<string, string>> = {}): Config {
+  return loadConfig(testEnv(overrides));
+}
