@@ -4,12 +4,16 @@ import { execFileSync } from 'node:child_process';
 
 const LEAST_MODULES = 50;
 const report = JSON.parse(
-  execFileSync('node_modules/.bin/depcruise', ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src'], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-    // Violations make the tool exit non-zero; the report on stdout is what counts.
-    stdio: ['ignore', 'pipe', 'inherit'],
-  }),
+  execFileSync(
+    'node_modules/.bin/depcruise',
+    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src'],
+    {
+      encoding: 'utf8',
+      maxBuffer: 1 << 28,
+      // Violations make the tool exit non-zero; the report on stdout is what counts.
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  ),
 );
 const { violations, totalCruised } = report.summary;
 for (const v of violations) console.error(`${v.rule.severity} ${v.rule.name}: ${v.from} → ${v.to}`);
