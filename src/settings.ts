@@ -258,8 +258,8 @@ export const SETTINGS = {
   leaseMs: setting(
     'LEASE_MS',
     integer(500),
-    30_000,
-    'How long a worker may hold a delivery without renewing it.',
+    6_000,
+    'How long a worker may hold a delivery without a sign of life; it renews what takes longer.',
   ),
   tenantInFlight: setting(
     'TENANT_IN_FLIGHT',

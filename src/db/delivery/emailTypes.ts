@@ -1,0 +1,42 @@
+import type { Ledger } from './ledger.js';
+
+/** An email type as stored: every text may be a template. */
+export interface EmailType {
+  readonly syntax: 'jinja2' | 'liquid';
+  readonly template: string;
+  readonly subject: string;
+  readonly sender: string;
+  /** A list of templates, or one that renders to a JSON list. */
+  readonly recipients: readonly string[] | string;
+  readonly queries: readonly EmailQuery[];
+  readonly options: {
+    readonly cc?: readonly string[] | string | null;
+    readonly bcc?: readonly string[] | string | null;
+  };
+}
+
+/** A query whose result the templates see under `outvar`. */
+export interface EmailQuery {
+  readonly query: string;
+  readonly outvar: string;
+  readonly filter?: string | null;
+  readonly ordering?: readonly string[] | string | null;
+  readonly limit?: number | null;
+  readonly offset?: number | null;
+}
+
+/** @returns undefined when the type is gone. `version` is what `loadDeliveries` calls the type's version. */
+export async function loadEmailType(
+  ledger: Ledger,
+  tenantid: number,
+  emailType: string,
+): Promise<(EmailType & { readonly version: string }) | undefined> {
+  const rows = await ledger.query<EmailType & { version: string }>(LOAD, [tenantid, emailType]);
+  return rows[0];
+}
+
+const LOAD = {
+  name: 'email_type_load',
+  text: `select xmin::text as version, syntax, template, subject, sender, recipients, queries, options
+    from rowpost.email_types where tenantid = $1::int and email_type = $2::text`,
+};

@@ -1,0 +1,82 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+import type { DeliveryState } from './loadDeliveries.js';
+
+export type AttemptOutcome =
+  'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
+
+/** How an attempt ended, and what becomes of its delivery. */
+export interface AttemptFinish extends DeliveryKey {
+  /** Whether `startSending` was committed for it. If not, the attempt ended before any mail could leave. */
+  readonly sending: boolean;
+  /** The delivery's newest attempt as the caller knows it: the fencing token. */
+  readonly starts: number;
+  /** What goes into the history; null for an end that was not an attempt at all, such as waiting for a rate limit. */
+  readonly outcome: AttemptOutcome | null;
+  readonly httpStatus: number | null;
+  readonly state: Exclude<DeliveryState, 'sending' | 'paused'>;
+  /** Whether the attempt counts against the most attempts allowed. */
+  readonly counted: boolean;
+  /** Null keeps what is there. */
+  readonly providerMessageId: string | null;
+  readonly errorCode: string | null;
+  readonly error: string | null;
+  /** Milliseconds from now; null when there is none. */
+  readonly nextAttemptMs: number | null;
+}
+
+/** Seconds after its due time at which a retry is checked to be in the queue. */
+export const RETRY_CHECK_SECONDS = 5;
+
+/**
+ * Records ends of attempts. One that was fenced meanwhile changes nothing, except that a known `sent` ends a delivery
+ * whose next attempt has not begun. @returns for each, whether it was recorded.
+ */
+export async function finishAttempts(
+  ledger: Ledger,
+  finishes: readonly AttemptFinish[],
+): Promise<readonly boolean[]> {
+  const rows = await ledger.query<{ position: number }>(FINISH, [JSON.stringify(finishes)]);
+  const finished = new Set(rows.map((row) => row.position));
+  return finishes.map((_, index) => finished.has(index + 1));
+}
+
+const FINISH = {
+  name: 'attempt_finish',
+  text: `
+    with w as materialized (
+      select r.*, position::int as position from rows from (json_to_recordset($1::json) as (
+        tenantid int, deliveryid bigint, createtime timestamptz, sending boolean, starts int, outcome text,
+        "httpStatus" int, state text, counted boolean, "providerMessageId" text, "errorCode" text, error text,
+        "nextAttemptMs" bigint)) with ordinality as r(tenantid, deliveryid, createtime, sending, starts, outcome,
+        http_status, state, counted, provider_message_id, error_code, error, next_attempt_ms, position)
+    ), finished as (
+      update rowpost.email_delivery d
+      set state = w.state, attempts = d.attempts + w.counted::int,
+        starts = case when w.sending or w.outcome is null then d.starts else d.starts + 1 end,
+        lost = 0,
+        provider_message_id = coalesce(w.provider_message_id, d.provider_message_id),
+        error_code = w.error_code, error = w.error,
+        sent_time = case when w.state = 'sent' then now() else d.sent_time end,
+        next_attempt = now() + w.next_attempt_ms * interval '1 ms',
+        due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
+      from w
+      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        and d.starts = w.starts
+        and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
+          else d.state in ('pending', 'retrying') end
+      returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.sending,
+        d.tenantid, d.deliveryid, d.starts, d.started, d.createtime
+    ), recorded as (
+      insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
+        createtime)
+      select tenantid, deliveryid, starts, case when sending then started else now() end, now(), outcome, http_status,
+        attempt_error, createtime
+      from finished where outcome is not null
+      -- The attempt was given up as lost, and now its outcome is known.
+      on conflict (tenantid, deliveryid, attempt, createtime) do update
+      set finished = excluded.finished, outcome = excluded.outcome, http_status = excluded.http_status,
+        error = excluded.error
+    )
+    select position from finished`,
+};

@@ -1,0 +1,113 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+
+/** An attempt in hand: a delivery and the attempt's number, its fencing token. */
+export interface AttemptInHand extends DeliveryKey {
+  readonly attempt: number;
+}
+
+/** Extends leases. @returns for each, whether the caller still holds it. */
+export async function renewLeases(
+  ledger: Ledger,
+  attempts: readonly AttemptInHand[],
+  leaseMs: number,
+): Promise<readonly boolean[]> {
+  const rows = await ledger.query<{ position: number }>(RENEW, [
+    attempts.map((attempt) => attempt.tenantid),
+    attempts.map((attempt) => attempt.deliveryid),
+    attempts.map((attempt) => attempt.createtime),
+    attempts.map((attempt) => attempt.attempt),
+    leaseMs,
+  ]);
+  const renewed = new Set(rows.map((row) => row.position));
+  return attempts.map((_, index) => renewed.has(index + 1));
+}
+
+const RENEW = {
+  name: 'lease_renew',
+  text: `
+    update rowpost.email_delivery d set due = now() + $5::int * interval '1 ms'
+    from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[])
+      with ordinality as w(tenantid, deliveryid, createtime, attempt, position)
+    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      and d.starts = w.attempt and d.state = 'sending'
+    returning w.position::int as position`,
+};
+
+/** Processes that a delivery may end, in a row, before it is `failed` as poison. */
+const MOST_LOST_STARTS = 5;
+
+/**
+ * Ends attempts whose worker is gone. Whether the provider took the mail is unknown, and the attempt is recorded so:
+ * `at_least_once` goes on with a next attempt, a possible duplicate; `at_most_once` ends as `unknown`. A delivery whose
+ * attempts end with their process again and again is the likely cause, and fails as POISON. @returns how many there were.
+ */
+export async function endLostAttempts(ledger: Ledger, maxAttempts: number, limit: number): Promise<number> {
+  const rows = await ledger.query(END_LOST, [maxAttempts, limit]);
+  return rows.length;
+}
+
+const END_LOST = {
+  name: 'lease_end_lost',
+  text: `
+    with lost as materialized (
+      select tenantid, deliveryid, createtime, now() as ended from rowpost.email_delivery
+      where due < now() and state = 'sending' order by due limit $2::int for update skip locked
+    ), ended as (
+      update rowpost.email_delivery d
+      set attempts = d.attempts + 1, lost = d.lost + 1,
+        state = case when d.delivery = 'at_most_once' then 'unknown'
+          when d.lost + 1 >= ${MOST_LOST_STARTS} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
+        error_code = case when d.delivery = 'at_most_once' then 'OUTCOME_UNKNOWN'
+          when d.lost + 1 >= ${MOST_LOST_STARTS} then 'POISON' else 'WORKER_LOST' end,
+        error = case when d.delivery = 'at_most_once'
+            then 'the worker ended while sending; whether the mail left is unknown, and the rule forbids a second one'
+          when d.lost + 1 >= ${MOST_LOST_STARTS} then 'each worker that tried to send this ended while doing so'
+          else 'the worker ended while sending; the mail may arrive twice' end,
+        next_attempt = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MOST_LOST_STARTS}
+          and d.attempts + 1 < $1::int then now() end,
+        due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MOST_LOST_STARTS}
+          and d.attempts + 1 < $1::int then now() end
+      from lost l
+      where d.tenantid = l.tenantid and d.deliveryid = l.deliveryid and d.createtime = l.createtime
+      returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime
+    )
+    insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime)
+    select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending', createtime
+    from ended
+    on conflict do nothing
+    returning attempt`,
+};
+
+/**
+ * Counts that a worker begins with a delivery which an earlier worker left without a word, before anything was sent.
+ * @returns false when that has happened too often: the delivery has `failed` as POISON, or another worker has it.
+ */
+export async function countRepeatedStart(
+  ledger: Ledger,
+  delivery: DeliveryKey & { readonly starts: number },
+): Promise<boolean> {
+  const rows = await ledger.query<{ alive: boolean }>(REPEATED_START, [
+    delivery.tenantid,
+    delivery.deliveryid,
+    delivery.createtime,
+    delivery.starts,
+  ]);
+  return rows[0]?.alive ?? false;
+}
+
+const REPEATED_START = {
+  name: 'lease_repeated_start',
+  text: `
+    update rowpost.email_delivery d
+    set lost = d.lost + 1,
+      state = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'failed' else d.state end,
+      error_code = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'POISON' else d.error_code end,
+      error = case when d.lost + 1 >= ${MOST_LOST_STARTS}
+        then 'each worker that tried to prepare this ended while doing so' else d.error end,
+      next_attempt = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.next_attempt end,
+      due = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.due end
+    where d.tenantid = $1::int and d.deliveryid = $2::bigint and d.createtime = $3::timestamptz
+      and d.starts = $4::int and d.state in ('pending', 'retrying')
+    returning d.state <> 'failed' as alive`,
+};

@@ -1,0 +1,88 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+
+export type DeliveryState =
+  'pending' | 'sending' | 'retrying' | 'paused' | 'sent' | 'failed' | 'skipped' | 'unknown';
+
+export type DeliveryPolicy = 'at_least_once' | 'at_most_once';
+
+/** A delivery with all that sending it needs, except the email type's own texts. */
+export interface LoadedDelivery extends DeliveryKey {
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** Number of the newest attempt; the fencing token of whoever changes the delivery next. */
+  readonly starts: number;
+  readonly policy: DeliveryPolicy;
+  readonly operation: string;
+  readonly target: string;
+  readonly emailType: string;
+  /** Changes with every change of the email type; null when the type is gone. */
+  readonly typeVersion: string | null;
+  /** The role whose rights the type's queries have; null when the rule is gone. */
+  readonly queryRoleid: number | null;
+  /** The row before and after, as JSON texts; null where there is none. */
+  readonly old: string | null;
+  readonly new: string | null;
+  /** False when retention has removed the event. */
+  readonly hasEvent: boolean;
+  /** Null when the tenant has none. */
+  readonly apiKey: StoredApiKey | null;
+}
+
+export interface StoredApiKey {
+  readonly encrypted: string;
+  readonly version: number;
+  /** Why sending stands still; null while it runs. */
+  readonly pausedCode: string | null;
+  /** Until when the provider asked the tenant to wait; milliseconds since the epoch, null when that has passed. */
+  readonly waitUntilMs: number | null;
+}
+
+/** Reads deliveries. @returns in the order of `keys`; undefined for one that is gone. */
+export async function loadDeliveries(
+  ledger: Ledger,
+  keys: readonly DeliveryKey[],
+): Promise<readonly (LoadedDelivery | undefined)[]> {
+  const rows = await ledger.query<LoadedRow>(LOAD, [
+    keys.map((key) => key.tenantid),
+    keys.map((key) => key.deliveryid),
+    keys.map((key) => key.createtime),
+  ]);
+  const byPosition = new Map(rows.map((row) => [row.position, toDelivery(row)]));
+  return keys.map((_, index) => byPosition.get(index + 1));
+}
+
+interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
+  position: number;
+  keyEncrypted: string | null;
+  keyVersion: number;
+  pausedCode: string | null;
+  waitUntilMs: number | null;
+}
+
+function toDelivery(row: LoadedRow): LoadedDelivery {
+  const { position, keyEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
+  void position;
+  const apiKey =
+    keyEncrypted === null ? null : { encrypted: keyEncrypted, version: keyVersion, pausedCode, waitUntilMs };
+  return { ...delivery, apiKey };
+}
+
+const LOAD = {
+  name: 'delivery_load',
+  text: `
+    select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
+      d.state, d.attempts, d.starts, d.delivery as policy, d.operation, d.target,
+      d.email_type as "emailType", t.xmin::text as "typeVersion", r.query_roleid as "queryRoleid",
+      o.old::text as old, o.new::text as new, o.eventid is not null as "hasEvent",
+      k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
+      case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"
+    from unnest($1::int[], $2::bigint[], $3::timestamptz[])
+        with ordinality as w(tenantid, deliveryid, createtime, position)
+      join rowpost.email_delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
+        and d.createtime = w.createtime
+      left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime
+      left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
+      left join rowpost.email_types t on t.tenantid = d.tenantid and t.email_type = d.email_type
+      left join rowpost.email_apikey k on k.tenantid = d.tenantid`,
+};

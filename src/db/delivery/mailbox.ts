@@ -1,0 +1,82 @@
+import type { Knex } from 'knex';
+import type { Ledger } from './ledger.js';
+
+/** Mail kept locally instead of sent. Addresses are written as `Name <a@b>`. */
+export interface KeptMail {
+  readonly tenantid: number;
+  readonly deliveryid: string;
+  readonly sender: string;
+  readonly recipients: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly subject: string;
+  readonly html: string;
+}
+
+/** @returns the mail's id; the same one when the delivery's mail is kept already. */
+export async function keepMail(ledger: Ledger, mail: KeptMail): Promise<string> {
+  const rows = await ledger.query<{ mailid: string }>(KEEP, [
+    mail.tenantid,
+    mail.deliveryid,
+    mail.sender,
+    mail.recipients,
+    mail.cc,
+    mail.bcc,
+    mail.subject,
+    mail.html,
+  ]);
+  const row = rows[0];
+  if (!row) throw new Error('the mailbox returned no id');
+  return row.mailid;
+}
+
+// A redriven delivery replaces its mail: the page shows what was sent last.
+const KEEP = {
+  name: 'mailbox_keep',
+  text: `
+    insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
+      recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
+      html = excluded.html
+    returning mailid::text as mailid`,
+};
+
+/** A line of the mailbox page. */
+export interface MailSummary {
+  readonly mailid: string;
+  readonly tenantid: number;
+  readonly deliveryid: string;
+  readonly time: Date;
+  readonly sender: string;
+  readonly recipients: readonly string[];
+  readonly subject: string;
+}
+
+/** The newest mail first. */
+export async function listMail(
+  knex: Knex,
+  page: { readonly limit: number; readonly offset: number; readonly tenantid?: number },
+): Promise<readonly MailSummary[]> {
+  const query = knex
+    .withSchema('rowpost')
+    .table('mailbox')
+    .select<MailSummary[]>('mailid', 'tenantid', 'deliveryid', 'time', 'sender', 'recipients', 'subject')
+    .orderBy('mailid', 'desc')
+    .limit(page.limit)
+    .offset(page.offset);
+  if (page.tenantid !== undefined) void query.where({ tenantid: page.tenantid });
+  return query;
+}
+
+/** @returns undefined when there is no such mail. */
+export async function readMail(
+  knex: Knex,
+  mailid: string,
+): Promise<(MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html'>) | undefined> {
+  return knex
+    .withSchema('rowpost')
+    .table('mailbox')
+    .where({ mailid })
+    .first<MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html'>>();
+}

@@ -1,0 +1,43 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+
+/** A delivery that should be in the queue, now that its time has come. */
+export interface OpenDelivery extends DeliveryKey {
+  readonly starts: number;
+}
+
+/** Seconds between two checks of the same waiting delivery. */
+const RECHECK_SECONDS = 10;
+
+/** Takes deliveries that wait or whose retry is due, oldest first, and that nobody has taken for some seconds. */
+export async function takeDueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
+  return ledger.query<OpenDelivery>(TAKE_DUE, [limit]);
+}
+
+const TAKE_DUE = {
+  name: 'delivery_take_due',
+  text: `
+    with overdue as materialized (
+      select tenantid, deliveryid, createtime from rowpost.email_delivery
+      where due < now() and state in ('pending', 'retrying') order by due limit $1::int for update skip locked
+    )
+    update rowpost.email_delivery d set due = now() + interval '${RECHECK_SECONDS} seconds'
+    from overdue o
+    where d.tenantid = o.tenantid and d.deliveryid = o.deliveryid and d.createtime = o.createtime
+    returning d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.starts`,
+};
+
+/** How many deliveries of each tenant are in the queue or in hand, as the ledger knows it. */
+export async function countInFlight(ledger: Ledger): Promise<ReadonlyMap<number, number>> {
+  const rows = await ledger.query<{ tenantid: number; deliveries: number }>(IN_FLIGHT, []);
+  return new Map(rows.map((row) => [row.tenantid, row.deliveries]));
+}
+
+// Waiting and sending deliveries are due soon; retries of a far future need not be read.
+const IN_FLIGHT = {
+  name: 'delivery_in_flight',
+  text: `
+    select tenantid, count(*)::int as deliveries from rowpost.email_delivery
+    where due < now() + interval '1 minute' and state in ('pending', 'sending')
+    group by tenantid`,
+};

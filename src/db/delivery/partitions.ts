@@ -1,0 +1,125 @@
+import type { Ledger } from './ledger.js';
+
+/** The tables that grow, each with its column of time, all partitioned by day (UTC). */
+const PARTITIONED = ['outbox', 'relay_batch', 'relay_batch_done', 'email_delivery', 'email_attempt'] as const;
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/**
+ * Makes the partitions of today and the days after it that are missing. A day whose first rows are in the default
+ * partition already stays there. @returns the names made.
+ */
+export async function makePartitions(
+  ledger: Ledger,
+  nowMs: number,
+  daysAhead: number,
+): Promise<readonly string[]> {
+  const existing = new Set((await listPartitions(ledger)).map((partition) => partition.name));
+  const made: string[] = [];
+  for (let day = 0; day <= daysAhead; day++) {
+    const from = startOfDay(nowMs + day * DAY_MS);
+    for (const table of PARTITIONED) {
+      const name = `${table}_${from.replaceAll('-', '')}`;
+      if (existing.has(name)) continue;
+      if (await makePartition(ledger, table, name, from, startOfDay(nowMs + (day + 1) * DAY_MS)))
+        made.push(name);
+    }
+  }
+  return made;
+}
+
+const CHECK_VIOLATION = '23514';
+
+async function makePartition(
+  ledger: Ledger,
+  table: string,
+  name: string,
+  from: string,
+  to: string,
+): Promise<boolean> {
+  try {
+    await ledger.transaction([
+      [SHORT_LOCK_TIMEOUT, []],
+      [
+        {
+          text: `create table if not exists rowpost.${name} partition of rowpost.${table}
+            for values from ('${from} 00:00:00+00') to ('${to} 00:00:00+00')`,
+        },
+        [],
+      ],
+    ]);
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === CHECK_VIOLATION) return false;
+    throw error;
+  }
+}
+
+/**
+ * Drops what is older than `keepDays`, and deletes it from the default partitions. Dropping takes an exclusive lock,
+ * so it waits for a moment only: a table in use is left to the next round. @returns the names dropped.
+ */
+export async function dropOldPartitions(
+  ledger: Ledger,
+  nowMs: number,
+  keepDays: number,
+): Promise<readonly string[]> {
+  const oldest = startOfDay(nowMs - keepDays * DAY_MS).replaceAll('-', '');
+  const dropped: string[] = [];
+  for (const { name, day } of await listPartitions(ledger)) {
+    if (day === null || day >= oldest) continue;
+    try {
+      await ledger.transaction([
+        [SHORT_LOCK_TIMEOUT, []],
+        [{ text: `drop table rowpost.${name}` }, []],
+      ]);
+      dropped.push(name);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+    }
+  }
+  for (const table of PARTITIONED) {
+    const column = table === 'outbox' ? 'time' : 'createtime';
+    await ledger.query({ text: `delete from rowpost.${table}_default where ${column} < $1::timestamptz` }, [
+      `${startOfDay(nowMs - keepDays * DAY_MS)} 00:00:00+00`,
+    ]);
+  }
+  return dropped;
+}
+
+/** Removes ticks that nothing reads any more, all but the newest. */
+export async function pruneTicks(ledger: Ledger): Promise<void> {
+  await ledger.query(PRUNE_TICKS, []);
+}
+
+const PRUNE_TICKS = {
+  name: 'tick_prune',
+  text: `delete from rowpost.relay_tick
+    where time < now() - interval '1 hour' and tickid < (select max(tickid) from rowpost.relay_tick)`,
+};
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const SHORT_LOCK_TIMEOUT = {
+  name: 'partition_lock_timeout',
+  text: `select set_config('lock_timeout', '300ms', true)`,
+};
+
+/** `day` is YYYYMMDD, null for a default partition. */
+async function listPartitions(ledger: Ledger): Promise<readonly { name: string; day: string | null }[]> {
+  return ledger.query(LIST_PARTITIONS, [PARTITIONED]);
+}
+
+const LIST_PARTITIONS = {
+  name: 'partition_list',
+  text: `
+    select c.relname as name, substring(c.relname from '_([0-9]{8})$') as day
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
+    where p.relnamespace = 'rowpost'::regnamespace and p.relname = any ($1::text[])
+    order by c.relname`,
+};
+
+/** The date in UTC, YYYY-MM-DD. */
+function startOfDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

@@ -1,0 +1,99 @@
+import type { Knex } from 'knex';
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+
+/**
+ * Stops a tenant's sending because the provider refuses its key. An answer about an older key stops nothing.
+ * @param reason in words for the tenant's administrator
+ */
+export async function pauseTenant(
+  ledger: Ledger,
+  tenantid: number,
+  keyVersion: number,
+  code: string,
+  reason: string,
+): Promise<void> {
+  await ledger.query(PAUSE_TENANT, [tenantid, keyVersion, code, reason]);
+}
+
+const PAUSE_TENANT = {
+  name: 'pause_tenant',
+  text: `update rowpost.email_apikey set paused_code = $3::text, paused_reason = $4::text
+    where tenantid = $1::int and version = $2::int and paused_code is null`,
+};
+
+/** Keeps a tenant's deliveries from the provider until the time that the provider has named. */
+export async function holdTenant(ledger: Ledger, tenantid: number, waitMs: number): Promise<void> {
+  await ledger.query(HOLD_TENANT, [tenantid, Math.ceil(waitMs)]);
+}
+
+// Every delivery in hand gets the same answer: the first one is enough.
+const HOLD_TENANT = {
+  name: 'hold_tenant',
+  text: `update rowpost.email_apikey set wait_until = now() + $2::bigint * interval '1 ms'
+    where tenantid = $1::int
+      and (wait_until is null or wait_until < now() + $2::bigint * interval '1 ms' - interval '1 second')`,
+};
+
+/** A delivery that can't be sent while its tenant is paused. */
+export interface PausedDelivery extends DeliveryKey {
+  /** Fencing token, as in `finishAttempts`. */
+  readonly starts: number;
+  /** Whether the provider was called and answered that the tenant is paused. */
+  readonly sending: boolean;
+  readonly httpStatus: number | null;
+}
+
+/**
+ * Parks deliveries until `resumeTenant`. Those whose tenant has been resumed meanwhile wait to be sent again. The
+ * tenant's key row is locked, so that none is parked just after the others were resumed.
+ */
+export async function pauseDeliveries(ledger: Ledger, deliveries: readonly PausedDelivery[]): Promise<void> {
+  await ledger.query(PAUSE_DELIVERIES, [JSON.stringify(deliveries)]);
+}
+
+const PAUSE_DELIVERIES = {
+  name: 'pause_deliveries',
+  text: `
+    with w as materialized (
+      select * from json_to_recordset($1::json) as r(
+        tenantid int, deliveryid bigint, createtime timestamptz, starts int, sending boolean, "httpStatus" int)
+    ), keys as materialized (
+      select k.tenantid, k.paused_code, k.paused_reason from rowpost.email_apikey k
+      where k.tenantid in (select tenantid from w) order by k.tenantid for share
+    ), paused as (
+      update rowpost.email_delivery d
+      set state = case when k.paused_code is not null then 'paused' else 'pending' end,
+        error_code = k.paused_code, error = k.paused_reason,
+        next_attempt = null, due = case when k.paused_code is null then now() end
+      from w join keys k using (tenantid)
+      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        and d.starts = w.starts
+        and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
+      returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w."httpStatus" as http_status,
+        k.paused_reason
+    )
+    insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
+      createtime)
+    select tenantid, deliveryid, starts, started, now(), 'paused', http_status, paused_reason, createtime
+    from paused where sending
+    on conflict do nothing`,
+};
+
+/**
+ * Lets a tenant's deliveries go on, after a new key was set or its account was put in order. Give a transaction that
+ * has written the tenant's key row, or none. @returns how many deliveries were waiting.
+ */
+export async function resumeTenant(knex: Knex, tenantid: number): Promise<number> {
+  // Two statements: the second one sees every delivery that was parked before the key row was ours.
+  await knex.raw(
+    `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = ?`,
+    [tenantid],
+  );
+  const result = await knex.raw<{ rowCount: number }>(
+    `update rowpost.email_delivery set state = 'pending', error_code = null, error = null, due = now()
+      where tenantid = ? and state = 'paused'`,
+    [tenantid],
+  );
+  return result.rowCount;
+}

@@ -1,0 +1,39 @@
+import type { Knex } from 'knex';
+import { AppError } from '../../errors.js';
+
+/**
+ * Sends a delivery again that has ended, whatever the end was. The history says so with an entry of its own, and the
+ * count of attempts begins anew. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
+ */
+export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: string): Promise<void> {
+  const { rows } = await knex.raw<{ rows: { state: string; redriven: boolean }[] }>(REDRIVE, {
+    tenantid,
+    deliveryid,
+  });
+  const row = rows[0];
+  if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
+  if (!row.redriven) {
+    throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
+      details: { deliveryid, state: row.state },
+    });
+  }
+}
+
+const REDRIVE = `
+  with found as materialized (
+    select tenantid, deliveryid, createtime, state from rowpost.email_delivery
+    where tenantid = :tenantid and deliveryid = :deliveryid for update
+  ), redriven as (
+    update rowpost.email_delivery d
+    set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
+      next_attempt = null, due = now()
+    from found f
+    where d.tenantid = f.tenantid and d.deliveryid = f.deliveryid and d.createtime = f.createtime
+      and d.state in ('sent', 'failed', 'skipped', 'unknown')
+    returning d.tenantid, d.deliveryid, d.starts, d.createtime
+  ), recorded as (
+    insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime)
+    select r.tenantid, r.deliveryid, r.starts, now(), now(), 'redriven', 'was ' || f.state, r.createtime
+    from redriven r join found f using (deliveryid)
+  )
+  select state, exists (select from redriven) as redriven from found`;

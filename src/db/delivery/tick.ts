@@ -1,0 +1,112 @@
+import type { Ledger } from './ledger.js';
+
+/** Events of one tenant that a worker evaluates as one job. */
+export interface Batch {
+  readonly batchid: string;
+  readonly tenantid: number;
+  /** How many events it holds. */
+  readonly events: number;
+  /** Of the batch, as PostgreSQL writes it: the other half of its key. */
+  readonly createtime: string;
+}
+
+export interface Tick {
+  /** False when another relay is ticking at this moment: there is nothing to do. */
+  readonly held: boolean;
+  /** Events that became visible since the tick before, with and without a rule. */
+  readonly events: number;
+  /** In the order in which tenants take turns. */
+  readonly batches: readonly Batch[];
+  /** There are more events than one tick takes. */
+  readonly more: boolean;
+  /** The cursor lies ahead of this database: it was restored from a dump. See `adoptRestoredOutbox`. */
+  readonly restored: boolean;
+}
+
+export interface TickLimits {
+  /** Most events of one batch. */
+  readonly batchEvents: number;
+  /** Most events of one tick, so that a long backlog is read in statements of bounded time. */
+  readonly tickEvents: number;
+}
+
+/**
+ * Puts the events that became visible since the last tick into batches. Order of commit is not order of id, so events
+ * are found by snapshots: new is what this statement sees and the last tick's snapshot did not. A transaction that
+ * writes for long is in that snapshot's list of running ones and does not widen the range that is read.
+ */
+export async function tick(ledger: Ledger, limits: TickLimits): Promise<Tick> {
+  // Two statements: the second one's snapshot is taken after the lock, so it sees the other relay's last tick.
+  const [, rows] = await ledger.transaction([
+    [LOCK, []],
+    [TICK, [limits.tickEvents, limits.batchEvents]],
+  ]);
+  const row = (rows as TickRow[])[0];
+  if (!row) return { held: false, events: 0, batches: [], more: false, restored: false };
+  return { held: true, ...row };
+}
+
+interface TickRow {
+  events: number;
+  batches: Batch[];
+  more: boolean;
+  restored: boolean;
+}
+
+/** Any number that nothing else in the database locks. */
+const TICK_LOCK = 7_231_001;
+
+const LOCK = {
+  name: 'relay_tick_lock',
+  text: `select set_config('rowpost.ticking', pg_try_advisory_xact_lock(${TICK_LOCK})::text, true)`,
+};
+
+// `beyond` is the transaction that fills the tick when there is a backlog. The tick then ends just after it: its
+// snapshot is the present one, cut at that transaction's id.
+const TICK = {
+  name: 'relay_tick',
+  text: `
+    with last as materialized (
+      select tickid, pg_snapshot_xmax(snapshot) as xmax, array(select pg_snapshot_xip(snapshot)) as running
+      from rowpost.relay_tick
+      where current_setting('rowpost.ticking') = 'true'
+      order by tickid desc limit 1
+    ), present as materialized (
+      select pg_current_snapshot() as snapshot
+    ), beyond as materialized (
+      select o.xid from rowpost.outbox o
+      where o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from present)
+      order by o.xid offset $1::int limit 1
+    ), upto as materialized (
+      select case when b.xid is null then p.snapshot else (
+          least(pg_snapshot_xmin(p.snapshot), b.xid)::text || ':' || b.xid::text::bigint + 1 || ':' || coalesce(
+            (select string_agg(x::text, ',' order by x) from pg_snapshot_xip(p.snapshot) x where x <= b.xid), '')
+        )::pg_snapshot end as snapshot
+      from present p left join beyond b on true
+    ), fresh as materialized (
+      select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
+      where o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
+      union all
+      select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
+      where o.xid = any ((select running from last)::xid8[])
+    ), matched as (
+      select f.*, (row_number() over (partition by f.tenantid order by f.eventid) - 1) / $2::int as part
+      from fresh f
+      where exists (select from rowpost.email_rule r where r.tenantid = f.tenantid and r.enabled
+        and f.operation = any (r.operations) and f.target = any (r.targets))
+    ), batched as (
+      insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
+      select tenantid, array_agg(eventid order by eventid), min(time), max(time)
+      from matched group by part, tenantid order by part, tenantid
+      returning batchid, tenantid, cardinality(eventids) as events, createtime
+    ), ticked as (
+      insert into rowpost.relay_tick (previous, snapshot)
+      select last.tickid, upto.snapshot from last, upto where exists (select from fresh)
+    )
+    select (select count(*)::int from fresh) as events,
+      (select count(*) > 0 from beyond) as more,
+      last.xmax > pg_snapshot_xmax(present.snapshot) as restored,
+      coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
+        'createtime', createtime::text) order by batchid) from batched), '[]') as batches
+    from last, present`,
+};

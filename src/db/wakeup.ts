@@ -1,0 +1,91 @@
+import pg from 'pg';
+import type { Logger } from '../log.js';
+import type { Stoppable } from '../shutdown.js';
+import type { Database } from './database.js';
+
+const CHANNEL = 'rowpost_relay';
+
+/** Shortest time between two wake-ups sent by one process. */
+const DEBOUNCE_MS = 4;
+
+export interface RelayWaker extends Stoppable {
+  /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
+  wake(): void;
+}
+
+/**
+ * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
+ * commit; sent alone after the commit, and debounced, it delays nobody.
+ */
+export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
+  let wanted = false;
+  let busy: Promise<void> | undefined;
+  const send = async (): Promise<void> => {
+    while (wanted) {
+      wanted = false;
+      try {
+        await deps.database.pool.query(`notify ${CHANNEL}`);
+      } catch (error) {
+        deps.log.debug({ err: error }, 'the relay could not be woken; it polls');
+      }
+      await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
+    }
+    busy = undefined;
+  };
+  return {
+    wake() {
+      wanted = true;
+      busy ??= send();
+    },
+    async stop() {
+      await busy;
+    },
+  };
+}
+
+const RECONNECT_MS = 1_000;
+
+/**
+ * Calls `onWake` for each wake-up, and once after every (re)connect, since those in between were missed. Survives the
+ * database being away: the relay polls meanwhile.
+ */
+export function listenForWakeups(
+  deps: { readonly database: Database; readonly log: Logger },
+  onWake: () => void,
+): Stoppable {
+  let stopped = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const reconnectLater = (): void => {
+    client = undefined;
+    if (!stopped) timer = setTimeout(connect, RECONNECT_MS);
+  };
+  const connect = (): void => {
+    const next = new pg.Client({ ...deps.database.pool.options, pipeline: false });
+    client = next;
+    let ended = false;
+    const onEnd = (error?: unknown): void => {
+      if (ended) return;
+      ended = true;
+      if (!stopped) deps.log.debug({ err: error }, 'the wake-up connection broke; polling meanwhile');
+      next.end().catch(() => undefined);
+      reconnectLater();
+    };
+    next.on('error', onEnd);
+    next.on('end', onEnd);
+    next.on('notification', onWake);
+    next
+      .connect()
+      .then(() => next.query(`listen ${CHANNEL}`))
+      .then(onWake, onEnd);
+  };
+  connect();
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await client?.end();
+    },
+  };
+}

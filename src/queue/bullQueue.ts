@@ -1,0 +1,157 @@
+import { Queue as BullQueue, Worker, type BackendFactory, type IQueueBackend, type Job } from 'bullmq';
+import type { Logger } from '../log.js';
+import {
+  batchJobId,
+  deliveryJobId,
+  priorityOf,
+  type BatchJob,
+  type DeliveryJob,
+  type DeliveryOrder,
+} from './jobs.js';
+import type { JobHandlers, Queue, WorkOptions } from './queue.js';
+import { logOutages } from './outageLog.js';
+
+/** How BullMQ reaches its store: the two backends differ in nothing else. */
+export interface QueueConnections {
+  /** For adding jobs: fails at once while the store is away. */
+  readonly producer: object;
+  /** For taking jobs: waits until the store is back. */
+  readonly consumer: object;
+  readonly prefix: string;
+  /** Undefined for BullMQ's own default, Redis. */
+  readonly backend: BackendFactory<IQueueBackend, object> | undefined;
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const BATCHES = 'batches';
+const DELIVERIES = 'deliveries';
+
+/** Most jobs added in one call to the store. */
+const ADD_AT_ONCE = 1_000;
+/** Batches evaluated at once by a worker process: each is a few statements for hundreds of events. */
+const BATCH_CONCURRENCY = 4;
+/** How soon a worker asks again after the store was away. */
+const RETRY_MS = 500;
+/** A job may stall as often as it likes: the ledger counts starts, and it survives the store. */
+const MAX_STALLED = 1_000_000;
+
+/** Ends of jobs are in the ledger; here a finished job would only block its id. */
+const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
+
+export function createBullQueue(connections: QueueConnections, log: Logger): Queue {
+  const open = <T>(name: string): BullQueue<T> => {
+    const options = {
+      connection: connections.producer,
+      prefix: connections.prefix,
+      defaultJobOptions: JOB_OPTIONS,
+      // Nobody reads the stream of events.
+      streams: { events: { maxLen: 100 } },
+    };
+    const queue = new BullQueue<T>(name, options as never, connections.backend as never) as BullQueue<T>;
+    queue.on('error', logOutages(log, `queue ${name}`));
+    return queue;
+  };
+  const batches = open<BatchJob>(BATCHES);
+  const deliveries = open<DeliveryJob>(DELIVERIES);
+
+  return {
+    async addBatches(jobs) {
+      for (const part of parts(jobs)) {
+        await batches.addBulk(
+          part.map((job) => ({
+            name: 'evaluate',
+            data: job,
+            opts: { jobId: batchJobId(job), priority: priorityOf(job.ahead) },
+          })),
+        );
+      }
+    },
+    async addDeliveries(orders) {
+      for (const part of parts(orders)) await deliveries.addBulk(part.map(toDeliveryJob));
+    },
+    work: (handlers, options) => startWorkers(connections, handlers, options, log),
+    check: () => connections.check(),
+    async close() {
+      await Promise.all([batches.close(), deliveries.close()]);
+      await connections.close();
+    },
+  };
+}
+
+function toDeliveryJob(order: DeliveryOrder) {
+  return {
+    name: 'send',
+    data: order.job,
+    opts: {
+      jobId: deliveryJobId(order.job),
+      priority: priorityOf(order.ahead),
+      delay: Math.ceil(order.delayMs),
+    },
+  };
+}
+
+function* parts<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += ADD_AT_ONCE)
+    yield items.slice(start, start + ADD_AT_ONCE);
+}
+
+function startWorkers(
+  connections: QueueConnections,
+  handlers: JobHandlers,
+  options: WorkOptions,
+  log: Logger,
+): { stop(): Promise<void> } {
+  const start = <T>(
+    name: string,
+    concurrency: number,
+    run: (job: Job<T>) => Promise<void>,
+  ): Worker<T, void> => {
+    const workerOptions = {
+      connection: connections.consumer,
+      prefix: connections.prefix,
+      concurrency,
+      lockDuration: options.leaseMs,
+      stalledInterval: Math.ceil(options.leaseMs / 3),
+      maxStalledCount: MAX_STALLED,
+      runRetryDelay: RETRY_MS,
+    };
+    const worker = new Worker<T, void>(
+      name,
+      run as never,
+      workerOptions as never,
+      connections.backend as never,
+    ) as Worker<T, void>;
+    worker.on('error', logOutages(log, `worker of queue ${name}`));
+    worker.on('failed', (job, error) => {
+      log.warn({ err: error, job: job?.id }, 'a job broke off; the reconciler will bring it back');
+    });
+    return worker;
+  };
+  const workers = [
+    start<BatchJob>(BATCHES, Math.min(BATCH_CONCURRENCY, options.concurrency), (job) =>
+      handlers.onBatch(job.data),
+    ),
+    start<DeliveryJob>(DELIVERIES, options.concurrency, (job) =>
+      handlers.onDelivery(job.data, job.attemptsStarted > 1),
+    ),
+  ];
+  return {
+    async stop() {
+      await Promise.all(workers.map((worker) => closeWithin(worker, options.graceMs)));
+    },
+  };
+}
+
+/** BullMQ waits for jobs in hand without end. */
+async function closeWithin(
+  worker: Worker<never, void> | Worker<BatchJob, void> | Worker<DeliveryJob, void>,
+  graceMs: number,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, graceMs);
+  });
+  await Promise.race([worker.close(), tooLong]);
+  clearTimeout(timer);
+}

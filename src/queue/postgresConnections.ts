@@ -1,0 +1,47 @@
+import { createPostgresBackend, runMigrations, type BackendFactory, type IQueueBackend } from 'bullmq';
+import type { Database } from '../db/database.js';
+import { openQueuePool, QUEUE_SCHEMA } from '../db/queuePool.js';
+import { UsageError } from '../errors.js';
+import type { Logger } from '../log.js';
+import type { QueueConnections } from './bullQueue.js';
+import { logOutages } from './outageLog.js';
+
+/** Two workers hold one connection each to listen; the others add, take and finish jobs. */
+const POOL_SIZE = 8;
+
+/** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run. */
+export async function connectPostgres(database: Database, log: Logger): Promise<QueueConnections> {
+  const pool = openQueuePool(database, POOL_SIZE);
+  pool.on('error', logOutages(log, 'queue in PostgreSQL'));
+  const check = async (): Promise<void> => {
+    await pool.query('select 1 from migration limit 1');
+  };
+  try {
+    await check();
+  } catch (error) {
+    await pool.end();
+    throw new UsageError(
+      `the queue in PostgreSQL can't be used (${(error as Error).message}): run "rowpost release" first`,
+    );
+  }
+  return {
+    producer: pool,
+    consumer: pool,
+    prefix: QUEUE_SCHEMA,
+    backend: createPostgresBackend as unknown as BackendFactory<IQueueBackend, object>,
+    check,
+    close: () => pool.end(),
+  };
+}
+
+/** Makes or updates BullMQ's tables. Two processes at once: the second waits for the first. */
+export async function migratePostgresQueue(database: Database): Promise<void> {
+  const pool = openQueuePool(database, 1);
+  const client = await pool.connect();
+  try {
+    await runMigrations(client as never, QUEUE_SCHEMA);
+  } finally {
+    client.release();
+    await pool.end();
+  }
+}

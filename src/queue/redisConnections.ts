@@ -1,0 +1,76 @@
+import { Redis } from 'ioredis';
+import { UsageError } from '../errors.js';
+import type { Logger } from '../log.js';
+import type { QueueConnections } from './bullQueue.js';
+import { logOutages } from './outageLog.js';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Longest that adding jobs may take: then the relay keeps them and tries again. */
+const ADD_TIMEOUT_MS = 5_000;
+const RECONNECT_MS = 250;
+
+/** Connects to Redis. Throws UsageError when it can't be reached, or would evict jobs when its memory is full. */
+export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
+  const shared = {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => RECONNECT_MS,
+    lazyConnect: true,
+  };
+  const producer = new Redis(url, {
+    ...shared,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: ADD_TIMEOUT_MS,
+  });
+  const consumer = new Redis(url, { ...shared, maxRetriesPerRequest: null });
+  const connections = [producer, consumer];
+  for (const connection of connections) connection.on('error', logOutages(log, 'Redis'));
+  const close = (): Promise<void> => {
+    for (const connection of connections) connection.disconnect();
+    return Promise.resolve();
+  };
+  try {
+    await Promise.all(connections.map((connection) => connectOnce(connection)));
+    await requireNoEviction(producer);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    producer,
+    consumer,
+    // The braces keep all keys of the queue on one node of a cluster.
+    prefix: `{${prefix}}`,
+    backend: undefined,
+    check: () => requireNoEviction(producer),
+    close,
+  };
+}
+
+async function connectOnce(connection: Redis): Promise<void> {
+  let reason: Error | undefined;
+  const keepReason = (error: Error): void => {
+    reason = error;
+  };
+  connection.on('error', keepReason);
+  try {
+    await connection.connect();
+  } catch (error) {
+    throw new UsageError(
+      `Redis can't be reached (${(reason ?? (error as Error)).message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`,
+    );
+  } finally {
+    connection.off('error', keepReason);
+  }
+}
+
+/** Any other policy deletes jobs when memory is short. INFO answers where managed Redis forbids CONFIG. */
+async function requireNoEviction(connection: Redis): Promise<void> {
+  const info = await connection.info('memory');
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  if (policy !== undefined && policy !== 'noeviction') {
+    throw new UsageError(
+      `Redis would throw jobs away when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
+    );
+  }
+}

@@ -1,0 +1,85 @@
+import { domainToASCII } from 'node:url';
+import type { Address } from './mail/transport.js';
+
+/** The longest that mail servers must take (RFC 5321, 4.5.3.1). */
+const MOST_LOCAL_CHARACTERS = 64;
+const MOST_ADDRESS_CHARACTERS = 254;
+
+/** Unquoted local parts only: no provider delivers the quoted ones. */
+const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
+const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** Addresses found in a text, and the pieces that are none. */
+export interface ParsedAddresses {
+  readonly valid: readonly Address[];
+  readonly invalid: readonly string[];
+}
+
+/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, several separated by commas or semicolons. */
+export function parseAddresses(text: string): ParsedAddresses {
+  const valid: Address[] = [];
+  const invalid: string[] = [];
+  for (const piece of splitList(text)) {
+    const address = parseAddress(piece);
+    if (address) valid.push(address);
+    else invalid.push(piece);
+  }
+  return { valid, invalid };
+}
+
+/** Each address once, in the first list that has it. */
+export function withoutRepeats(lists: readonly (readonly Address[])[]): readonly (readonly Address[])[] {
+  const seen = new Set<string>();
+  return lists.map((list) =>
+    list.filter(({ email }) => {
+      const key = email.toLowerCase();
+      if (seen.has(key)) return false;
+      seen.add(key);
+      return true;
+    }),
+  );
+}
+
+/** Splits at commas and semicolons outside quotes and angle brackets; line breaks and runs of space become one space. */
+function splitList(text: string): readonly string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let quoted = false;
+  let bracketed = false;
+  // eslint-disable-next-line no-control-regex -- control characters are what must not pass
+  for (const character of text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ')) {
+    if (character === '"' && !bracketed && !piece.endsWith('\\')) quoted = !quoted;
+    else if (character === '<' && !quoted) bracketed = true;
+    else if (character === '>' && !quoted) bracketed = false;
+    if ((character === ',' || character === ';') && !quoted && !bracketed) {
+      pieces.push(piece);
+      piece = '';
+    } else {
+      piece += character;
+    }
+  }
+  pieces.push(piece);
+  return pieces.map((item) => item.trim()).filter((item) => item !== '');
+}
+
+function parseAddress(piece: string): Address | undefined {
+  const named = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece);
+  const email = normalize(named?.[2] ?? piece);
+  if (email === undefined) return undefined;
+  return { email, name: unquote(named?.[1] ?? '') };
+}
+
+function normalize(email: string): string | undefined {
+  const at = email.lastIndexOf('@');
+  const local = email.slice(0, at);
+  if (at < 1 || local.length > MOST_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
+  const domain = domainToASCII(email.slice(at + 1));
+  if (!DOMAIN.test(domain)) return undefined;
+  const normalized = `${local}@${domain}`;
+  return normalized.length > MOST_ADDRESS_CHARACTERS ? undefined : normalized;
+}
+
+function unquote(name: string): string {
+  const inner = /^"(.*)"$/.exec(name.trim())?.[1];
+  return (inner === undefined ? name : inner.replace(/\\(.)/g, '$1')).trim();
+}

@@ -1,0 +1,121 @@
+import type { SendOutcome } from './transport.js';
+
+/** What was seen of one exchange with the provider, whatever the library says of it. */
+export interface Exchange {
+  /** The connection stood, so the mail may have left. */
+  begun: boolean;
+  /** Stopped just before it began. */
+  fenced: boolean;
+  status: number | undefined;
+  headers: Readonly<Record<string, unknown>>;
+}
+
+const LEAST_WAIT_MS = 1_000;
+const MOST_WAIT_MS = 3_600_000;
+const MOST_MESSAGE_CHARACTERS = 300;
+
+/** What the provider's answer means. Statuses as its documentation gives them. */
+export function readAnswer(
+  status: number,
+  headers: Readonly<Record<string, unknown>>,
+  body: unknown,
+): SendOutcome {
+  const message = describeBody(body) ?? `the provider answered ${status}`;
+  if (status >= 200 && status < 300) {
+    const id = headers['x-message-id'];
+    return {
+      kind: 'sent',
+      httpStatus: status,
+      providerMessageId: typeof id === 'string' ? id.slice(0, 200) : null,
+    };
+  }
+  if (status === 401) {
+    const code = /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED';
+    return { kind: 'tenant_paused', httpStatus: status, code, message };
+  }
+  if (status === 403) {
+    // The same status says that an account is blocked, and that one sender address is not verified.
+    return concernsSender(body)
+      ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
+      : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
+  }
+  if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers) };
+  if (status === 408 || (status >= 300 && status < 400)) {
+    return { kind: 'retry', ambiguous: false, httpStatus: status, code: `PROVIDER_${status}`, message };
+  }
+  if (status >= 400 && status < 500) {
+    return { kind: 'rejected', httpStatus: status, code: `PROVIDER_${status}`, message };
+  }
+  return { kind: 'retry', ambiguous: true, httpStatus: status, code: `PROVIDER_${status}`, message };
+}
+
+/**
+ * What a failed call means. The error itself goes no further: it holds the key and the whole mail.
+ * @param context.apiKey is struck out of what the provider may have echoed
+ */
+export function readFailure(
+  error: unknown,
+  exchange: Exchange,
+  context: { readonly apiKey: string; readonly deadlinePassed: boolean },
+): SendOutcome {
+  if (exchange.fenced) return { kind: 'fenced' };
+  // With the status in hand the rest of the answer may have dripped, broken off or been garbage: it changes nothing.
+  if (exchange.status !== undefined) {
+    const body = (error as { response?: { body?: unknown } }).response?.body;
+    return withoutKey(readAnswer(exchange.status, exchange.headers, body), context.apiKey);
+  }
+  const code = context.deadlinePassed ? 'PROVIDER_TIMEOUT' : networkCode(error);
+  const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
+  const what = context.deadlinePassed ? 'the provider did not answer in time' : `the call broke (${code})`;
+  return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
+}
+
+function networkCode(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
+}
+
+/** When the provider takes mail again, milliseconds from now. */
+function readWait(headers: Readonly<Record<string, unknown>>): number {
+  const reset = Number(headers['x-ratelimit-reset']);
+  const retryAfter = headers['retry-after'];
+  let waitMs = LEAST_WAIT_MS;
+  if (Number.isFinite(reset) && reset > 0) waitMs = reset * 1000 - Date.now();
+  else if (typeof retryAfter === 'string') {
+    const seconds = Number(retryAfter);
+    waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
+  }
+  if (Number.isNaN(waitMs)) waitMs = LEAST_WAIT_MS;
+  return Math.min(Math.max(waitMs, LEAST_WAIT_MS), MOST_WAIT_MS);
+}
+
+interface ProviderError {
+  readonly message?: unknown;
+  readonly field?: unknown;
+}
+
+function providerErrors(body: unknown): readonly ProviderError[] {
+  const errors = (body as { errors?: unknown } | null | undefined)?.errors;
+  return Array.isArray(errors) ? (errors as ProviderError[]).filter((item) => typeof item === 'object') : [];
+}
+
+/** The provider's own words. Pages of HTML and the like say nothing to the tenant. */
+function describeBody(body: unknown): string | undefined {
+  const words = providerErrors(body)
+    .map((item) => (typeof item.message === 'string' ? item.message : ''))
+    .filter((text) => text !== '')
+    .join('; ');
+  return words === '' ? undefined : words.slice(0, MOST_MESSAGE_CHARACTERS);
+}
+
+function concernsSender(body: unknown): boolean {
+  return providerErrors(body).some(
+    (item) =>
+      item.field === 'from' || (typeof item.message === 'string' && /sender identity/i.test(item.message)),
+  );
+}
+
+function withoutKey(outcome: SendOutcome, apiKey: string): SendOutcome {
+  if (!('message' in outcome) || apiKey === '') return outcome;
+  return { ...outcome, message: outcome.message.replaceAll(apiKey, '[key]') };
+}

@@ -1,0 +1,95 @@
+import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
+import type { DeliveryPolicy } from '../db/delivery/loadDeliveries.js';
+import type { SendOutcome } from './mail/transport.js';
+
+/** What the outcome of an attempt means for its delivery. */
+export type Decision = Pick<
+  AttemptFinish,
+  | 'outcome'
+  | 'state'
+  | 'counted'
+  | 'httpStatus'
+  | 'providerMessageId'
+  | 'errorCode'
+  | 'error'
+  | 'nextAttemptMs'
+>;
+
+/** Outcomes that this policy decides on. A paused tenant is parked, a fenced attempt belongs to somebody else. */
+export type DecidableOutcome = Exclude<SendOutcome, { kind: 'tenant_paused' } | { kind: 'fenced' }>;
+
+export interface RetryTerms {
+  /** Attempts used up before this one. */
+  readonly attempts: number;
+  readonly policy: DeliveryPolicy;
+  readonly maxAttempts: number;
+  readonly backoffBaseMs: number;
+  readonly backoffCapMs: number;
+  /** 0 ≤ random < 1 */
+  readonly random: () => number;
+}
+
+/** Deliveries that waited for the same rate limit spread over this time. */
+const SPREAD_MS = 2_000;
+
+/** The whole retry policy, as a function of nothing but its arguments. */
+export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
+  switch (outcome.kind) {
+    case 'sent':
+      return end('sent', 'sent', outcome.httpStatus, { providerMessageId: outcome.providerMessageId });
+    case 'rejected':
+      return end('failed', 'rejected', outcome.httpStatus, {
+        errorCode: outcome.code,
+        error: outcome.message,
+      });
+    case 'rate_limited':
+      return {
+        ...end('retrying', 'rate_limited', outcome.httpStatus, {
+          errorCode: 'RATE_LIMITED',
+          error: 'the provider asks to wait',
+        }),
+        counted: false,
+        nextAttemptMs: outcome.waitMs + terms.random() * SPREAD_MS,
+      };
+    case 'retry': {
+      const recorded = outcome.ambiguous ? 'ambiguous' : 'retry';
+      const reason = { errorCode: outcome.code, error: outcome.message };
+      if (outcome.ambiguous && terms.policy === 'at_most_once') {
+        return end('unknown', recorded, outcome.httpStatus, reason);
+      }
+      if (terms.attempts + 1 >= terms.maxAttempts) return end('failed', recorded, outcome.httpStatus, reason);
+      return {
+        ...end('retrying', recorded, outcome.httpStatus, reason),
+        nextAttemptMs: backoffMs(terms.attempts, terms),
+      };
+    }
+  }
+}
+
+/** Exponential with full jitter: any time up to a bound that doubles with each attempt, up to the cap. */
+export function backoffMs(
+  attempts: number,
+  terms: Pick<RetryTerms, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,
+): number {
+  const bound = Math.min(terms.backoffCapMs, terms.backoffBaseMs * 2 ** Math.min(attempts, 40));
+  return terms.random() * bound;
+}
+
+function end(
+  state: Decision['state'],
+  outcome: NonNullable<Decision['outcome']>,
+  httpStatus: number | null,
+  rest: Partial<Pick<Decision, 'providerMessageId' | 'errorCode' | 'error'>>,
+): Decision {
+  return {
+    state,
+    outcome,
+    httpStatus,
+    counted: true,
+    providerMessageId: null,
+    errorCode: null,
+    error: null,
+    nextAttemptMs: null,
+    ...rest,
+  };
+}
