@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from './client.js';
+
+/** How the email of a change ended. */
+export type Arrival =
+  | {
+      readonly kind: 'sent';
+      readonly subject: string;
+      readonly recipients: readonly string[];
+      readonly afterMs: number;
+    }
+  | { readonly kind: 'missing'; readonly reason: string };
+
+interface Delivery {
+  readonly state: string;
+  readonly subject: string | null;
+  readonly recipients: readonly string[] | null;
+  readonly error: string | null;
+}
+
+const DEADLINE_MS = 30_000;
+const POLL_MS = 100;
+/** States that wait for something to happen; the others are final. */
+const OPEN_STATES = ['pending', 'sending', 'retrying', 'paused'];
+
+/**
+ * Makes a change and follows its email in the ledger, as any client can.
+ * @param emailType the type that the change's rule sends
+ */
+export async function followEmail(
+  root: Client,
+  emailType: string,
+  change: () => Promise<void>,
+): Promise<Arrival> {
+  const before = await newestDeliveryid(root, emailType);
+  const started = Date.now();
+  await change();
+  for (;;) {
+    const delivery = await findDelivery(root, emailType, before);
+    const waitedMs = Date.now() - started;
+    if (delivery?.state === 'sent') {
+      const { subject, recipients } = delivery;
+      return { kind: 'sent', subject: subject ?? '', recipients: recipients ?? [], afterMs: waitedMs };
+    }
+    if (delivery && !OPEN_STATES.includes(delivery.state)) return missing(delivery);
+    if (waitedMs > DEADLINE_MS) return missing(delivery);
+    await delay(POLL_MS);
+  }
+}
+
+function missing(delivery: Delivery | undefined): Arrival {
+  const reason = delivery
+    ? `its delivery is ${delivery.state}${delivery.error === null ? '' : `: ${delivery.error}`}`
+    : `no delivery after ${DEADLINE_MS / 1000} s`;
+  return { kind: 'missing', reason };
+}
+
+async function newestDeliveryid(root: Client, emailType: string): Promise<number> {
+  const { email_delivery: deliveries } = await root.rolesPbac<{ email_delivery: { deliveryid: string }[] }>(
+    `query ($filter: String) {
+      email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { deliveryid }
+    }`,
+    { filter: `email_type = '${emailType}'` },
+  );
+  return Number(deliveries[0]?.deliveryid ?? 0);
+}
+
+async function findDelivery(root: Client, emailType: string, after: number): Promise<Delivery | undefined> {
+  const { email_delivery: deliveries } = await root.rolesPbac<{ email_delivery: Delivery[] }>(
+    `query ($filter: String) {
+      email_delivery(filter: $filter, ordering: ["deliveryid"], limit: 1) { state subject recipients error }
+    }`,
+    { filter: `email_type = '${emailType}' and deliveryid > ${after}` },
+  );
+  return deliveries[0];
+}

@@ -1,0 +1,78 @@
+import type { Client } from './client.js';
+import type { Narrator } from './narrator.js';
+import { BASKET, LEAVER, REGULARS, type Item } from './shop.js';
+
+const FIRST_ORDER = 1001;
+
+/** An order with its items in one request, so in one transaction. @returns its number */
+export async function placeOrder(root: Client, orderNumber: string, narrator: Narrator): Promise<void> {
+  const customer = await nextCustomer(root);
+  const order = `create_orders(input: {order_number: "${orderNumber}", customer_id: ${customer}}) { order_number }`;
+  const items = BASKET.map(
+    (item, index) =>
+      `item${index + 1}: create_order_items(input: ${itemInput(orderNumber, item)}) { item_id }`,
+  );
+  await change(root, [order, ...items], narrator);
+}
+
+export async function shipOrder(root: Client, orderNumber: string, narrator: Narrator): Promise<void> {
+  const tracking = `PI-${orderNumber.slice(2)}-${Date.now() % 100_000}`;
+  const input = `{status: "shipped", tracking: "${tracking}"}`;
+  await change(root, [`update_orders(order_number: "${orderNumber}", input: ${input}) { status }`], narrator);
+}
+
+export async function deleteCustomer(root: Client, customerId: string, narrator: Narrator): Promise<void> {
+  await change(root, [`delete_customers(customer_id: ${customerId}) { name email }`], narrator);
+}
+
+/** The shop numbers its orders itself, so that a client knows the number before the order is stored. */
+export async function nextOrderNumber(root: Client): Promise<string> {
+  const { orders } = await root.query<{ orders: { order_number: string }[] }>(
+    '{ orders(ordering: ["createdate desc"], limit: 1) { order_number } }',
+  );
+  const last = Number(orders[0]?.order_number.slice(2) ?? FIRST_ORDER - 1);
+  return `R-${last + 1}`;
+}
+
+/** The customer who will leave; made now, unless an earlier start was interrupted before the farewell. @returns the id */
+export async function welcomeLeaver(root: Client): Promise<string> {
+  const { customers } = await root.query<{ customers: { customer_id: string }[] }>(
+    'query ($filter: String) { customers(filter: $filter) { customer_id } }',
+    { filter: `email = '${LEAVER.email}'` },
+  );
+  if (customers[0]) return customers[0].customer_id;
+  const { create_customers: created } = await root.query<{ create_customers: { customer_id: string } }>(
+    'mutation ($input: customersInput) { create_customers(input: $input) { customer_id } }',
+    { input: LEAVER },
+  );
+  return created.customer_id;
+}
+
+/** The regulars order in turn. */
+async function nextCustomer(root: Client): Promise<string> {
+  const { orders, customers } = await root.query<{
+    orders: { customer_id: number }[];
+    customers: { customer_id: string }[];
+  }>(
+    `query ($filter: String) {
+      orders(ordering: ["createdate desc"], limit: 1) { customer_id }
+      customers(filter: $filter, ordering: ["customer_id"]) { customer_id }
+    }`,
+    { filter: `email in [${REGULARS.map((customer) => `'${customer.email}'`).join(', ')}]` },
+  );
+  const last = customers.findIndex((customer) => customer.customer_id === String(orders[0]?.customer_id));
+  const next = customers[(last + 1) % customers.length];
+  if (!next) throw new Error('the shop has lost its customers');
+  return next.customer_id;
+}
+
+async function change(root: Client, fields: readonly string[], narrator: Narrator): Promise<void> {
+  const document = `mutation {\n${fields.map((field) => `  ${field}`).join('\n')}\n}`;
+  narrator.document(document);
+  await root.query(document);
+}
+
+/** JSON's strings and numbers are GraphQL's too. */
+function itemInput(orderNumber: string, { product, quantity, price }: Item): string {
+  return `{order_number: "${orderNumber}", product: ${JSON.stringify(product)}, quantity: ${quantity}, price: ${price}}`;
+}

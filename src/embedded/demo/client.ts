@@ -1,0 +1,65 @@
+/** What a role of a tenant can ask of a running Rowpost, over HTTP and nothing else. */
+export interface Client {
+  readonly token: string;
+  readonly roleid: number;
+  /** Runs a document on the tenant's tables. @returns `data` */
+  query<T>(document: string, variables?: Variables): Promise<T>;
+  /** Runs a document on the control objects. @returns `data` */
+  rolesPbac<T>(document: string, variables?: Variables): Promise<T>;
+}
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+export interface Credentials {
+  readonly login: string;
+  readonly password: string;
+  readonly tenantid: number;
+}
+
+interface AuthBody {
+  readonly access_token: string;
+  readonly roleid: number;
+}
+
+interface GraphqlBody {
+  readonly data?: unknown;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+/** Signs in by POST /auth. Throws an Error with the service's own message. */
+export async function signIn(baseUrl: string, credentials: Credentials): Promise<Client> {
+  const auth = (await post(`${baseUrl}/auth`, credentials)) as AuthBody;
+  const run = async (route: string, document: string, variables: Variables): Promise<unknown> => {
+    const body = (await post(
+      `${baseUrl}${route}`,
+      { query: document, variables },
+      auth.access_token,
+    )) as GraphqlBody;
+    const [error] = body.errors ?? [];
+    if (error) throw new Error(`${route} answered: ${error.message}\n${document}`);
+    return body.data;
+  };
+  return {
+    token: auth.access_token,
+    roleid: auth.roleid,
+    query: async <T>(document: string, variables: Variables = {}) =>
+      (await run('/query', document, variables)) as T,
+    rolesPbac: async <T>(document: string, variables: Variables = {}) =>
+      (await run('/roles_pbac', document, variables)) as T,
+  };
+}
+
+async function post(url: string, body: unknown, token?: string): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { error?: unknown };
+  if (typeof answer.error === 'string') throw new Error(`${new URL(url).pathname} answered: ${answer.error}`);
+  return answer;
+}

@@ -1,0 +1,81 @@
+import { followEmail, type Arrival } from './arrival.js';
+import { deleteCustomer, nextOrderNumber, placeOrder, shipOrder, welcomeLeaver } from './changes.js';
+import { createNarrator, type Narrator } from './narrator.js';
+import { setUp, type DemoTenant, type RunningService } from './setUp.js';
+
+export type { RunningService } from './setUp.js';
+
+/** Where the story goes: standard output, and whether that shows colours. */
+export interface Stage {
+  write(text: string): void;
+  readonly colors: boolean;
+}
+
+/**
+ * Plays the whole service on a shop: sets it up through the public API, changes rows, and waits for each email.
+ * A second start finds what the first one made, and makes a new order.
+ * @returns the emails that did not arrive; empty when all did
+ */
+export async function runDemo(service: RunningService, stage: Stage): Promise<readonly string[]> {
+  const narrator = createNarrator((text) => stage.write(text), stage.colors);
+  narrator.chapter('A shop on Rowpost, set up through the public API');
+  const tenant = await setUp(service, narrator);
+  const missing = await playChanges(tenant, narrator);
+  pointAround(service.baseUrl, tenant, missing, narrator);
+  return missing;
+}
+
+async function playChanges({ root }: DemoTenant, narrator: Narrator): Promise<readonly string[]> {
+  const orderNumber = await nextOrderNumber(root);
+  const leaver = await welcomeLeaver(root);
+  const scenes = [
+    {
+      title: `Order ${orderNumber} with three items, in one request to /query`,
+      emailType: 'order_confirmation',
+      change: () => placeOrder(root, orderNumber, narrator),
+    },
+    {
+      title: `Order ${orderNumber} is shipped`,
+      emailType: 'order_shipped',
+      change: () => shipOrder(root, orderNumber, narrator),
+    },
+    {
+      title: 'A customer is deleted',
+      emailType: 'farewell',
+      change: () => deleteCustomer(root, leaver, narrator),
+    },
+  ];
+  const missing: string[] = [];
+  for (const { title, emailType, change } of scenes) {
+    narrator.chapter(title);
+    const arrival = await followEmail(root, emailType, change);
+    tell(arrival, emailType, narrator);
+    if (arrival.kind === 'missing') missing.push(emailType);
+  }
+  return missing;
+}
+
+function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
+  if (arrival.kind === 'sent') narrator.mail(arrival.subject, arrival.recipients, arrival.afterMs);
+  else narrator.trouble(`the email “${emailType}” has not arrived: ${arrival.reason}`);
+}
+
+function pointAround(
+  baseUrl: string,
+  tenant: DemoTenant,
+  missing: readonly string[],
+  narrator: Narrator,
+): void {
+  narrator.chapter(
+    missing.length === 0 ? 'All three emails have arrived' : `${missing.length} of three emails are missing`,
+  );
+  narrator.pointer('The emails, as they look:', `${baseUrl}/mailbox`);
+  narrator.pointer(
+    'The shop in GraphiQL; sign in with:',
+    `${baseUrl}/query\ntenantid ${tenant.tenantid}, login ${tenant.login}, password ${tenant.password}`,
+  );
+  narrator.pointer(
+    'Or from a terminal, with a token for one day:',
+    `TOKEN=${tenant.root.token}\ncurl ${baseUrl}/query -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\\n  -d '{"query": "{ orders { order_number status customers { name } } }"}'`,
+  );
+}

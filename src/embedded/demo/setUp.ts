@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { signIn, type Client } from './client.js';
+import { EMAIL_SETTINGS, type EmailSetting } from './emailSettings.js';
+import { REGULARS, SHOP_SQL, SHOP_TABLES } from './shop.js';
+import type { Narrator } from './narrator.js';
+
+/** A Rowpost that runs, as the demo needs it. */
+export interface RunningService {
+  readonly baseUrl: string;
+  readonly pxadminPassword: string;
+  /** Tables come by SQL and not over HTTP: `rowpost tenant sql`. */
+  runTenantSql(tenantid: number, sql: string): Promise<void>;
+}
+
+/** The demo's tenant and its root role, signed in. */
+export interface DemoTenant {
+  readonly tenantid: number;
+  readonly login: string;
+  readonly password: string;
+  readonly root: Client;
+}
+
+const TENANT_NAME = 'Paper & Ink';
+const ROOT_LOGIN = 'shop';
+
+/** Makes what an earlier start has not made: tenant, tables, customers, a role that reads for the emails, email settings. */
+export async function setUp(service: RunningService, narrator: Narrator): Promise<DemoTenant> {
+  const tenant = await openTenant(service, narrator);
+  await service.runTenantSql(tenant.tenantid, SHOP_SQL);
+  await tenant.root.query('{ Utility { introspect } }');
+  narrator.done(`tables ${SHOP_TABLES.join(', ')}, made with SQL`);
+  await addCustomers(tenant.root, narrator);
+  const mailerRoleid = await ensureMailer(tenant.root, narrator);
+  await ensureEmailSettings(tenant.root, mailerRoleid, narrator);
+  return tenant;
+}
+
+async function openTenant(service: RunningService, narrator: Narrator): Promise<DemoTenant> {
+  const { baseUrl, pxadminPassword } = service;
+  const pxadmin = await signIn(baseUrl, { login: 'pxadmin', password: pxadminPassword, tenantid: 0 });
+  narrator.done('signed in as pxadmin');
+  const password = rootPassword(pxadminPassword);
+  const existing = await findTenant(pxadmin);
+  const tenantid =
+    existing ??
+    (
+      await pxadmin.rolesPbac<{ create_tenant: { tenantid: number | string } }>(
+        'mutation ($input: tenantInput) { create_tenant(input: $input) { tenantid } }',
+        { input: { name: TENANT_NAME, root_login: ROOT_LOGIN, root_password: password } },
+      )
+    ).create_tenant.tenantid;
+  const root = await signIn(baseUrl, { login: ROOT_LOGIN, password, tenantid: Number(tenantid) });
+  narrator.done(
+    `tenant “${TENANT_NAME}” ${existing === undefined ? 'created' : 'kept from an earlier start'}`,
+  );
+  return { tenantid: Number(tenantid), login: ROOT_LOGIN, password, root };
+}
+
+async function findTenant(pxadmin: Client): Promise<number | string | undefined> {
+  const { tenant } = await pxadmin.rolesPbac<{ tenant: { tenantid: number | string }[] }>(
+    'query ($filter: String) { tenant(filter: $filter) { tenantid } }',
+    { filter: `name = '${TENANT_NAME}'` },
+  );
+  return tenant[0]?.tenantid;
+}
+
+/** The same at every start without being stored, and known only to who knows pxadmin's. */
+function rootPassword(pxadminPassword: string): string {
+  return createHash('sha256').update(`demo shop:${pxadminPassword}`).digest('base64url').slice(0, 16);
+}
+
+async function addCustomers(root: Client, narrator: Narrator): Promise<void> {
+  const { customers } = await root.query<{ customers: { email: string }[] }>('{ customers { email } }');
+  const known = new Set(customers.map((customer) => customer.email));
+  for (const customer of REGULARS.filter((regular) => !known.has(regular.email))) {
+    await root.query(
+      'mutation ($input: customersInput) { create_customers(input: $input) { customer_id } }',
+      {
+        input: customer,
+      },
+    );
+  }
+  narrator.done(`customers ${REGULARS.map((customer) => customer.name).join(', ')}`);
+}
+
+/** The emails' queries run under a role that may read the shop's tables and do nothing else. @returns its roleid */
+async function ensureMailer(root: Client, narrator: Narrator): Promise<number> {
+  const { role } = await root.rolesPbac<{ role: { roleid: string }[] }>(
+    `{ role(filter: "login = 'mailer' and deleted = false") { roleid } }`,
+  );
+  const roleid = Number(role[0]?.roleid ?? (await createMailer(root)));
+  const { policy_rule: rules } = await root.rolesPbac<{ policy_rule: { name: string }[] }>(
+    `{ policy_rule(filter: "name = 'the mailer reads the shop'") { name } }`,
+  );
+  if (rules.length === 0) {
+    await root.rolesPbac(
+      'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
+      {
+        input: {
+          name: 'the mailer reads the shop',
+          capabilities: ['select'],
+          targets: SHOP_TABLES,
+          roles: [roleid],
+        },
+      },
+    );
+  }
+  narrator.done('role “mailer”, which may read the shop and do nothing else');
+  return roleid;
+}
+
+async function createMailer(root: Client): Promise<string> {
+  const { create_role: created } = await root.rolesPbac<{ create_role: { roleid: string } }>(
+    'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+    { input: { login: 'mailer', name: 'Reads for the emails', capabilities: ['select'] } },
+  );
+  return created.roleid;
+}
+
+async function ensureEmailSettings(root: Client, queryRoleid: number, narrator: Narrator): Promise<void> {
+  // The local mailbox takes any key.
+  await root.rolesPbac('mutation { set_email_apikey(apikey: "demo") { apikey } }');
+  const existing = await root.rolesPbac<{
+    email_types: { email_type: string }[];
+    email_rule: { name: string }[];
+  }>('{ email_types { email_type } email_rule { name } }');
+  for (const { type, rule } of EMAIL_SETTINGS) {
+    if (!existing.email_types.some((known) => known.email_type === type.email_type))
+      await createType(root, type);
+    if (!existing.email_rule.some((known) => known.name === rule.name))
+      await createRule(root, rule, queryRoleid);
+    narrator.done(`email “${type.email_type}”, and the rule “${rule.name}”`);
+  }
+}
+
+async function createType(root: Client, type: EmailSetting['type']): Promise<void> {
+  await root.rolesPbac(
+    'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }',
+    {
+      input: type,
+    },
+  );
+}
+
+async function createRule(root: Client, rule: EmailSetting['rule'], queryRoleid: number): Promise<void> {
+  await root.rolesPbac('mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }', {
+    input: { ...rule, query_roleid: queryRoleid },
+  });
+}
