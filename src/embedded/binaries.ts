@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { chmod, cp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
@@ -104,7 +105,7 @@ async function readLinks(native: string): Promise<readonly { source: string; tar
 
 /** The copy appears whole or not at all: it is prepared under another name. Of two at once, the first one's stays. */
 async function copyPackage(native: string, target: string, works: () => Promise<boolean>): Promise<void> {
-  const staging = `${target}.${process.pid}`;
+  const staging = `${target}.${randomBytes(4).toString('hex')}`;
   // pg-symlinks.json names its files below native/, so the staged copy keeps that name.
   const staged = path.join(staging, 'native');
   try {

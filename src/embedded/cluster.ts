@@ -80,7 +80,7 @@ export async function ensureCluster(
   durable: boolean,
 ): Promise<void> {
   if (await exists(cluster.data)) return;
-  const staged = clusterAt(`${cluster.home}.new-${process.pid}`);
+  const staged = clusterAt(`${cluster.home}.new-${randomBytes(4).toString('hex')}`);
   try {
     await mkdir(staged.home, { mode: 0o700 });
     if (user) await chown(staged.home, user.uid, user.gid);

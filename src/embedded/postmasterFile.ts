@@ -52,14 +52,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When it can't be told, the answer is yes: then the file stays. */
+/** When it can't be told, the answer is yes: then the file stays. A dead process that nobody has waited for is none. */
 async function isPostgres(pid: number): Promise<boolean> {
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(async () => {
-    const listed = await runProgram('ps', ['-o', 'command=', '-p', String(pid)], {
-      user: undefined,
-      cwd: '/',
-    });
-    return listed.ok ? listed.output : 'postgres';
-  });
-  return commandLine.includes('postgres');
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (stat !== undefined) return /^\d+ \(postgres\) [^ZX]/.test(stat);
+  const listed = await runProgram('ps', ['-o', 'comm=', '-p', String(pid)], { user: undefined, cwd: '/' });
+  return !listed.ok || listed.output.endsWith('postgres');
 }

@@ -38,7 +38,7 @@ async function readOrMake(file: string, make: () => string): Promise<{ text: str
   });
   if (existing !== undefined) return { text: existing.trim(), isNew: false };
 
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${randomBytes(4).toString('hex')}`;
   await writeFile(draft, `${make()}\n`, { mode: 0o600 });
   let isNew = true;
   await link(draft, file).catch((error: unknown) => {

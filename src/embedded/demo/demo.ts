@@ -1,6 +1,7 @@
 import { followEmail, type Arrival } from './arrival.js';
 import { deleteCustomer, nextOrderNumber, placeOrder, shipOrder, welcomeLeaver } from './changes.js';
 import { createNarrator, type Narrator } from './narrator.js';
+import { LEAVER } from './shop.js';
 import { setUp, type DemoTenant, type RunningService } from './setUp.js';
 
 export type { RunningService } from './setUp.js';
@@ -40,7 +41,7 @@ async function playChanges({ root }: DemoTenant, narrator: Narrator): Promise<re
       change: () => shipOrder(root, orderNumber, narrator),
     },
     {
-      title: 'A customer is deleted',
+      title: `${LEAVER.name} leaves the shop, and is deleted`,
       emailType: 'farewell',
       change: () => deleteCustomer(root, leaver, narrator),
     },
