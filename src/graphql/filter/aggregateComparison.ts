@@ -1,0 +1,109 @@
+import type { ColumnType } from '../../db/catalog/catalog.js';
+import { sql, type Sql } from '../../db/sql.js';
+import type { Environment, Value } from './environment.js';
+import { errorAt } from './errors.js';
+import { asItself, compileSide } from './operands.js';
+import { isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
+import type { CallNode } from './tree.js';
+import { pathsOf } from './walk.js';
+import { describe, family, isWholeNumber, orderable, TYPES } from './types.js';
+
+interface Aggregate {
+  /** Undefined when the aggregate doesn't go with the type. */
+  readonly result: (type: ColumnType) => ColumnType | undefined;
+  readonly write: (value: Sql) => Sql;
+}
+
+const ordered = (type: ColumnType): ColumnType | undefined =>
+  orderable(type) && !['boolean', 'uuid', 'bytea', 'other'].includes(type.kind) ? type : undefined;
+
+const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
+  ['min', { result: ordered, write: (x) => sql`min(${x})` }],
+  ['max', { result: ordered, write: (x) => sql`max(${x})` }],
+  [
+    'avg',
+    {
+      result: (type) => {
+        if (family(type) === 'number') return type.kind === 'float' ? TYPES.float8 : TYPES.numeric;
+        return family(type) === 'interval' ? type : undefined;
+      },
+      write: (x) => sql`avg(${x})`,
+    },
+  ],
+  [
+    'sum',
+    {
+      result: (type) => {
+        if (isWholeNumber(type)) return type.kind === 'integer' ? TYPES.int8 : TYPES.numeric;
+        return family(type) === 'number' || family(type) === 'interval' ? type : undefined;
+      },
+      write: (x) => sql`sum(${x})`,
+    },
+  ],
+  ['count', { result: () => TYPES.int8, write: (x) => sql`count(${x})` }],
+]);
+
+export function isAggregate(node: CallNode): boolean {
+  return AGGREGATES.has(node.name);
+}
+
+/**
+ * `createdate = max(createdate)`: over every row of the table that the role may read, whatever else the filter says;
+ * PostgreSQL computes it once. With a collection in it, as in `count(order_collection.id) > 3`, over this row's own.
+ *
+ * @throws AppError FILTER_TYPE, FILTER_SYNTAX
+ */
+export function compileAggregate(node: CallNode, environment: Environment): Value {
+  const aggregate = AGGREGATES.get(node.name);
+  const [argument] = node.args;
+  if (!aggregate || node.args.length !== (node.star ? 0 : 1)) {
+    throw errorAt('FILTER_SYNTAX', `${node.name} takes one argument`, node.at, `Write ${node.name}(column).`);
+  }
+  const { joined, rows, correlated } = aggregatedRows(node, environment);
+  if (!argument) return { is: 'value', sql: joined.select(sql`count(*)`), type: TYPES.int8, canFail: false };
+  const inner: Environment = { ...environment, rows, insideAggregate: true };
+  const value = asItself(compileSide(argument, inner), inner);
+  const type = aggregate.result(value.type);
+  if (!type) {
+    throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(value.type)}`, argument.at);
+  }
+  // It only computes with rows that the role may read; which ones depends on the row in hand if they are its own.
+  return {
+    is: 'value',
+    sql: joined.select(aggregate.write(value.sql)),
+    type,
+    canFail: correlated && value.canFail,
+  };
+}
+
+/** The rows that the aggregate is over, and what its argument can name. */
+function aggregatedRows(
+  node: CallNode,
+  environment: Environment,
+): { joined: JoinedRows; rows: Environment['rows']; correlated: boolean } {
+  if (environment.insideAggregate) {
+    throw errorAt('FILTER_SYNTAX', 'An aggregate can not be inside another', node.at);
+  }
+  const collections = node.args
+    .flatMap((arg) => pathsOf(arg))
+    .map((path) => ({ path, resolved: resolvePath(path, environment) }))
+    .map((found) => ({ ...found, lastToMany: found.resolved.hops.findLastIndex(isToMany) }))
+    .filter(({ lastToMany }) => lastToMany >= 0);
+  const deepest = collections.reduce<(typeof collections)[number] | undefined>(
+    (best, next) => (best && best.lastToMany >= next.lastToMany ? best : next),
+    undefined,
+  );
+  if (deepest) {
+    const { start, hops } = deepest.resolved;
+    const { joined } = joinRows(start, hops.slice(0, deepest.lastToMany + 1), environment, deepest.path.at);
+    return { joined, rows: new Map([...environment.rows, ...joined.rows]), correlated: true };
+  }
+  const root = environment.rows.get('');
+  if (!root) {
+    const hint = 'In a condition: count(new.order_collection.id) > 3.';
+    throw errorAt('FILTER_TYPE', `${node.name} needs a collection of the record`, node.at, hint);
+  }
+  const joined = new JoinedRows(environment.scope);
+  const anyRow = joined.addTable(root.table, node.at);
+  return { joined, rows: new Map([['', anyRow]]), correlated: false };
+}

@@ -1,0 +1,190 @@
+import type { ColumnType } from '../../db/catalog/catalog.js';
+import { join, sql, type Sql } from '../../db/sql.js';
+import { formParameter, listParameter, naturalType } from './conversions.js';
+import type { Condition, Environment, Value } from './environment.js';
+import { errorAt } from './errors.js';
+import { pattern as patternForm } from './literalForms.js';
+import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from './operands.js';
+import type { BetweenNode, CompareNode, CompareOperator, DistinctNode, InNode, LikeNode } from './tree.js';
+import { describe, elementOf, family, isNative, orderable, textual, TYPES } from './types.js';
+
+const OPERATORS: Readonly<Record<CompareOperator, Sql>> = {
+  '=': sql`=`,
+  '!=': sql`<>`,
+  '<': sql`<`,
+  '>': sql`>`,
+  '<=': sql`<=`,
+  '>=': sql`>=`,
+};
+
+/** Comparisons with the word null are refused: `= null` and `!= null` were made null tests before. */
+export function compileCompare(node: CompareNode, environment: Environment): Condition {
+  const sides = [compileSide(node.left, environment), compileSide(node.right, environment)] as const;
+  const equality = node.operator === '=' || node.operator === '!=';
+  refuseNull(sides);
+  const values = unify(sides, environment);
+  if (equality) requireEquality(values, sides);
+  else requireOrder(values, sides);
+  const [left, right] = values.map((value) => comparableSql(value, equality)) as [Sql, Sql];
+  return { sql: sql`(${left} ${OPERATORS[node.operator]} ${right})`, canFail: values.some((v) => v.canFail) };
+}
+
+export function compileDistinct(node: DistinctNode, environment: Environment): Condition {
+  const sides = [compileSide(node.left, environment), compileSide(node.right, environment)];
+  const values = unify(sides, environment);
+  requireEquality(values, sides);
+  const [left, right] = values.map((value) => comparableSql(value, true)) as [Sql, Sql];
+  const operator = node.negated ? sql`is not distinct from` : sql`is distinct from`;
+  return { sql: sql`(${left} ${operator} ${right})`, canFail: values.some((v) => v.canFail) };
+}
+
+export function compileBetween(node: BetweenNode, environment: Environment): Condition {
+  const sides = [node.value, node.low, node.high].map((side) => compileSide(side, environment));
+  refuseNull(sides);
+  const values = unify(sides, environment);
+  requireOrder(values, sides);
+  const [value, low, high] = values.map((v) => v.sql) as [Sql, Sql, Sql];
+  const operator = node.negated ? sql`not between` : sql`between`;
+  return { sql: sql`(${value} ${operator} ${low} and ${high})`, canFail: values.some((v) => v.canFail) };
+}
+
+/** LIKE and ILIKE over text, enums and uuids. `\%` and `\_` in the pattern stand for themselves. */
+export function compileLike(node: LikeNode, environment: Environment): Condition {
+  const subject = asText(compileSide(node.left, environment), environment);
+  const side = compileSide(node.pattern, environment);
+  refuseNull([side]);
+  const { operand } = side;
+  const pattern =
+    operand.is === 'literal' && operand.node.kind === 'text'
+      ? {
+          sql: formParameter(
+            environment.scope,
+            environment.literals,
+            operand.node.index,
+            patternForm,
+            'a pattern: it ends with a single backslash',
+          ),
+          canFail: false,
+        }
+      : { ...asText(side, environment), canFail: true };
+  const operator = node.caseless ? sql`ilike` : sql`like`;
+  const not = node.negated ? sql`not ` : sql``;
+  return {
+    sql: sql`(${subject.sql} ${not}${operator} ${pattern.sql})`,
+    canFail: subject.canFail || pattern.canFail,
+  };
+}
+
+/**
+ * IN over a list, a column that is a list, or a list of $_PRINCIPAL. A null in the list matches null, as `= null`
+ * does; without one, null is neither in nor not in.
+ */
+export function compileIn(node: InNode, environment: Environment): Condition {
+  const left = compileSide(node.left, environment);
+  refuseNull([left]);
+  const right = compileSide(node.right, environment);
+  const { operand } = right;
+  if (operand.is === 'literals') {
+    const type = left.operand.is === 'value' ? left.operand.type : listType(operand.node.classes);
+    const value = asType(left, type, environment);
+    if (type.array) throw mismatch(type, elementOf(type), node.left.at);
+    const { scope, literals } = environment;
+    const list = listParameter(scope, literals, operand.node, type, 'drop');
+    if (!list) {
+      const message = `The list does not go with ${describe(type)}`;
+      throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
+    }
+    return membership(value, list, node.negated, operand.node.hasNull);
+  }
+  if (operand.is === 'list') return compileInExpressions(node, left, environment);
+  if (operand.is === 'value' && operand.type.array) {
+    const value = asType(left, elementOf(operand.type), environment);
+    const list = asType(right, operand.type, environment);
+    requireEquality([list], [right]);
+    return {
+      ...membership(value, list.sql, node.negated, false),
+      canFail: value.canFail || list.canFail,
+    };
+  }
+  throw errorAt('FILTER_TYPE', 'IN needs a list', node.right.at, 'Write IN [1, 2], or = for a single value.');
+}
+
+function membership(value: Value, array: Sql, negated: boolean, withNull: boolean): Condition {
+  const subject = comparableSql(value, true);
+  const list = isNative(value.type) ? array : sql`${array}::text[]`;
+  const { canFail } = value;
+  if (negated) {
+    const outside = sql`${subject} <> all (${list})`;
+    return { sql: withNull ? sql`(${outside} and ${subject} is not null)` : sql`(${outside})`, canFail };
+  }
+  const inside = sql`${subject} = any (${list})`;
+  return { sql: withNull ? sql`(${inside} or ${subject} is null)` : sql`(${inside})`, canFail };
+}
+
+function compileInExpressions(node: InNode, left: Side, environment: Environment): Condition {
+  if (node.right.kind !== 'list') throw new Error('a list operand comes from a list');
+  const sides = [left, ...node.right.items.map((item) => compileSide(item, environment))];
+  refuseNull(sides);
+  const values = unify(sides, environment);
+  const [subject, ...items] = values.map((value) => comparableSql(value, true)) as [Sql, ...Sql[]];
+  const operator = node.negated ? sql`not in` : sql`in`;
+  return {
+    sql: sql`(${subject} ${operator} (${join(items, ', ')}))`,
+    canFail: values.some((v) => v.canFail),
+  };
+}
+
+function listType(
+  classes: readonly (keyof typeof TYPES & ('int4' | 'int8' | 'numeric' | 'text' | 'boolean'))[],
+): ColumnType {
+  const [first] = classes;
+  return first === undefined ? TYPES.text : naturalType(first);
+}
+
+/** What can be written on a side of `=`: json has no order and no equality, jsonb has; odd types have their text. */
+function comparableSql({ sql: value, type }: Value, equality: boolean): Sql {
+  if (type.array) return value;
+  if (equality && family(type) === 'json') return sql`${value}::jsonb`;
+  return isNative(type) ? value : sql`${value}::text`;
+}
+
+function asText(side: Side, environment: Environment): Value {
+  const value = side.operand.is === 'value' ? side.operand : asType(side, TYPES.text, environment);
+  if (!textual(value.type)) {
+    throw errorAt(
+      'FILTER_TYPE',
+      `LIKE compares text, not ${describe(value.type)}`,
+      side.node.at,
+      'Convert it with text(…).',
+    );
+  }
+  return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::text` };
+}
+
+function refuseNull(sides: readonly Side[]): void {
+  for (const side of sides) {
+    if (isNullLiteral(side)) {
+      throw errorAt('FILTER_TYPE', 'null does not go here', side.node.at, 'Write IS NULL or IS NOT NULL.');
+    }
+  }
+}
+
+function requireEquality(values: readonly Value[], sides: readonly Side[]): void {
+  const [value] = values;
+  if (!value?.type.array || (isNative(value.type) && value.type.kind !== 'json')) return;
+  throw errorAt('FILTER_TYPE', `${describe(value.type)} can't be compared`, (sides[0] as Side).node.at);
+}
+
+function requireOrder(values: readonly Value[], sides: readonly Side[]): void {
+  const at = values.findIndex(({ type }) => !orderable(type));
+  const value = values[at];
+  const side = sides[at];
+  if (value && side) {
+    throw errorAt(
+      'FILTER_TYPE',
+      `${describe(value.type)} has no order`,
+      side.node.at,
+      'Compare with = or !=.',
+    );
+  }
+}

@@ -1,0 +1,108 @@
+import type { Sql } from '../../db/sql.js';
+import { identifier, join, sql } from '../../db/sql.js';
+import { compileAtom } from './atoms.js';
+import type { Condition, Environment } from './environment.js';
+import { errorAt } from './errors.js';
+import type { ParsedFilter } from './parser.js';
+import { guard } from './paths.js';
+import type { FilterScope, Row, StatementScope } from './scope.js';
+import type { FilterNode, Literal } from './tree.js';
+import { compileOperand } from './values.js';
+
+/**
+ * Compiles a filter to a boolean SQL expression over the row `scope.alias`. The SQL depends on the filter's shape, the
+ * catalog and the policies alone; literals are read from `Inputs.literals[scope.filterIndex]` when a statement is
+ * bound, and those that don't fit their column are refused then, with FILTER_TYPE.
+ *
+ * Null is PostgreSQL's: a comparison with null is neither true nor false, and only rows for which the filter is true
+ * pass. The SQL may be false where it should be null, so it must stand where only true counts, as in WHERE.
+ *
+ * @throws AppError FILTER_UNKNOWN_COLUMN, FILTER_TYPE, FILTER_SYNTAX, PERMISSION_DENIED, with offset, line and column
+ */
+export function compileFilter(tree: FilterNode, literals: readonly Literal[], scope: FilterScope): Sql {
+  const { table, alias } = scope;
+  const environment = environmentOf(scope, literals, 'row', [['', { table, alias }]]);
+  const policy = scope.access.predicate(table, alias);
+  if (policy === 'none')
+    throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, tree.at);
+  const policies = policy === 'all' ? [] : [sql`(${policy})`];
+  const items = tree.kind === 'and' ? tree.items : [tree];
+  const conditions = items.map((item) => {
+    const condition = compileNested(item, environment, 'truth');
+    return guard(policies, condition.sql, condition.canFail);
+  });
+  return conjunction(conditions);
+}
+
+export interface RecordScope extends StatementScope {
+  /** The table that both records are of. */
+  readonly table: Row['table'];
+}
+
+/**
+ * Compiles the condition of an email rule to a boolean SQL expression over the rows `new_row` and `old_row`, which the
+ * statement provides as `jsonb_populate_record(null::schema.table, …)`: a record that is absent has null in every
+ * column. Columns are named `new.<column>` and `old.<column>`, relations go on from there: `new.customer.country`.
+ *
+ * @throws AppError as compileFilter
+ */
+export function compileCondition(parsed: ParsedFilter, scope: RecordScope): Sql {
+  const { table } = scope;
+  const environment = environmentOf(scope, parsed.literals, 'records', [
+    ['new', { table, alias: identifier('new_row') }],
+    ['old', { table, alias: identifier('old_row') }],
+  ]);
+  return compileNested(parsed.tree, environment, 'truth').sql;
+}
+
+function environmentOf(
+  scope: StatementScope,
+  literals: readonly Literal[],
+  kind: 'row' | 'records',
+  rows: readonly (readonly [string, Row])[],
+): Environment {
+  return {
+    scope,
+    literals,
+    root: { kind },
+    rows: new Map(rows),
+    compileOperand,
+    compileCondition: compileNested,
+  };
+}
+
+function compileNested(node: FilterNode, environment: Environment, want: 'truth' | 'value'): Condition {
+  return compileLogic(node, environment, want, false);
+}
+
+/** NOT goes inward (de Morgan's laws hold for null, too), so that what is under it may still become `exists`. */
+function compileLogic(
+  node: FilterNode,
+  environment: Environment,
+  want: 'truth' | 'value',
+  negated: boolean,
+): Condition {
+  switch (node.kind) {
+    case 'everything':
+      return { sql: sql`true`, canFail: false };
+    case 'not':
+      return compileLogic(node.operand, environment, want, !negated);
+    case 'and':
+    case 'or': {
+      const items = node.items.map((item) => compileLogic(item, environment, want, negated));
+      const sqls = items.map((item) => item.sql);
+      const isAnd = (node.kind === 'and') !== negated;
+      return {
+        sql: isAnd ? conjunction(sqls) : sql`(${join(sqls, ' or ')})`,
+        canFail: items.some((item) => item.canFail),
+      };
+    }
+    default:
+      return compileAtom(node, environment, want, negated);
+  }
+}
+
+function conjunction(conditions: readonly Sql[]): Sql {
+  const [only] = conditions;
+  return conditions.length === 1 && only ? only : sql`(${join(conditions, ' and ')})`;
+}

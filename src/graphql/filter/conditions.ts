@@ -1,0 +1,59 @@
+import { sql } from '../../db/sql.js';
+import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
+import type { Condition, Environment } from './environment.js';
+import { errorAt } from './errors.js';
+import { asItself, asType, compileSide } from './operands.js';
+import { resolvePath } from './paths.js';
+import type { FilterNode, IsNode } from './tree.js';
+import { describe, TYPES } from './types.js';
+
+/** Compiles a condition without AND, OR and NOT over the rows in hand. @throws AppError FILTER_TYPE */
+export function compileTest(node: FilterNode, environment: Environment): Condition {
+  switch (node.kind) {
+    case 'compare':
+      return compileCompare(node, environment);
+    case 'distinct':
+      return compileDistinct(node, environment);
+    case 'in':
+      return compileIn(node, environment);
+    case 'like':
+      return compileLike(node, environment);
+    case 'between':
+      return compileBetween(node, environment);
+    case 'is':
+      return compileIs(node, environment);
+    default:
+      return compileBoolean(node, environment);
+  }
+}
+
+function compileIs(node: IsNode, environment: Environment): Condition {
+  const not = node.negated ? sql`not ` : sql``;
+  const { operand } = node;
+  if (node.test !== 'null') {
+    const { sql: value, canFail } = compileBoolean(operand, environment);
+    return { sql: sql`(${value} is ${not}${node.test === 'true' ? sql`true` : sql`false`})`, canFail };
+  }
+  if (operand.kind === 'path') {
+    const { column, start } = resolvePath(operand, environment);
+    // An absent record has null in every column. PostgreSQL's IS NOT NULL of a row means something else.
+    if (!column) return { sql: sql`(${not}(${start.alias} is null))`, canFail: false };
+  }
+  const { sql: value, canFail } = asItself(compileSide(operand, environment), environment);
+  return { sql: sql`(${value} is ${not}null)`, canFail };
+}
+
+/** A value that is a condition by itself: a boolean column, a function such as contains. */
+function compileBoolean(node: FilterNode, environment: Environment): Condition {
+  const side = compileSide(node, environment);
+  const { operand } = side;
+  if (operand.is === 'literal' && operand.node.kind === 'boolean') {
+    return asType(side, TYPES.boolean, environment);
+  }
+  const value = asItself(side, environment);
+  if (value.type.kind !== 'boolean' || value.type.array) {
+    const message = `${describe(value.type)} is not a condition`;
+    throw errorAt('FILTER_TYPE', message, node.at, 'Compare it with something: column = value.');
+  }
+  return value;
+}

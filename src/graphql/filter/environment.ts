@@ -1,0 +1,61 @@
+import type { ColumnType } from '../../db/catalog/catalog.js';
+import type { Sql } from '../../db/sql.js';
+import type { PathScope, Row, StatementScope } from './scope.js';
+import type {
+  BooleanNode,
+  FilterNode,
+  ListNode,
+  Literal,
+  LiteralListNode,
+  NullNode,
+  NumberNode,
+  TextNode,
+} from './tree.js';
+
+/** A compiled value. */
+export interface Value {
+  readonly is: 'value';
+  readonly sql: Sql;
+  readonly type: ColumnType;
+  /** Whether PostgreSQL may refuse to compute it for some row: such SQL must not see rows that the role may not. */
+  readonly canFail: boolean;
+}
+
+/** A side of an operator: a value, or a literal that takes the type of the other side. */
+export type Operand =
+  | Value
+  | { readonly is: 'literal'; readonly node: NumberNode | TextNode | BooleanNode | NullNode }
+  | { readonly is: 'literals'; readonly node: LiteralListNode }
+  | { readonly is: 'list'; readonly node: ListNode };
+
+/** A compiled condition. */
+export interface Condition {
+  readonly sql: Sql;
+  readonly canFail: boolean;
+}
+
+/** Where a path starts. */
+export interface Place {
+  readonly scope: PathScope;
+  readonly root: Root;
+  /** Rows in hand by the path that leads to them, names joined by dots; the root's own under ''. */
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
+/** Where a node is compiled. */
+export interface Environment extends Place {
+  readonly scope: StatementScope;
+  readonly literals: readonly Literal[];
+  readonly insideAggregate?: boolean;
+  /** The two compilers that need each other. */
+  readonly compileOperand: (node: FilterNode, environment: Environment) => Operand;
+  /** With `truth`, SQL may be false where it should be null: only rows for which it is true count. */
+  readonly compileCondition: (
+    node: FilterNode,
+    environment: Environment,
+    want: 'truth' | 'value',
+  ) => Condition;
+}
+
+/** What the first name of a path means: a column or relation of one row, or the record `new` or `old`. */
+export type Root = { readonly kind: 'row' } | { readonly kind: 'records' };

@@ -1,0 +1,102 @@
+/**
+ * How a text literal is sent for a type. Each form answers with the text for PostgreSQL, or with undefined when
+ * PostgreSQL would refuse it: then the caller's error has the place of the literal. Forms that only PostgreSQL can
+ * judge (intervals, dates in words) pass through, and its refusal (SQLSTATE class 22) answers without a place.
+ */
+export type LiteralForm = (text: string) => string | undefined;
+
+const INT8_LIMIT = 9_223_372_036_854_775_808n;
+
+/** A whole number that 64 bits hold. */
+export const wholeNumber: LiteralForm = (text) => {
+  const digits = text.trim();
+  if (!/^[+-]?\d{1,30}$/.test(digits)) return undefined;
+  const value = BigInt(digits.replace(/^\+/, ''));
+  return value >= -INT8_LIMIT && value < INT8_LIMIT ? value.toString() : undefined;
+};
+
+export const decimal: LiteralForm = (text) => {
+  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e([+-]?\d{1,4}))?|nan)\s*$/i.exec(text);
+  return match?.[1] && text.length <= 1_000 && Math.abs(Number(match[2] ?? 0)) <= 1_000
+    ? match[1]
+    : undefined;
+};
+
+/** A float8: JavaScript's own, so its shortest text is the same number, and what is too small becomes 0. */
+export const float8: LiteralForm = (text) => {
+  const exact = decimal(text);
+  if (exact === undefined) return undefined;
+  const value = Number(exact);
+  return Number.isFinite(value) || /nan/i.test(exact) ? String(value) : undefined;
+};
+
+export const float4: LiteralForm = (text) => {
+  const wide = float8(text);
+  if (wide === undefined) return undefined;
+  const value = Math.fround(Number(wide));
+  return Number.isFinite(value) || wide === 'NaN' ? String(value) : undefined;
+};
+
+const BOOLEANS: Readonly<Record<string, string>> = {
+  true: 'true',
+  t: 'true',
+  yes: 'true',
+  '1': 'true',
+  false: 'false',
+  f: 'false',
+  no: 'false',
+  '0': 'false',
+};
+
+export const boolean: LiteralForm = (text) => BOOLEANS[text.trim().toLowerCase()];
+
+export const uuid: LiteralForm = (text) => {
+  const digits = text
+    .trim()
+    .replace(/^\{(.*)\}$/, '$1')
+    .replaceAll('-', '');
+  return /^[\da-f]{32}$/i.test(digits) ? digits : undefined;
+};
+
+const MOMENT_WORDS = new Set(['now', 'today', 'tomorrow', 'yesterday', 'epoch', 'infinity', '-infinity']);
+const ISO_MOMENT =
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d*)?)?\s*(?:Z|[+-](\d{1,2})(?::?(\d{2}))?)?)?$/i;
+
+/** A date or a timestamp: ISO 8601 is checked to the day, other forms are PostgreSQL's to judge. */
+export const moment: LiteralForm = (text) => {
+  const trimmed = text.trim();
+  if (MOMENT_WORDS.has(trimmed.toLowerCase())) return trimmed;
+  const match = ISO_MOMENT.exec(trimmed);
+  if (!match) return /\d/.test(trimmed) && !/^\d{1,5}$/.test(trimmed) ? trimmed : undefined;
+  const numbers = match.slice(1).map((part: string | undefined) => Number(part ?? 0));
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0] =
+    numbers;
+  const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const dayExists = year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth;
+  const timeExists =
+    minute < 60 && second <= 60 && (hour < 24 || (hour === 24 && minute === 0 && second === 0));
+  return dayExists && timeExists && zoneHour < 16 && zoneMinute < 60 ? trimmed : undefined;
+};
+
+/** Times of day and intervals in any form that has a number. */
+export const withDigit: LiteralForm = (text) => (/\d/.test(text) ? text : undefined);
+
+export const json: LiteralForm = (text) => {
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Base64, as bytea columns are shown; PostgreSQL gets its hexadecimal form. */
+export const bytes: LiteralForm = (text) => {
+  const compact = text.replace(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact) || compact.length % 4 !== 0) return undefined;
+  return `\\x${Buffer.from(compact, 'base64').toString('hex')}`;
+};
+
+/** A LIKE pattern: PostgreSQL refuses one that ends in the middle of an escape. */
+export const pattern: LiteralForm = (text) =>
+  (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 0 ? text : undefined;

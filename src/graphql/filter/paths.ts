@@ -1,0 +1,190 @@
+import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
+import { identifier, join, sql, type Sql } from '../../db/sql.js';
+import type { Place, Value } from './environment.js';
+import { errorAt, type Position } from './errors.js';
+import type { Row, PathScope } from './scope.js';
+import { suggestion } from './suggestion.js';
+import type { PathNode } from './tree.js';
+
+/** A path looked up in the catalog: from a row in hand over relations to a column. */
+export interface ResolvedPath {
+  readonly start: Row;
+  /** The key of `start` in `Environment.rows`. */
+  readonly startKey: string;
+  readonly hops: readonly Hop[];
+  /** Undefined for `new` and `old` themselves. */
+  readonly column: Column | undefined;
+}
+
+export interface Hop {
+  readonly relation: Relation;
+  readonly target: Table;
+  /** The key of the row it leads to. */
+  readonly key: string;
+}
+
+export function isToMany(hop: Hop): boolean {
+  return hop.relation.kind !== 'to-one';
+}
+
+/**
+ * Looks a path up, starting at the root.
+ * @throws AppError FILTER_UNKNOWN_COLUMN with the nearest name as the hint
+ */
+export function resolvePath(node: PathNode, { root, rows, scope }: Place): ResolvedPath {
+  const names = [...node.names];
+  let startKey = '';
+  if (root.kind === 'records') {
+    startKey = names.shift() ?? '';
+    if (startKey !== 'new' && startKey !== 'old') {
+      const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}.`;
+      throw errorAt('FILTER_UNKNOWN_COLUMN', `Unknown record "${startKey}"`, node.at, hint);
+    }
+  }
+  const start = rows.get(startKey);
+  if (!start) throw new Error(`no row at "${startKey}"`);
+  const columnName = names.pop();
+  const hops: Hop[] = [];
+  let { table } = start;
+  let key = startKey;
+  for (const name of names) {
+    const relation = table.relations.get(name);
+    const target = relation && scope.catalog.tables.get(relation.target);
+    if (!relation || !target) throw unknownRelation(table, name, node.at);
+    key += `.${name}`;
+    hops.push({ relation, target, key });
+    table = target;
+  }
+  if (columnName === undefined) return { start, startKey, hops, column: undefined };
+  const column = table.columns.get(columnName);
+  if (!column) throw unknownColumn(table, columnName, node.at);
+  return { start, startKey, hops, column };
+}
+
+function unknownRelation(table: Table, name: string, at: Position): Error {
+  const hint = table.columns.has(name)
+    ? `"${name}" is a column: nothing can follow it.`
+    : suggestion(name, table.relations.keys());
+  return errorAt('FILTER_UNKNOWN_COLUMN', `"${table.name}" has no relation "${name}"`, at, hint);
+}
+
+function unknownColumn(table: Table, name: string, at: Position): Error {
+  const hint = table.relations.has(name)
+    ? `"${name}" is a relation: write ${name}.column.`
+    : suggestion(name, [...table.columns.keys(), ...table.relations.keys()]);
+  return errorAt('FILTER_UNKNOWN_COLUMN', `"${table.name}" has no column "${name}"`, at, hint);
+}
+
+/** The column's value, or null when a relation on the way has no row that the role may read. */
+export function compileColumn({ start, hops, column }: ResolvedPath, node: PathNode, place: Place): Value {
+  if (!column) {
+    const hint = `Write ${node.names.join('.')}.column; the record itself only goes with IS NULL.`;
+    throw errorAt('FILTER_TYPE', `"${node.names.join('.')}" is a record`, node.at, hint);
+  }
+  let last = hops.length;
+  let row: Row | undefined;
+  while (last > 0 && !(row = place.rows.get(hops[last - 1]?.key ?? ''))) last--;
+  const further = hops.slice(last);
+  if (further.some(isToMany)) {
+    const hint = 'Name one collection in an aggregate, as in sum(order_collection.total).';
+    throw errorAt(
+      'FILTER_TYPE',
+      `The collection in "${node.names.join('.')}" does not go here`,
+      node.at,
+      hint,
+    );
+  }
+  const { joined, last: reached } = joinRows(row ?? start, further, place, node.at);
+  const value = sql`${reached.alias}.${identifier(column.sqlName)}`;
+  return { is: 'value', sql: joined.select(value), type: column.type, canFail: false };
+}
+
+/** Rows reached over relations, as FROM items and the conditions that tie them together. */
+export class JoinedRows {
+  readonly #from: Sql[] = [];
+  readonly #ties: Sql[] = [];
+  readonly #policies: Sql[] = [];
+  readonly rows = new Map<string, Row>();
+
+  constructor(private readonly scope: PathScope) {}
+
+  /**
+   * Goes over one relation.
+   * @throws AppError PERMISSION_DENIED when the role may not read the table
+   */
+  follow(from: Row, { relation, target, key }: Hop, at: Position): Row {
+    let near = from.alias;
+    const pairs = relation.kind === 'many-to-many' ? relation.farPairs : relation.pairs;
+    if (relation.kind === 'many-to-many') {
+      const through = this.scope.catalog.tables.get(relation.through);
+      if (!through) throw new Error(`the catalog has no join table "${relation.through}"`);
+      near = this.#add(through, at);
+      this.#tie(from.alias, relation.nearPairs, near);
+    }
+    const row = { table: target, alias: this.#add(target, at) };
+    this.#tie(near, pairs, row.alias);
+    this.rows.set(key, row);
+    return row;
+  }
+
+  /** Adds all rows of a table that the role may read. */
+  addTable(table: Table, at: Position): Row {
+    return { table, alias: this.#add(table, at) };
+  }
+
+  /** A scalar subselect of an expression over these rows; the expression itself when there are none. */
+  select(expression: Sql): Sql {
+    if (this.#from.length === 0) return expression;
+    return sql`(select ${expression} from ${this.#fromWhere()})`;
+  }
+
+  /** Whether some of these rows satisfy the condition. */
+  exists(condition: Sql, canFail: boolean): Sql {
+    if (this.#from.length === 0) return condition;
+    return sql`exists (select from ${this.#fromWhere(guard(this.#policies, condition, canFail))})`;
+  }
+
+  /** What follows `from`. */
+  #fromWhere(condition?: Sql): Sql {
+    const conditions = [...this.#ties, ...this.#policies, ...(condition ? [condition] : [])];
+    const from = join(this.#from, ', ');
+    return conditions.length === 0 ? from : sql`${from} where ${join(conditions, ' and ')}`;
+  }
+
+  #add(table: Table, at: Position): Sql {
+    const alias = this.scope.aliases.next();
+    this.#from.push(sql`${identifier(table.schema, table.sqlName)} ${alias}`);
+    const policy = this.scope.access.predicate(table, alias);
+    if (policy === 'none') throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, at);
+    if (policy !== 'all') this.#policies.push(sql`(${policy})`);
+    return alias;
+  }
+
+  #tie(here: Sql, pairs: readonly ColumnPair[], there: Sql): void {
+    for (const pair of pairs) {
+      this.#ties.push(sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`);
+    }
+  }
+}
+
+/** Follows hops from a row to the last one. */
+export function joinRows(
+  start: Row,
+  hops: readonly Hop[],
+  { scope }: Place,
+  at: Position,
+): { joined: JoinedRows; last: Row } {
+  const joined = new JoinedRows(scope);
+  const last = hops.reduce((row, hop) => joined.follow(row, hop, at), start);
+  return { joined, last };
+}
+
+/**
+ * The condition, computed only for rows that pass the policies. PostgreSQL is free to try conditions in any order, and
+ * an error (an overflow, say) would tell of rows that the role may not read; CASE fixes the order. Conditions that
+ * can't fail stay free, for the sake of indexes.
+ */
+export function guard(policies: readonly Sql[], condition: Sql, canFail: boolean): Sql {
+  if (!canFail || policies.length === 0) return condition;
+  return sql`case when ${join(policies, ' and ')} then ${condition} else false end`;
+}

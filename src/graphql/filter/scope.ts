@@ -1,0 +1,50 @@
+import { identifier, type Sql } from '../../db/sql.js';
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
+
+/** Which rows of a table the principal may read. */
+export interface RowAccess {
+  /**
+   * The predicate over a row of `table` under `alias`; `all` when every row is visible. `none` when the table may not
+   * be read at all: an expression that needs it is refused with PERMISSION_DENIED.
+   */
+  readonly predicate: (table: Table, alias: Sql) => Sql | 'all' | 'none';
+}
+
+/** Gives each alias once, so that expressions of one statement never collide. */
+export interface AliasSource {
+  readonly next: () => Sql;
+}
+
+export function createAliasSource(prefix = 'f'): AliasSource {
+  let count = 0;
+  return { next: () => identifier(`${prefix}${count++}`) };
+}
+
+/** What paths are looked up with. */
+export interface PathScope {
+  readonly catalog: Catalog;
+  readonly access: RowAccess;
+  readonly aliases: AliasSource;
+}
+
+/** What all expressions of one statement share. */
+export interface StatementScope extends PathScope {
+  /**
+   * Which list of `Inputs.literals` holds the expression's literals; `fixed` when they belong to the plan, as those of
+   * a policy rule do: the literals given at compile time are then bound on every run.
+   */
+  readonly filterIndex: number | 'fixed';
+}
+
+/** Where an expression over the rows of a table stands. */
+export interface FilterScope extends StatementScope {
+  readonly table: Table;
+  /** The SQL alias of the row. */
+  readonly alias: Sql;
+}
+
+/** A row in hand: names of columns are looked up in `table` and read from `alias`. */
+export interface Row {
+  readonly table: Table;
+  readonly alias: Sql;
+}

@@ -1,0 +1,215 @@
+import type { Position } from './errors.js';
+
+/**
+ * The tree of a filter expression. It holds the structure only: values of literals are lifted out, and a node knows
+ * their kind and their index in `ParsedFilter.literals`. Two texts with equal trees compile to equal SQL.
+ */
+export type FilterNode =
+  | Everything
+  | LogicalNode
+  | NotNode
+  | CompareNode
+  | DistinctNode
+  | InNode
+  | LikeNode
+  | BetweenNode
+  | IsNode
+  | ArithmeticNode
+  | SignNode
+  | CallNode
+  | PathNode
+  | PrincipalNode
+  | NumberNode
+  | TextNode
+  | BooleanNode
+  | NullNode
+  | LiteralListNode
+  | ListNode;
+
+/** The blank expression: every row. */
+export interface Everything {
+  readonly kind: 'everything';
+  readonly at: Position;
+}
+
+/** `a AND b AND c` is one node with three items. */
+export interface LogicalNode {
+  readonly kind: 'and' | 'or';
+  readonly at: Position;
+  readonly items: readonly FilterNode[];
+}
+
+export interface NotNode {
+  readonly kind: 'not';
+  readonly at: Position;
+  readonly operand: FilterNode;
+}
+
+export type CompareOperator = '=' | '!=' | '<' | '>' | '<=' | '>=';
+
+export interface CompareNode {
+  readonly kind: 'compare';
+  readonly at: Position;
+  readonly operator: CompareOperator;
+  readonly left: FilterNode;
+  readonly right: FilterNode;
+}
+
+/** `left IS [NOT] DISTINCT FROM right`; `negated` is with NOT. */
+export interface DistinctNode {
+  readonly kind: 'distinct';
+  readonly at: Position;
+  readonly negated: boolean;
+  readonly left: FilterNode;
+  readonly right: FilterNode;
+}
+
+export interface InNode {
+  readonly kind: 'in';
+  readonly at: Position;
+  readonly negated: boolean;
+  readonly left: FilterNode;
+  readonly right: FilterNode;
+}
+
+export interface LikeNode {
+  readonly kind: 'like';
+  readonly at: Position;
+  readonly negated: boolean;
+  readonly caseless: boolean;
+  readonly left: FilterNode;
+  readonly pattern: FilterNode;
+}
+
+export interface BetweenNode {
+  readonly kind: 'between';
+  readonly at: Position;
+  readonly negated: boolean;
+  readonly value: FilterNode;
+  readonly low: FilterNode;
+  readonly high: FilterNode;
+}
+
+export interface IsNode {
+  readonly kind: 'is';
+  readonly at: Position;
+  readonly negated: boolean;
+  readonly test: 'null' | 'true' | 'false';
+  readonly operand: FilterNode;
+}
+
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '^' | '&' | '|' | '#' | '<<' | '>>';
+
+export interface ArithmeticNode {
+  readonly kind: 'arithmetic';
+  readonly at: Position;
+  readonly operator: ArithmeticOperator;
+  readonly left: FilterNode;
+  readonly right: FilterNode;
+}
+
+/** `-x` or `~x`. */
+export interface SignNode {
+  readonly kind: 'sign';
+  readonly at: Position;
+  readonly operator: '-' | '~';
+  readonly operand: FilterNode;
+}
+
+/** A function or an aggregate; `count(*)` has no arguments and `star`. The name is in lower case. */
+export interface CallNode {
+  readonly kind: 'call';
+  readonly at: Position;
+  readonly name: string;
+  readonly star: boolean;
+  readonly args: readonly FilterNode[];
+}
+
+/** `column` or `relation.relation.column`. */
+export interface PathNode {
+  readonly kind: 'path';
+  readonly at: Position;
+  readonly names: readonly string[];
+}
+
+/** `$_PRINCIPAL.field` */
+export interface PrincipalNode {
+  readonly kind: 'principal';
+  readonly at: Position;
+  readonly field: string;
+}
+
+/** Smallest PostgreSQL type that holds a number as it is written. */
+export type NumberSize = 'int4' | 'int8' | 'numeric';
+
+/** What of a literal is part of the shape. */
+export type LiteralClass = NumberSize | 'text' | 'boolean';
+
+export interface NumberNode {
+  readonly kind: 'number';
+  readonly at: Position;
+  readonly index: number;
+  readonly size: NumberSize;
+}
+
+export interface TextNode {
+  readonly kind: 'text';
+  readonly at: Position;
+  readonly index: number;
+}
+
+/** Written into the SQL as it is, so that PostgreSQL can use partial indexes. */
+export interface BooleanNode {
+  readonly kind: 'boolean';
+  readonly at: Position;
+  readonly value: boolean;
+}
+
+export interface NullNode {
+  readonly kind: 'null';
+  readonly at: Position;
+}
+
+/** A list of literals: one parameter, whatever its length. */
+export interface LiteralListNode {
+  readonly kind: 'literals';
+  readonly at: Position;
+  readonly index: number;
+  /** What its items are, sorted, each once. Empty for `[]` and `[null]`. */
+  readonly classes: readonly LiteralClass[];
+  readonly hasNull: boolean;
+}
+
+/** A list that holds something else than literals. */
+export interface ListNode {
+  readonly kind: 'list';
+  readonly at: Position;
+  readonly items: readonly FilterNode[];
+}
+
+/** A literal's value, lifted out of the tree. `text` of a number has its sign and every digit. */
+export type Literal = NumberLiteral | TextLiteral | ListLiteral;
+
+export interface NumberLiteral {
+  readonly kind: 'number';
+  readonly at: Position;
+  readonly text: string;
+}
+
+export interface TextLiteral {
+  readonly kind: 'text';
+  readonly at: Position;
+  readonly text: string;
+}
+
+export interface ListLiteral {
+  readonly kind: 'list';
+  readonly at: Position;
+  readonly items: readonly ListItem[];
+}
+
+export type ListItem =
+  | NumberLiteral
+  | TextLiteral
+  | { readonly kind: 'boolean'; readonly at: Position; readonly value: boolean }
+  | { readonly kind: 'null'; readonly at: Position };

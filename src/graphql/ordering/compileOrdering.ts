@@ -1,0 +1,44 @@
+import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
+import type { Place } from '../filter/environment.js';
+import { errorAt } from '../filter/errors.js';
+import { compileColumn, isToMany, resolvePath } from '../filter/paths.js';
+import type { PathScope, Row } from '../filter/scope.js';
+import { describe, elementOf, orderable } from '../filter/types.js';
+import { orderingErrors, type OrderingTerm, type ParsedOrdering } from './parseOrdering.js';
+
+/** Where an ordering stands: over rows of `table` under `alias`. */
+export interface OrderingScope extends PathScope, Row {}
+
+/**
+ * Compiles to what follows ORDER BY. The primary key comes last unless it is among the terms, so that pages are
+ * stable. What is behind a relation whose row is absent or hidden sorts as null. Empty for a table without a primary
+ * key and no terms.
+ *
+ * @throws AppError ORDERING_INVALID, PERMISSION_DENIED
+ */
+export function compileOrdering(parsed: ParsedOrdering, scope: OrderingScope): Sql {
+  const { table, alias } = scope;
+  const place: Place = { scope, root: { kind: 'row' }, rows: new Map([['', { table, alias }]]) };
+  const terms = parsed.terms.map((term) => orderingErrors(() => compileTerm(term, place)));
+  const named = new Set(parsed.terms.map(({ path }) => path.names.join('.')));
+  const key = table.primaryKey
+    .filter((column) => !named.has(column.name))
+    .map((column) => sql`${alias}.${identifier(column.sqlName)}`);
+  const all = [...terms, ...key];
+  return all.length === 0 ? empty : join(all, ', ');
+}
+
+function compileTerm({ path, descending, nulls }: OrderingTerm, place: Place): Sql {
+  const resolved = resolvePath(path, place);
+  const name = path.names.join('.');
+  if (resolved.hops.some(isToMany)) {
+    throw errorAt('ORDERING_INVALID', `"${name}" goes through a collection: it has no one value`, path.at);
+  }
+  const { sql: value, type } = compileColumn(resolved, path, place);
+  if (!orderable(elementOf(type))) {
+    throw errorAt('ORDERING_INVALID', `"${name}" is ${describe(type)}, which has no order`, path.at);
+  }
+  const direction = descending ? sql` desc` : sql``;
+  if (nulls === undefined) return sql`${value}${direction}`;
+  return nulls === 'first' ? sql`${value}${direction} nulls first` : sql`${value}${direction} nulls last`;
+}

@@ -1,0 +1,79 @@
+import { AppError } from '../../errors.js';
+import { tokenize } from '../filter/lexer.js';
+import { FILTER_LIMITS, type FilterLimits } from '../filter/limits.js';
+import { TokenReader } from '../filter/tokenReader.js';
+import type { PathNode } from '../filter/tree.js';
+
+/** One key to sort by. */
+export interface OrderingTerm {
+  readonly path: PathNode;
+  readonly descending: boolean;
+  /** Undefined: nulls last when ascending, first when descending, as in PostgreSQL. */
+  readonly nulls: 'first' | 'last' | undefined;
+}
+
+export interface ParsedOrdering {
+  readonly terms: readonly OrderingTerm[];
+  /** Equal shapes compile to equal SQL. */
+  readonly shape: string;
+}
+
+/** For ordering items only the bounds on text and tokens matter. */
+const ITEM_LIMITS: FilterLimits = { ...FILTER_LIMITS, textLength: 2_000, tokens: 500 };
+const MOST_TERMS = 32;
+
+/**
+ * Parses ordering items: `col`, `col desc`, `relation.col ASC NULLS LAST`, or several with commas between. Blank items
+ * mean nothing. Words are taken in any case, and as column names where a name must stand.
+ *
+ * @throws AppError ORDERING_INVALID
+ */
+export function parseOrdering(items: readonly string[]): ParsedOrdering {
+  const terms = items.flatMap((item) => orderingErrors(() => parseItem(item)));
+  if (terms.length > MOST_TERMS) {
+    throw new AppError('ORDERING_INVALID', `The ordering has more than ${MOST_TERMS} keys.`);
+  }
+  const shape = terms.map(({ path, descending, nulls }) =>
+    JSON.stringify([path.names, descending ? 'desc' : 'asc', nulls ?? null]),
+  );
+  return { terms, shape: shape.join() };
+}
+
+function parseItem(item: string): OrderingTerm[] {
+  const reader = new TokenReader(tokenize(item, ITEM_LIMITS));
+  const terms: OrderingTerm[] = [];
+  if (reader.isAtEnd()) return terms;
+  do terms.push(parseTerm(reader));
+  while (reader.acceptSymbol(','));
+  if (!reader.isAtEnd()) reader.fail('Expected ASC, DESC, NULLS FIRST, NULLS LAST or a comma');
+  return terms;
+}
+
+function parseTerm(reader: TokenReader): OrderingTerm {
+  const { at } = reader.current;
+  const names: string[] = [];
+  do {
+    if (!reader.isName()) reader.fail('Expected a column');
+    names.push(reader.advance().text);
+  } while (reader.acceptSymbol('.'));
+  const descending = reader.acceptWord('desc');
+  if (!descending) reader.acceptWord('asc');
+  let nulls: OrderingTerm['nulls'];
+  if (reader.acceptWord('nulls')) {
+    nulls = (['first', 'last'] as const).find((word) => reader.acceptWord(word));
+    if (!nulls) reader.fail('Expected FIRST or LAST after NULLS');
+  }
+  return { path: { kind: 'path', at, names }, descending, nulls };
+}
+
+/** Errors of the filter language, which ordering shares the words and names of, as errors of the ordering. */
+export function orderingErrors<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof AppError) || !error.code.startsWith('FILTER_')) throw error;
+    const { message, details } = error;
+    const hint = error.code === 'FILTER_UNKNOWN_COLUMN' ? { hint: error.hint } : {};
+    throw new AppError('ORDERING_INVALID', message, { ...hint, details, cause: error });
+  }
+}
