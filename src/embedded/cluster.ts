@@ -107,8 +107,6 @@ async function initialize(
   durable: boolean,
 ): Promise<void> {
   const options = { user, cwd: cluster.home };
-  // The built-in C.UTF-8 sorts by code point, folds case for all of Unicode, and is the same on every system.
-  const locale = ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
   const made = await runProgram(
     binaries.initdb,
     [
@@ -117,7 +115,7 @@ async function initialize(
       '-U',
       'postgres',
       '--auth=trust',
-      ...locale,
+      ...localeArguments(binaries.major),
       '--no-instructions',
       ...(durable ? [] : ['--no-sync']),
     ],
@@ -138,6 +136,12 @@ async function initialize(
     },
   );
   if (!role.ok) throw new Error(`the new database could not be set up: ${role.output}`);
+}
+
+/** C.UTF-8 sorts by code point and folds case for all of Unicode. Since 17 it is built in, the same on every system. */
+function localeArguments(major: number): string[] {
+  if (major < 17) return ['--locale=C.UTF-8', '--encoding=UTF8'];
+  return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
 }
 
 /** Whether the account can look into the folder, asked of the system itself. */

@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase, type Database } from '../../src/db/database.js';
 import { migrate } from '../../src/db/migrate.js';
-import { runOnServer, testServerUrl } from './postgresServer.js';
+import { migrateQueue } from '../../src/queue/queue.js';
+import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
 import { testConfig, testLog } from './testConfig.js';
 
-/** A database of its own for one test file, up to date with every migration. PostgreSQL's roles are shared by all of them. */
+/**
+ * A database of its own for one test file, up to date with every migration, BullMQ's included. PostgreSQL's roles are
+ * shared by all databases of a server.
+ */
 export interface TestDatabase {
   readonly url: string;
   readonly database: Database;
@@ -17,19 +21,21 @@ const POOL_SIZE = 8;
 /** Several runs may share a server. */
 const RUN_ID = `${process.pid}_${randomBytes(3).toString('hex')}`;
 
-let template: Promise<string> | undefined;
+const templates = new Map<TestServer, Promise<string>>();
 let created = 0;
 
-/** Copies the migrated template database, which takes some tens of milliseconds. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  template ??= createTemplate();
-  const source = await template;
+/** Copies the migrated template database, which takes some tens of milliseconds. @param options.postgres a certain version */
+export async function createTestDatabase(
+  options: { readonly postgres?: PostgresMajor } = {},
+): Promise<TestDatabase> {
+  const server = await testServer(options.postgres);
+  const template = await templateOf(server);
   const name = `rowpost_test_${RUN_ID}_${++created}`;
-  await runOnServer(`create database ${name} template ${source}`);
-  const url = await urlOf(name);
+  await server.run(`create database ${name} template ${template}`);
+  const url = urlOf(server, name);
   const database = openTestDatabase(url);
   let dropped: Promise<void> | undefined;
-  const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(name)));
+  const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(server, name)));
   atEndOfRun(drop);
   return { url, database, drop };
 }
@@ -48,28 +54,39 @@ export function openTestDatabase(url: string): Database {
   });
 }
 
-async function createTemplate(): Promise<string> {
+function templateOf(server: TestServer): Promise<string> {
+  let template = templates.get(server);
+  if (!template) {
+    template = createTemplate(server);
+    templates.set(server, template);
+  }
+  return template;
+}
+
+async function createTemplate(server: TestServer): Promise<string> {
   const name = `rowpost_template_${RUN_ID}`;
   // template0 with these locales is the same on every server: order by code point, case by Unicode.
-  await runOnServer(
+  await server.run(
     `create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C.UTF-8'`,
   );
-  atEndOfRun(() => dropDatabase(name));
-  const database = openTestDatabase(await urlOf(name));
+  atEndOfRun(() => dropDatabase(server, name));
+  const url = urlOf(server, name);
+  const database = openTestDatabase(url);
   try {
     await migrate(database.knex);
+    await migrateQueue(testConfig({ DATABASE_URL: url }), database);
   } finally {
     await database.close();
   }
   return name;
 }
 
-async function urlOf(name: string): Promise<string> {
-  const url = new URL(await testServerUrl());
+function urlOf(server: TestServer, name: string): string {
+  const url = new URL(server.url);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-async function dropDatabase(name: string): Promise<void> {
-  await runOnServer(`drop database if exists ${name} with (force)`);
+async function dropDatabase(server: TestServer, name: string): Promise<void> {
+  await server.run(`drop database if exists ${name} with (force)`);
 }

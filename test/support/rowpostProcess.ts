@@ -1,0 +1,71 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { testEnv } from './testConfig.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** A process of the shipped program, as an operator would start it. */
+export interface RowpostProcess {
+  readonly child: ChildProcess;
+  /** All that it wrote to stderr so far. */
+  readonly log: () => string;
+  /** Ends it with the signal and waits. @returns the exit code, null when the signal ended it */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts `rowpost <command>` and waits until it says that it has started. */
+export async function startProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<RowpostProcess> {
+  const child = spawnRowpost(args, { LOG_LEVEL: 'info', ...env });
+  const log = collect(child);
+  await new Promise<void>((resolve, reject) => {
+    child.stderr?.on('data', () => {
+      if (log().includes('"started"')) resolve();
+    });
+    child.once('exit', (code) => {
+      reject(new Error(`rowpost ${args.join(' ')} exited ${String(code)} before it started:\n${log()}`));
+    });
+  });
+  return {
+    child,
+    log,
+    async kill(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      const exited = once(child, 'exit') as Promise<[number | null]>;
+      child.kill(signal);
+      return (await exited)[0];
+    },
+  };
+}
+
+/** Runs a command to its end. */
+export async function runRowpost(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawnRowpost(args, env);
+  const stderr = collect(child);
+  const parts: Buffer[] = [];
+  child.stdout?.on('data', (part: Buffer) => parts.push(part));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout: Buffer.concat(parts).toString('utf8'), stderr: stderr() };
+}
+
+function spawnRowpost(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+  if (!existsSync(MAIN)) throw new Error('dist/ is missing: npm run build');
+  const path = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+  return spawn(process.execPath, [MAIN, ...args], {
+    env: { ...path, ...testEnv(env) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+function collect(child: ChildProcess): () => string {
+  const parts: Buffer[] = [];
+  child.stderr?.on('data', (part: Buffer) => parts.push(part));
+  return () => Buffer.concat(parts).toString('utf8');
+}
