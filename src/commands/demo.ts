@@ -1,0 +1,36 @@
+import { openInstallation } from '../compose.js';
+import { loadConfig } from '../config.js';
+import { runTenantSql } from '../db/control/tenants.js';
+import { runDemo } from '../embedded/demo/demo.js';
+import { UsageError } from '../errors.js';
+import { stopAll, stopOnSignal } from '../shutdown.js';
+import type { Command } from './command.js';
+import { startEverything } from './processes.js';
+
+/** Plays the whole service on a shop, then stays up. With --once it exits instead: 0 when every email has arrived. */
+export const demo: Command = async (args) => {
+  const once = args.includes('--once');
+  const unknown = args.find((arg) => arg !== '--once');
+  if (unknown !== undefined) throw new UsageError(`demo takes --once, not ${unknown}`);
+
+  // The story is told on stdout; the log would only interrupt it.
+  const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
+  const installation = await openInstallation('demo', config);
+  const { web, parts } = await startEverything(installation);
+  const missing = await runDemo(
+    {
+      baseUrl: `http://localhost:${web.port}`,
+      pxadminPassword: installation.pxadminPassword ?? '',
+      async runTenantSql(tenantid, sql) {
+        await runTenantSql(installation.database, { tenantid, sql });
+      },
+    },
+    { write: (text) => process.stdout.write(text), colors: process.stdout.isTTY },
+  );
+  if (once) {
+    await stopAll([...parts, installation]);
+    return missing.length === 0 ? 0 : 1;
+  }
+  stopOnSignal([...parts, installation], config.graceMs, installation.log);
+  return 0;
+};

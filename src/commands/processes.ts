@@ -1,0 +1,68 @@
+import type { Web } from '../api/server.js';
+import { openInstallation, requireCurrentSchema, type Installation } from '../compose.js';
+import { UsageError } from '../errors.js';
+import { stopOnSignal, type Stoppable } from '../shutdown.js';
+import type { Command } from './command.js';
+import { openTemplates, startRelayPart, startWebPart, startWorkerPart } from './parts.js';
+import { releaseInstallation } from './release.js';
+
+export const web = serverCommand('web', async (installation) => {
+  const templates = openTemplates(installation);
+  return [await startWebPart(installation, templates), closing(templates)];
+});
+
+export const relay = serverCommand('relay', async (installation) => [await startRelayPart(installation)]);
+
+export const worker = serverCommand('worker', async (installation) => {
+  const templates = openTemplates(installation);
+  return [await startWorkerPart(installation, templates), closing(templates)];
+});
+
+/** Everything in one process, on the embedded PostgreSQL when no DATABASE_URL is set. */
+export const all: Command = async () => {
+  const installation = await openInstallation('rowpost');
+  const { parts } = await startEverything(installation);
+  stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
+  installation.log.info('started');
+  return 0;
+};
+
+/**
+ * Brings the database up to date and starts all parts.
+ * @returns the parts in the order to stop them: new requests end first, then what they caused is finished.
+ */
+export async function startEverything(
+  installation: Installation,
+): Promise<{ web: Web; parts: readonly Stoppable[] }> {
+  await releaseInstallation(installation);
+  const templates = openTemplates(installation);
+  const workerPart = await startWorkerPart(installation, templates);
+  const relayPart = await startRelayPart(installation);
+  const webPart = await startWebPart(installation, templates);
+  return { web: webPart, parts: [webPart, relayPart, workerPart, closing(templates)] };
+}
+
+/** A process that scales on its own. It needs a database that the others share, already brought up to date. */
+function serverCommand(
+  name: string,
+  start: (installation: Installation) => Promise<readonly Stoppable[]>,
+): Command {
+  return async () => {
+    const installation = await openInstallation(name);
+    if (installation.config.embedded) {
+      await installation.stop();
+      throw new UsageError(
+        `"rowpost ${name}" needs DATABASE_URL; "rowpost all" runs everything in one process`,
+      );
+    }
+    await requireCurrentSchema(installation.database);
+    const parts = await start(installation);
+    stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
+    installation.log.info('started');
+    return 0;
+  };
+}
+
+function closing(resource: { close(): Promise<void> }): Stoppable {
+  return { stop: () => resource.close() };
+}

@@ -1,0 +1,30 @@
+import { openInstallation, type Installation } from '../compose.js';
+import { ensureInstallation } from '../db/control/installation.js';
+import { migrate } from '../db/migrate.js';
+import { UsageError } from '../errors.js';
+import type { Command } from './command.js';
+
+/** Brings the database up to date and makes `pxadmin` at the first start. Safe to run again, and by two at once. */
+export const release: Command = async () => {
+  const installation = await openInstallation('release');
+  try {
+    await releaseInstallation(installation);
+    return 0;
+  } finally {
+    await installation.stop();
+  }
+};
+
+export async function releaseInstallation(installation: Installation): Promise<void> {
+  const { database, log, config } = installation;
+  const applied = await migrate(database.knex);
+  if (applied.length > 0) log.info({ applied }, 'migrated');
+  const { migrateQueue } = await import('../queue/queue.js');
+  await migrateQueue(config, database);
+  const made = await ensureInstallation(database.knex, installation.pxadminPassword);
+  if (made === 'password-missing') {
+    throw new UsageError(
+      'PXADMIN_PASSWORD is required at the first release: it becomes the password of pxadmin',
+    );
+  }
+}

@@ -1,0 +1,105 @@
+import { loadConfig, type Config } from './config.js';
+import { openDatabase, type Database } from './db/database.js';
+import { describeReachability } from './db/reachability.js';
+import { pendingMigrations } from './db/migrate.js';
+import { PrincipalSource } from './db/principal.js';
+import { createRelayWaker } from './db/wakeup.js';
+import { createDataEngine, type DataEngine } from './graphql/dataEngine.js';
+import { createLogger, type Logger } from './log.js';
+import type { KeyRing } from './secrets.js';
+import { UsageError } from './errors.js';
+
+/** What every process stands on: settings, the database, the keys, and the engine that reads and writes tenants' tables. */
+export interface Installation {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly database: Database;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  readonly engine: DataEngine;
+  /** Known on an embedded installation, and at `release` when PXADMIN_PASSWORD is set. */
+  readonly pxadminPassword: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set. */
+export async function openInstallation(
+  processName: string,
+  config = loadConfig(process.env),
+): Promise<Installation> {
+  const log = createLogger(config.logLevel, processName);
+  const ground = await findGround(config, log);
+  const database = openDatabase({
+    url: ground.databaseUrl,
+    poolSize: config.pgPool,
+    statementTimeoutMs: config.statementTimeoutMs,
+    lockTimeoutMs: config.lockTimeoutMs,
+    connectTimeoutMs: config.connectTimeoutMs,
+    applicationName: `rowpost ${processName}`,
+    log,
+  });
+  const unreachable = await describeReachability(database.pool);
+  if (unreachable !== undefined) {
+    await database.close();
+    await ground.stop();
+    throw new UsageError(`${unreachable} Set DATABASE_URL to a PostgreSQL 15 or newer.`);
+  }
+  const waker = createRelayWaker({ database, log });
+  const engine = createDataEngine({ database, config, log, onCommitted: () => waker.wake() });
+  return {
+    config,
+    log,
+    database,
+    keyRing: ground.keyRing,
+    principals: new PrincipalSource(database.knex),
+    engine,
+    pxadminPassword: ground.pxadminPassword,
+    async stop() {
+      await engine.close();
+      await waker.stop();
+      await database.close();
+      await ground.stop();
+    },
+  };
+}
+
+/** Where the data is, and what decrypts it. */
+interface Ground {
+  readonly databaseUrl: string;
+  readonly keyRing: KeyRing;
+  readonly pxadminPassword: string | undefined;
+  stop(): Promise<void>;
+}
+
+async function findGround(config: Config, log: Logger): Promise<Ground> {
+  if (config.databaseUrl !== undefined && config.secretKeys !== undefined) {
+    return {
+      databaseUrl: config.databaseUrl,
+      keyRing: config.secretKeys,
+      pxadminPassword: config.pxadminPassword,
+      stop: () => Promise.resolve(),
+    };
+  }
+  const { openEmbeddedGround } = await import('./embedded/ground.js');
+  return openEmbeddedGround(config, log);
+}
+
+/** Opens an installation for one piece of work and closes it again. @returns the exit status 0. */
+export async function withInstallation(work: (installation: Installation) => Promise<void>): Promise<number> {
+  const installation = await openInstallation('command');
+  try {
+    await requireCurrentSchema(installation.database);
+    await work(installation);
+    return 0;
+  } finally {
+    await installation.stop();
+  }
+}
+
+/** Refuses to run on a database that `rowpost release` has not brought up to date. */
+export async function requireCurrentSchema(database: Database): Promise<void> {
+  const pending = await pendingMigrations(database.knex);
+  if (pending.length > 0) {
+    throw new UsageError(`the database lacks ${pending.length} migration(s): run "rowpost release" first`);
+  }
+}

@@ -1,0 +1,18 @@
+import type { Pool } from 'pg';
+
+const OLDEST_SERVER_VERSION = 150_000;
+
+/** @returns what is wrong with the way to PostgreSQL, in one sentence without host or password; undefined when all is well. */
+export async function describeReachability(pool: Pool): Promise<string | undefined> {
+  try {
+    const { rows } = await pool.query<{ version: string }>(
+      `select current_setting('server_version_num') as version`,
+    );
+    const version = Number(rows[0]?.version);
+    if (version < OLDEST_SERVER_VERSION) return `PostgreSQL ${Math.floor(version / 10_000)} is too old.`;
+    return undefined;
+  } catch (error) {
+    const code = (error as { code?: unknown }).code;
+    return `PostgreSQL does not answer${typeof code === 'string' ? ` (${code})` : ''}.`;
+  }
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env node
+import { ConfigError } from './config.js';
+import { AppError, UsageError } from './errors.js';
+import type { Command } from './commands/command.js';
+
+/** Each command is loaded when it is called: `rowpost render` needs no database driver. */
+const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+  release: {
+    summary: 'Bring the database up to date.',
+    load: async () => (await import('./commands/release.js')).release,
+  },
+  web: { summary: 'Serve HTTP.', load: async () => (await import('./commands/processes.js')).web },
+  relay: {
+    summary: 'Hand committed events to the queue.',
+    load: async () => (await import('./commands/processes.js')).relay,
+  },
+  worker: {
+    summary: 'Evaluate rules and send mail.',
+    load: async () => (await import('./commands/processes.js')).worker,
+  },
+  all: {
+    summary: 'release, web, relay and worker in one process.',
+    load: async () => (await import('./commands/processes.js')).all,
+  },
+  demo: {
+    summary: 'Try the whole service on an embedded database.',
+    load: async () => (await import('./commands/demo.js')).demo,
+  },
+  tenant: {
+    summary: 'create, sql or list tenants.',
+    load: async () => (await import('./commands/tenant.js')).tenant,
+  },
+  render: {
+    summary: 'Render a template file.',
+    load: async () => (await import('./commands/render.js')).render,
+  },
+};
+
+const USAGE = `Usage: rowpost <command> [options]
+
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}`)
+  .join('\n')}
+`;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name = 'help', ...args] = argv;
+  if (['help', '--help', '-h'].includes(name)) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const command = COMMANDS[name];
+  if (!command) throw new UsageError(`unknown command "${name}"\n\n${USAGE}`);
+  return (await command.load())(args);
+}
+
+/** One clear line for what the caller can mend; the stack for what only we can. */
+function explain(error: unknown): string {
+  if (error instanceof UsageError || error instanceof ConfigError) return error.message;
+  if (error instanceof AppError) return `${error.message} (${error.code}) ${error.hint}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+main(process.argv.slice(2)).then(
+  // A server's command returns while the server goes on; then there is nothing to exit from.
+  (status) => {
+    process.exitCode = status;
+  },
+  (error: unknown) => {
+    process.stderr.write(`rowpost: ${explain(error)}\n`);
+    process.exit(1);
+  },
+);
