@@ -5,6 +5,7 @@ import { errorAt, type Position } from './errors.js';
 import type { Row, PathScope } from './scope.js';
 import { suggestion } from './suggestion.js';
 import type { PathNode } from './tree.js';
+import { TYPES } from './types.js';
 
 /** A path looked up in the catalog: from a row in hand over relations to a column. */
 export interface ResolvedPath {
@@ -96,7 +97,12 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   }
   const { joined, last: reached } = joinRows(row ?? start, further, place, node.at);
   const value = sql`${reached.alias}.${identifier(column.sqlName)}`;
-  return { is: 'value', sql: joined.select(value), type: column.type, canFail: false };
+  const { type } = column;
+  // oid compares with nothing but itself.
+  if (type.sqlType === 'oid' && !type.array) {
+    return { is: 'value', sql: joined.select(sql`${value}::int8`), type: TYPES.int8, canFail: false };
+  }
+  return { is: 'value', sql: joined.select(value), type, canFail: false };
 }
 
 /** Rows reached over relations, as FROM items and the conditions that tie them together. */

@@ -10,22 +10,23 @@ import { orderingErrors, type OrderingTerm, type ParsedOrdering } from './parseO
 export interface OrderingScope extends PathScope, Row {}
 
 /**
- * Compiles to what follows ORDER BY. The primary key comes last unless it is among the terms, so that pages are
+ * Compiles to an ORDER BY clause with a space before it. The primary key comes last unless it is among the terms, so that pages are
  * stable. What is behind a relation whose row is absent or hidden sorts as null. Empty for a table without a primary
- * key and no terms.
+ * key, when there are no terms either.
  *
  * @throws AppError ORDERING_INVALID, PERMISSION_DENIED
  */
-export function compileOrdering(parsed: ParsedOrdering, scope: OrderingScope): Sql {
+export function compileOrdering(parsed: ParsedOrdering | undefined, scope: OrderingScope): Sql {
   const { table, alias } = scope;
   const place: Place = { scope, root: { kind: 'row' }, rows: new Map([['', { table, alias }]]) };
-  const terms = parsed.terms.map((term) => orderingErrors(() => compileTerm(term, place)));
-  const named = new Set(parsed.terms.map(({ path }) => path.names.join('.')));
+  const parsedTerms = parsed?.terms ?? [];
+  const terms = parsedTerms.map((term) => orderingErrors(() => compileTerm(term, place)));
+  const named = new Set(parsedTerms.map(({ path }) => path.names.join('.')));
   const key = table.primaryKey
     .filter((column) => !named.has(column.name))
     .map((column) => sql`${alias}.${identifier(column.sqlName)}`);
   const all = [...terms, ...key];
-  return all.length === 0 ? empty : join(all, ', ');
+  return all.length === 0 ? empty : sql` order by ${join(all, ', ')}`;
 }
 
 function compileTerm({ path, descending, nulls }: OrderingTerm, place: Place): Sql {
