@@ -22,3 +22,6 @@ export async function readAsJson<T>(
   );
   return rows.map(({ row }) => row);
 }
+
+/** The way to the control tables: outside a transaction, or the transaction of a request's mutations. */
+export type ControlDb = Knex;

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
 import { hashPassword } from './passwords.js';
 import { insertRole } from './roles.js';
+import { readAsJson } from './stored.js';
 import {
   createTenantSchema,
   dropTenantSchema,
@@ -105,6 +106,19 @@ export async function listTenants(knex: Knex): Promise<readonly ListedTenant[]> 
   return (await knex('rowpost.tenant')
     .select('tenantid', 'name', 'schema', 'root_roleid')
     .orderBy('tenantid')) as ListedTenant[];
+}
+
+/** A tenant as the API shows it. */
+export interface TenantRow extends ListedTenant {
+  readonly createtime: string;
+}
+
+/** @returns undefined when there is no such tenant. */
+export async function readTenant(knex: Knex, tenantid: number): Promise<TenantRow | undefined> {
+  const columns = 'tenantid, name, schema, root_roleid, createtime';
+  const select = { columns, table: 'tenant', where: 'tenantid = ?', order: 'tenantid' };
+  const [row] = await readAsJson<TenantRow>(knex, select, [tenantid]);
+  return row;
 }
 
 /** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */

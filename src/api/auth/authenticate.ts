@@ -1,0 +1,42 @@
+import type { Principal, PrincipalSource } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { Tokens, TokenType } from './tokens.js';
+
+/** Who sends a request: from the value of its Authorization header to a principal. */
+export class Authenticator {
+  constructor(
+    private readonly tokens: Tokens,
+    private readonly principals: PrincipalSource,
+  ) {}
+
+  /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED. */
+  async authenticate(authorization: string | undefined, type: TokenType): Promise<Principal> {
+    return this.authenticateToken(bearerToken(authorization), type);
+  }
+
+  async authenticateToken(token: string, type: TokenType): Promise<Principal> {
+    const claims = await this.tokens.verify(token);
+    if (claims.type !== type) {
+      throw new AppError(
+        'TOKEN_WRONG_TYPE',
+        `This needs ${A[type]} token; ${A[claims.type]} token was sent.`,
+      );
+    }
+    const principal = await this.principals.load(claims.tenantid, claims.roleid);
+    if (!principal || claims.issuedAtMs < principal.tokensValidFromMs) {
+      throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
+    }
+    return principal;
+  }
+}
+
+const A: Readonly<Record<TokenType, string>> = { access: 'an access', refresh: 'a refresh' };
+
+function bearerToken(authorization: string | undefined): string {
+  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (token !== undefined) return token;
+  if (/^Bearer\b/i.test(authorization ?? '')) {
+    throw new AppError('TOKEN_MALFORMED', 'The Authorization header holds no token.');
+  }
+  throw new AppError('TOKEN_MISSING', 'The request has no bearer token.');
+}

@@ -1,0 +1,67 @@
+import type { Knex } from 'knex';
+import { findLogin } from '../../db/control/roles.js';
+import { verifyPassword } from '../../db/control/passwords.js';
+import { readAnonymousLogins } from '../../db/control/tenants.js';
+import type { Principal, PrincipalSource } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import { NOBODY_LOGIN } from '../../db/control/nobody.js';
+
+export interface Credentials {
+  readonly tenantid: number;
+  readonly login: string;
+  readonly password: string;
+}
+
+export interface SignInDeps {
+  readonly knex: Knex;
+  readonly principals: PrincipalSource;
+}
+
+/**
+ * Who has this login and password. An unknown tenant, an unknown login and a wrong password get one answer,
+ * after one time. Throws AppError LOGIN_FAILED, PERMISSION_DENIED (the role lacks the capability `login`).
+ */
+export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<Principal> {
+  const { tenantid, login, password } = credentials;
+  const role = await findLogin(deps.knex, tenantid, login);
+  const correct = await verifyPassword(password, role?.password_hash ?? null);
+  const principal = role && correct ? await loadFresh(deps.principals, tenantid, role.roleid) : undefined;
+  if (!principal) throw new AppError('LOGIN_FAILED', 'Login failed.');
+  requireLogin(principal);
+  return principal;
+}
+
+/** The tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED. */
+export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
+  await requireAnonymousLogins(deps.knex, tenantid);
+  const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);
+  const principal = role && (await loadFresh(deps.principals, tenantid, role.roleid));
+  if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
+  return principal;
+}
+
+/** Not what is remembered from before: the new token must count as issued after the last change of the password. */
+function loadFresh(
+  principals: PrincipalSource,
+  tenantid: number,
+  roleid: number,
+): Promise<Principal | undefined> {
+  principals.forget(tenantid);
+  return principals.load(tenantid, roleid);
+}
+
+/** A refresh asks again what signing in asked. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
+export async function requireSignInAllowed(deps: SignInDeps, principal: Principal): Promise<void> {
+  if (principal.login === NOBODY_LOGIN) await requireAnonymousLogins(deps.knex, principal.tenantid);
+  else requireLogin(principal);
+}
+
+async function requireAnonymousLogins(knex: Knex, tenantid: number): Promise<void> {
+  if (await readAnonymousLogins(knex, tenantid)) return;
+  throw new AppError('ANONYMOUS_LOGINS_DISABLED', 'The tenant does not allow anonymous logins.');
+}
+
+function requireLogin(principal: Principal): void {
+  if (principal.isAdmin || principal.capabilities.includes('login')) return;
+  throw new AppError('PERMISSION_DENIED', 'The role does not hold the capability "login".');
+}

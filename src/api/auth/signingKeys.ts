@@ -1,0 +1,107 @@
+import {
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type CryptoKey,
+  type JWK,
+} from 'jose';
+import type { Knex } from 'knex';
+import type { Clock } from '../../clock.js';
+import { ensureSigningKey, readSigningKeys, type StoredSigningKey } from '../../db/control/signingKeys.js';
+import type { KeyRing } from '../../secrets.js';
+
+/** ECDSA on P-256: verified by every JWT library, and by Node's own without a warning. */
+export const SIGNING_ALGORITHM = 'ES256';
+
+/** Another process may have rotated the keys: the new one signs here after this long at most. */
+const SIGNER_MAX_AGE_MS = 60_000;
+/** A token with an unknown key id causes a read of the keys, not more often than this. */
+const REREAD_AFTER_MS = 1_000;
+
+interface Signer {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+}
+
+interface LoadedKeys {
+  readonly signer: Signer;
+  readonly verifiers: ReadonlyMap<string, CryptoKey>;
+  readonly loadedAt: number;
+}
+
+/** The keys that sign and verify tokens, kept in the database, encrypted, and shared by all web processes. */
+export class SigningKeys {
+  #loading: Promise<LoadedKeys> | undefined;
+
+  constructor(
+    private readonly knex: Knex,
+    private readonly keyRing: KeyRing,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Makes the first key of the installation when there is none. */
+  async ensure(): Promise<void> {
+    await ensureSigningKey(this.knex, this.keyRing, generateSigningKey);
+  }
+
+  async signer(): Promise<Signer> {
+    return (await this.#keys(SIGNER_MAX_AGE_MS)).signer;
+  }
+
+  /** @returns undefined when no key has the id. */
+  async verifier(kid: string): Promise<CryptoKey | undefined> {
+    const known = (await this.#keys(Infinity)).verifiers.get(kid);
+    return known ?? (await this.#keys(REREAD_AFTER_MS)).verifiers.get(kid);
+  }
+
+  async #keys(maxAgeMs: number): Promise<LoadedKeys> {
+    const current = this.#loading;
+    const loaded = await current;
+    if (loaded && this.clock.now() - loaded.loadedAt < maxAgeMs) return loaded;
+    // Of several callers that waited for the same read, the first one starts the next.
+    if (this.#loading === current || this.#loading === undefined) this.#loading = this.#reload(loaded);
+    return this.#loading;
+  }
+
+  /** A failed read leaves in use what was known before. */
+  async #reload(before: LoadedKeys | undefined): Promise<LoadedKeys> {
+    try {
+      return await this.#load();
+    } catch (error) {
+      this.#loading = before && Promise.resolve(before);
+      throw error;
+    }
+  }
+
+  async #load(): Promise<LoadedKeys> {
+    const loadedAt = this.clock.now();
+    const stored = await readSigningKeys(this.knex, this.keyRing);
+    const [newest] = stored;
+    if (!newest) throw new Error('the installation has no signing key');
+    const verifiers = await Promise.all(
+      stored.map(async ({ kid, publicJwk }) => [kid, await importKey(publicJwk)] as const),
+    );
+    return {
+      signer: { kid: newest.kid, privateKey: await importKey(newest.privateJwk) },
+      verifiers: new Map(verifiers),
+      loadedAt,
+    };
+  }
+}
+
+async function generateSigningKey(): Promise<StoredSigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true });
+  const publicJwk = await exportJWK(publicKey);
+  return {
+    kid: await calculateJwkThumbprint(publicJwk),
+    publicJwk: { ...publicJwk },
+    privateJwk: { ...(await exportJWK(privateKey)) },
+  };
+}
+
+async function importKey(jwk: Readonly<Record<string, unknown>>): Promise<CryptoKey> {
+  const key = await importJWK(jwk as JWK, SIGNING_ALGORITHM);
+  if (key instanceof Uint8Array) throw new Error('a stored signing key is not asymmetric');
+  return key;
+}

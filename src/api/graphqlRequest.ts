@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestParams } from 'graphql-http';
+import { AppError } from '../errors.js';
+import { readFields } from './http/readFields.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a GraphQL request from the URL of a GET or the body of a POST: JSON or a form. `variables` may be an object,
+ * null, absent, or a string that holds JSON. Unknown keys are ignored.
+ * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+ */
+export async function readGraphqlRequest(
+  req: IncomingMessage,
+  bodyLimitBytes: number,
+): Promise<RequestParams> {
+  const values = req.method === 'GET' ? searchOf(req.url ?? '') : await bodyOf(req, bodyLimitBytes);
+  const variables = objectOf(values, 'variables');
+  const operationName = operationNameOf(values);
+  return {
+    query: queryOf(values),
+    ...(variables === undefined ? {} : { variables }),
+    ...(operationName === undefined ? {} : { operationName }),
+  };
+}
+
+function searchOf(url: string): Values {
+  const question = url.indexOf('?');
+  return Object.fromEntries(new URLSearchParams(question < 0 ? '' : url.slice(question)));
+}
+
+async function bodyOf(req: IncomingMessage, limitBytes: number): Promise<Values> {
+  const { kind, values } = await readFields(req, limitBytes);
+  // No extension is known, but one of the wrong shape means a client that is mistaken about the protocol.
+  const extensions = values['extensions'];
+  if (kind === 'json' && extensions != null && !isObject(extensions)) {
+    throw new AppError('BAD_REQUEST', 'extensions must be an object.');
+  }
+  return values;
+}
+
+function queryOf(values: Values): string {
+  const query = values['query'];
+  if (query == null || query === '') throw new AppError('BAD_REQUEST', 'The request has no query.');
+  if (typeof query !== 'string') throw new AppError('BAD_REQUEST', 'query must be a string.');
+  return query;
+}
+
+/** An empty one means none: forms can't leave a field out as easily. */
+function operationNameOf(values: Values): string | undefined {
+  const name = values['operationName'];
+  if (name == null || name === '') return undefined;
+  if (typeof name !== 'string') throw new AppError('BAD_REQUEST', 'operationName must be a string.');
+  return name;
+}
+
+function objectOf(values: Values, name: string): Record<string, unknown> | undefined {
+  let value = values[name];
+  if (typeof value === 'string') {
+    if (value.trim() === '') return undefined;
+    try {
+      value = JSON.parse(value) as unknown;
+    } catch (error) {
+      throw new AppError('BAD_REQUEST', `${name} is a string that is not valid JSON.`, { cause: error });
+    }
+  }
+  if (value == null) return undefined;
+  if (!isObject(value)) throw new AppError('BAD_REQUEST', `${name} must be an object.`);
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

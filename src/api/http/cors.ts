@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+const METHODS = 'GET, POST, PUT, OPTIONS';
+const HEADERS = 'authorization, content-type, x-request-id';
+const EXPOSED = 'retry-after, x-request-id';
+const PREFLIGHT_SECONDS = '600';
+
+/**
+ * Sets the CORS headers of an answer. Named origins may send credentials; `*` lets every origin call, without them.
+ * @returns true when the request was a preflight, which is answered then.
+ */
+export function createCors(
+  origins: readonly string[],
+): (req: IncomingMessage, res: ServerResponse) => boolean {
+  const named = new Set(origins.filter((origin) => origin !== '*'));
+  const any = origins.includes('*');
+  return (req, res) => {
+    const origin = req.headers.origin;
+    const preflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
+    // The answer depends on who asks, also for caches that saw it asked without an origin.
+    if (named.size > 0) res.setHeader('vary', 'Origin');
+    if (origin !== undefined && (named.has(origin) || any)) {
+      res.setHeader('access-control-allow-origin', named.has(origin) ? origin : '*');
+      if (named.has(origin)) res.setHeader('access-control-allow-credentials', 'true');
+      res.setHeader('access-control-expose-headers', EXPOSED);
+      if (preflight) {
+        res.setHeader('access-control-allow-methods', METHODS);
+        res.setHeader('access-control-allow-headers', HEADERS);
+        res.setHeader('access-control-max-age', PREFLIGHT_SECONDS);
+      }
+    }
+    if (preflight) res.writeHead(204).end();
+    return preflight;
+  };
+}

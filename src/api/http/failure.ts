@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+import type { AppError } from '../../errors.js';
+
+/** The body of a failure at HTTP level: these three keys, in this order, and no more. */
+export function failureBody(error: AppError): string {
+  return JSON.stringify({ error: error.message, status: error.status, code: error.code });
+}
+
+/** Answers a failure, unless an answer has begun already: then the connection is cut, so that it can't pass for a whole one. */
+export function sendFailure(
+  res: ServerResponse,
+  error: AppError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  // What is left of a body that was not read must not be taken for the next request.
+  const close: Record<string, string> = error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {};
+  sendJson(res, error.status, failureBody(error), { ...headers, ...close });
+}
+
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  res
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+      ...headers,
+    })
+    .end(body);
+}

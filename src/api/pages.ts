@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { AppError } from '../errors.js';
+import type { Authenticator } from './auth/authenticate.js';
+import { authRoutes } from './auth/authRoutes.js';
+import type { Tokens } from './auth/tokens.js';
+import { consoleRoutes } from './console.js';
+import { describeFor } from './describeTenant.js';
+import { healthRoutes } from './health.js';
+import { sendFailure } from './http/failure.js';
+import type { HttpMetrics } from './metrics.js';
+import type { WebDeps } from './server.js';
+
+export interface PagesDeps extends WebDeps {
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly metrics: HttpMetrics;
+  readonly isStopping: () => boolean;
+}
+
+/** Everything but GraphQL requests: sign-in, health, metrics and the pages for people. */
+export function createPages(deps: PagesDeps): (req: IncomingMessage, res: ServerResponse) => void {
+  const { config, database, principals, tokens, authenticator } = deps;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', config.trustProxy);
+  app.use(securityHeaders(config.baseUrl));
+  app.use(healthRoutes({ checks: deps.checks, isStopping: deps.isStopping }));
+  app.use(deps.metrics.routes());
+  app.use(
+    authRoutes({
+      knex: database.knex,
+      principals,
+      tokens,
+      authenticator,
+      baseUrl: config.baseUrl,
+      bodyLimitBytes: config.bodyLimitBytes,
+      describe: describeFor(deps.engine),
+      describeControl: () => deps.control.describe(),
+    }),
+  );
+  app.use(consoleRoutes());
+  app.use(otherMethods, notFound);
+  app.use(failure(deps));
+  return app;
+}
+
+function securityHeaders(baseUrl: string): RequestHandler {
+  const https = baseUrl.startsWith('https:');
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'", 'data:'],
+        'connect-src': ["'self'"],
+        'frame-src': ["'self'"],
+        'form-action': ["'self'"],
+        'base-uri': ["'none'"],
+        'frame-ancestors': ["'self'"],
+      },
+    },
+    strictTransportSecurity: https,
+  });
+}
+
+/** The methods of addresses that exist, so that a wrong one is told from a wrong address. */
+const METHODS: Readonly<Record<string, string>> = {
+  '/auth': 'GET, POST',
+  '/anonauth': 'POST',
+  '/livez': 'GET',
+  '/readyz': 'GET',
+  '/metrics': 'GET',
+};
+
+const otherMethods: RequestHandler = (req, res, next) => {
+  const allow = METHODS[req.path];
+  if (allow === undefined) {
+    next();
+    return;
+  }
+  sendFailure(res, new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`), { allow });
+};
+
+const notFound: RequestHandler = (_req, res) =>
+  sendFailure(res, new AppError('NOT_FOUND', 'There is nothing at this address.'));
+
+function failure({ log }: WebDeps): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    // An answer has begun: Express cuts the connection, so that it can't pass for a whole one.
+    if (res.headersSent) {
+      next(error);
+      return;
+    }
+    if (error instanceof AppError) {
+      sendFailure(res, error);
+      return;
+    }
+    log.error({ err: error, id: res.getHeader('x-request-id'), path: req.path }, 'a request failed');
+    sendFailure(res, new AppError('INTERNAL_ERROR', 'Internal error.'));
+  };
+}

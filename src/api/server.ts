@@ -1,0 +1,129 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import type { Database } from '../db/database.js';
+import type { Principal, PrincipalSource } from '../db/principal.js';
+import type { ControlEngine } from '../graphql/control/controlEngine.js';
+import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
+import type { Stoppable } from '../shutdown.js';
+import { Authenticator } from './auth/authenticate.js';
+import type { SchemaDescription } from './auth/authBody.js';
+import { SigningKeys } from './auth/signingKeys.js';
+import { Tokens } from './auth/tokens.js';
+import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.js';
+import { wantsHtml } from './graphqlMediaType.js';
+import type { HealthCheck } from './health.js';
+import { createCors } from './http/cors.js';
+import { requestIdOf } from './http/requestId.js';
+import { HttpMetrics } from './metrics.js';
+import { createPages } from './pages.js';
+
+/** What the web process is made of. */
+export interface WebDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  /** The tenants' tables: `/query`. */
+  readonly engine: GraphqlExecutor & {
+    describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+  };
+  /** The control objects: `/roles_pbac`. */
+  readonly control: ControlEngine;
+  /** What `/readyz` asks, by name. */
+  readonly checks: Readonly<Record<string, HealthCheck>>;
+  /** For `/metrics` of a process that runs more than the web. */
+  readonly registry?: Registry;
+}
+
+export interface Web extends Stoppable {
+  readonly port: number;
+}
+
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Starts the HTTP server on `config.port`. Stopping it finishes the requests in hand. */
+export async function startWeb(deps: WebDeps): Promise<Web> {
+  const { config, database, log, clock } = deps;
+  const keys = new SigningKeys(database.knex, deps.keyRing, clock);
+  await keys.ensure();
+  const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
+  const tokens = new Tokens(keys, lifetimes, clock);
+  const authenticator = new Authenticator(tokens, deps.principals);
+  const metrics = new HttpMetrics(deps.registry);
+  let stopping = false;
+
+  const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
+    createGraphqlEndpoint({ executor, authenticator, bodyLimitBytes: config.bodyLimitBytes, log });
+  const graphql = new Map([
+    ['/query', endpoint(deps.engine)],
+    ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
+  ]);
+  const pages = createPages({ ...deps, tokens, authenticator, metrics, isStopping: () => stopping });
+  const cors = createCors(config.corsOrigins);
+
+  const server = createServer((req, res) => {
+    const path = pathOf(req);
+    const id = requestIdOf(req);
+    res.setHeader('x-request-id', id);
+    metrics.observe(req.method ?? '', path, res);
+    log.debug({ id, method: req.method, path }, 'request');
+    if (stopping) res.setHeader('connection', 'close');
+    if (cors(req, res)) return;
+    const answer = graphql.get(path);
+    if (answer && !isPageVisit(req)) void answer(req, res);
+    else pages(req, res);
+  });
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  await listen(server, config.port);
+  const { port } = server.address() as AddressInfo;
+  log.info({ port }, 'listening');
+  return {
+    port,
+    async stop() {
+      stopping = true;
+      await close(server);
+    },
+  };
+}
+
+function pathOf(req: IncomingMessage): string {
+  return (req.url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+/** A browser that is shown the console instead of an answer. */
+function isPageVisit(req: IncomingMessage): boolean {
+  return req.method === 'GET' && wantsHtml(req.headers.accept);
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Idle connections end now, busy ones after their answer. */
+function close(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Lets `Utility.role_token` issue tokens, without the control engine knowing how. */
+function withTokens(control: WebDeps['control'], tokens: Tokens): GraphqlExecutor {
+  const issueToken = (subject: Principal): Promise<string> => tokens.issue(subject, 'access');
+  return {
+    execute: (principal, request, options) => control.execute(principal, request, { ...options, issueToken }),
+  };
+}

@@ -1,0 +1,19 @@
+import { GraphQLID, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import type { ControlContext } from './controlContext.js';
+import { listField, type ControlObject } from './controlObject.js';
+
+const capabilityType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'capability',
+  fields: {
+    capability: { type: new GraphQLNonNull(GraphQLID) },
+    package: { type: GraphQLString },
+    subset: { type: GraphQLString },
+    description: { type: GraphQLString },
+  },
+});
+
+/** What roles can be allowed to do. Fixed by the service, so there are no mutations. */
+export const capability: ControlObject = {
+  queries: { capability: listField(capabilityType, 'capability') },
+  mutations: {},
+};

@@ -1,0 +1,95 @@
+import { NOBODY_LOGIN } from '../../db/control/nobody.js';
+import { hashPassword } from '../../db/control/passwords.js';
+import {
+  isBelow,
+  readRole,
+  setPassword,
+  updateRole,
+  type RoleChanges,
+  type RoleRow,
+} from '../../db/control/roles.js';
+import { bumpPolicyVersion } from '../../db/control/tenants.js';
+import type { ControlContext } from './controlContext.js';
+import { badInput, notFound, requireItems } from './controlObject.js';
+import { checkPassword, grantable } from './makeRole.js';
+import { denied, requireCapability, requireClasses } from './permissions.js';
+import type { RoleInput } from './roleInput.js';
+import { requireFreeLogin, requireManageable, requireOwnTenant, requireParent } from './rolePermissions.js';
+
+/** What every role may change of itself. */
+const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
+
+/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */
+export async function changeRole(context: ControlContext, roleid: number, input: RoleInput): Promise<void> {
+  const { principal, db, deps } = context;
+  const role = await authorize(context, roleid, input);
+  const changes = await collectChanges(context, role, input);
+  await updateRole(db, principal.tenantid, roleid, changes);
+  if (input.password !== undefined) {
+    if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
+    const hash = await hashPassword(checkPassword(input.password ?? ''));
+    await setPassword(db, principal.tenantid, roleid, hash, deps.clock.now());
+  }
+  await bumpPolicyVersion(db, principal.tenantid);
+}
+
+/** `delete_role`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
+export async function removeRole(context: ControlContext, roleid: number): Promise<void> {
+  const { principal, db } = context;
+  requireCapability(principal, 'delete_role');
+  if (roleid === principal.roleid) throw denied('A role does not delete itself.');
+  await requireManageable(context, roleid);
+  await updateRole(db, principal.tenantid, roleid, { deleted: true });
+  await bumpPolicyVersion(db, principal.tenantid);
+}
+
+async function authorize(context: ControlContext, roleid: number, input: RoleInput): Promise<RoleRow> {
+  const { principal } = context;
+  requireOwnTenant(context, input.tenantid);
+  const isOwn = roleid === principal.roleid;
+  const onlyOwnFields = Object.keys(input).every((field) => OWN_FIELDS.includes(field));
+  if (isOwn && onlyOwnFields) return requireSelf(context);
+  if (input.deleted === true) requireCapability(principal, 'delete_role');
+  requireCapability(principal, 'update_role');
+  if (isOwn && input.deleted === true) throw denied('A role does not delete itself.');
+  return requireManageable(context, roleid);
+}
+
+async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> {
+  const role = await readRole(db, principal.tenantid, principal.roleid);
+  if (!role) throw notFound('role', principal.roleid);
+  return role;
+}
+
+async function collectChanges(
+  context: ControlContext,
+  role: RoleRow,
+  input: RoleInput,
+): Promise<RoleChanges> {
+  const changes: { -readonly [K in keyof RoleChanges]: RoleChanges[K] } = {};
+  if (input.login !== undefined) {
+    requireFreeLogin(input.login);
+    if (role.login === NOBODY_LOGIN) throw denied('The role of anonymous visitors keeps its login.');
+    changes.login = input.login;
+  }
+  if (input.name !== undefined) changes.name = input.name;
+  if (input.deleted != null) changes.deleted = input.deleted;
+  if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);
+  if (input.capabilities !== undefined) {
+    changes.capabilities = await grantable(context, input.capabilities ?? []);
+  }
+  if (input.classes !== undefined) {
+    changes.classes = requireItems(input.classes ?? [], 'classes');
+    requireClasses(context.principal, changes.classes);
+  }
+  return changes;
+}
+
+async function newParent(context: ControlContext, role: RoleRow, parentid: number | null): Promise<number> {
+  if (parentid === null) throw badInput('parentid', 'Only the root role has no parent.');
+  await requireParent(context, parentid);
+  if (parentid === role.roleid || (await isBelow(context.db, parentid, role.roleid))) {
+    throw badInput('parentid', 'A role is not put below itself.');
+  }
+  return parentid;
+}

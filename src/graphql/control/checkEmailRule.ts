@@ -1,0 +1,92 @@
+import { emailTypeNotFound, type EmailRuleValues } from '../../db/control/emailRules.js';
+import { readEmailType } from '../../db/control/emailTypes.js';
+import { AppError } from '../../errors.js';
+import { requireKnownRoles, requireKnownTables } from './checkNames.js';
+import type { ControlContext } from './controlContext.js';
+import { badInput, requireItems, requireValue } from './controlObject.js';
+
+export interface EmailRuleInput {
+  readonly operations?: readonly (string | null)[] | null;
+  readonly targets?: readonly (string | null)[] | null;
+  readonly email_type?: string | null;
+  readonly query_roleid?: number | null;
+  readonly name?: string | null;
+  readonly condition?: string | null;
+  readonly enabled?: boolean | null;
+  readonly delivery?: string | null;
+}
+
+const OPERATIONS = ['insert', 'update', 'delete', 'upload'];
+
+/** A whole rule. Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
+export function readNewEmailRule(input: EmailRuleInput): EmailRuleValues {
+  return {
+    name: requireValue(input.name, 'name'),
+    operations: readOperations(input.operations),
+    targets: readTargets(input.targets),
+    email_type: requireValue(input.email_type, 'email_type'),
+    query_roleid: requireValue(input.query_roleid, 'query_roleid'),
+    condition: readCondition(input.condition),
+    enabled: input.enabled ?? true,
+    delivery: readDelivery(input.delivery),
+  };
+}
+
+/** What an update gives; the rest stays as `before` has it. Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
+export function readChangedEmailRule(input: EmailRuleInput, before: EmailRuleValues): EmailRuleValues {
+  const { name, operations, targets, email_type, query_roleid, condition, enabled, delivery } = input;
+  return {
+    name: name === undefined ? before.name : requireValue(name, 'name'),
+    operations: operations === undefined ? before.operations : readOperations(operations),
+    targets: targets === undefined ? before.targets : readTargets(targets),
+    email_type: email_type === undefined ? before.email_type : requireValue(email_type, 'email_type'),
+    query_roleid:
+      query_roleid === undefined ? before.query_roleid : requireValue(query_roleid, 'query_roleid'),
+    condition: condition === undefined ? before.condition : readCondition(condition),
+    enabled: enabled ?? before.enabled,
+    delivery: delivery === undefined ? before.delivery : readDelivery(delivery),
+  };
+}
+
+/** Whether all that the rule names is there. Throws AppError UNKNOWN_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*. */
+export async function checkEmailRule(
+  context: ControlContext,
+  schema: string,
+  rule: EmailRuleValues,
+): Promise<void> {
+  const { db, principal, deps } = context;
+  const { tenantid } = principal;
+  requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
+  if (!(await readEmailType(db, tenantid, rule.email_type))) throw emailTypeNotFound(rule.email_type);
+  await requireKnownRoles(context, [rule.query_roleid], 'query_roleid');
+  if (rule.condition === null) return;
+  for (const target of rule.targets) {
+    await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
+  }
+}
+
+function readOperations(given: EmailRuleInput['operations']): readonly string[] {
+  const operations = [...new Set(requireItems(given ?? [], 'operations'))];
+  if (operations.length === 0) throw badInput('operations', 'operations must name one.');
+  const unknown = operations.find((operation) => !OPERATIONS.includes(operation));
+  if (unknown === undefined) return operations;
+  throw new AppError('EMAIL_OPERATION_UNKNOWN', `There is no operation "${unknown}".`, {
+    details: { field: 'operations', operation: unknown },
+  });
+}
+
+function readTargets(given: EmailRuleInput['targets']): readonly string[] {
+  return [...new Set(requireItems(given ?? [], 'targets'))];
+}
+
+function readCondition(given: string | null | undefined): string | null {
+  return given == null || given.trim() === '' ? null : given;
+}
+
+function readDelivery(given: string | null | undefined): EmailRuleValues['delivery'] {
+  const delivery = given ?? 'at_least_once';
+  if (delivery !== 'at_least_once' && delivery !== 'at_most_once') {
+    throw badInput('delivery', 'delivery is at_least_once or at_most_once.');
+  }
+  return delivery;
+}

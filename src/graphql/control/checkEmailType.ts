@@ -1,0 +1,66 @@
+import type { Addresses, EmailTypeValues } from '../../db/control/emailTypes.js';
+import { AppError } from '../../errors.js';
+import type { TemplateToCheck } from '../../templates/index.js';
+import type { ControlContext } from './controlContext.js';
+
+/**
+ * Compiles every templated field and validates every query, so that what is saved can be sent.
+ * Throws AppError TEMPLATE_SYNTAX with field, line and column; EMAIL_QUERY_INVALID with field, line and column.
+ */
+export async function checkEmailType(
+  { principal, deps }: ControlContext,
+  schema: string,
+  type: EmailTypeValues,
+): Promise<void> {
+  const templates = templatesOf(type);
+  const outcomes = await deps.templates.check(templates);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.ok) continue;
+    const { message, line, column, hint, sourceLine } = outcome.error;
+    const field = templates[index]?.name ?? '';
+    throw new AppError('TEMPLATE_SYNTAX', `${field}, line ${line}, column ${column}: ${message}`, {
+      ...(hint === undefined ? {} : { hint }),
+      details: { field, line, column, source_line: sourceLine },
+    });
+  }
+  for (const [index, { query }] of type.queries.entries()) {
+    const checked = deps.engine.checkEmailQuery(principal.tenantid, schema, query);
+    await checked.catch((error: unknown) => {
+      throw withField(error, `queries[${index}].query`);
+    });
+  }
+}
+
+/** Every field of the type that the worker renders, by the name that errors show. */
+function templatesOf(type: EmailTypeValues): readonly TemplateToCheck[] {
+  const { syntax, options } = type;
+  const template = (name: string, source: string, mode: TemplateToCheck['mode']): TemplateToCheck => ({
+    name,
+    source,
+    syntax,
+    mode,
+  });
+  const addresses = (field: string, given: Addresses | null | undefined): readonly TemplateToCheck[] => {
+    if (given == null) return [];
+    if (typeof given === 'string') return [template(field, given, 'json')];
+    return given.map((item, index) => template(`${field}[${index}]`, item, 'text'));
+  };
+  return [
+    template('template', type.template, 'html'),
+    template('subject', type.subject, 'text'),
+    template('sender', type.sender, 'text'),
+    ...addresses('recipients', type.recipients),
+    ...addresses('options.cc', options.cc),
+    ...addresses('options.bcc', options.bcc),
+    ...type.queries.flatMap(({ filter, ordering }, index) => [
+      ...(filter === null ? [] : [template(`queries[${index}].filter`, filter, 'filter')]),
+      ...(ordering ?? []).map((item, at) => template(`queries[${index}].ordering[${at}]`, item, 'text')),
+    ]),
+  ];
+}
+
+function withField(error: unknown, field: string): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, message, hint, details } = error;
+  return new AppError(code, message, { hint, details: { ...details, field }, cause: error });
+}

@@ -1,0 +1,47 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { Clock } from '../../clock.js';
+import type { Config } from '../../config.js';
+import type { ControlDb } from '../../db/control/stored.js';
+import type { Database } from '../../db/database.js';
+import type { Principal, PrincipalSource } from '../../db/principal.js';
+import type { Logger } from '../../log.js';
+import type { KeyRing } from '../../secrets.js';
+import type { TemplatePool } from '../../templates/index.js';
+import type { DataEngine } from '../dataEngine.js';
+
+/** What the control objects stand on. */
+export interface ControlEngineDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  /** The tenants' tables: rules and email settings name them. */
+  readonly engine: DataEngine;
+  readonly templates: TemplatePool;
+}
+
+export interface ControlOptions {
+  /** False for GET: nothing may change. */
+  readonly allowMutation: boolean;
+  /** Issues an access token for `Utility.role_token`. */
+  readonly issueToken?: (subject: Principal) => Promise<string>;
+}
+
+/** What the resolvers of one request share. */
+export interface ControlContext {
+  readonly principal: Principal;
+  /** The transaction of the request's mutations; outside one for queries. */
+  readonly db: ControlDb;
+  readonly deps: ControlEngineDeps;
+  readonly options: ControlOptions;
+  /** Reads a list field with its sub-selection. */
+  readonly list: (
+    info: GraphQLResolveInfo,
+    args: Readonly<Record<string, unknown>>,
+    table: string,
+  ) => Promise<unknown[]>;
+  /** Set by the first mutation that fails: those after it are left out, as all will be rolled back. */
+  failed: boolean;
+}

@@ -1,0 +1,143 @@
+import {
+  execute,
+  introspectionFromSchema,
+  OperationTypeNode,
+  printSchema,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from 'graphql';
+import { AppError } from '../../errors.js';
+import { explainControlError } from '../../db/control/failure.js';
+import type { ControlDb } from '../../db/control/stored.js';
+import type { Principal } from '../../db/principal.js';
+import { failedAnswer, requestError, type GraphqlAnswer } from '../answer.js';
+import { DocumentError, readDocument, type ReadyDocument } from '../document/document.js';
+import { LruCache } from '../lruCache.js';
+import type { GraphqlRequest } from '../dataEngine.js';
+import { buildControlSchema } from './controlSchema.js';
+import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
+import { resultAnswer } from './resultAnswer.js';
+import { resolveField } from './storedRow.js';
+
+export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
+
+/** The control objects as GraphQL: `/roles_pbac`. */
+export interface ControlEngine {
+  /** Never throws for what a caller did; the answer says it. All mutations of a request are one transaction. */
+  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlAnswer>;
+  /** SDL and the JSON text of an introspection result. */
+  describe(): { readonly sdl: string; readonly introspectionJson: string };
+}
+
+/** Characters of documents that are remembered parsed and validated. */
+const REMEMBERED_CHARACTERS = 1_000_000;
+
+export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
+  const schema = buildControlSchema();
+  const documents = new Documents(schema, deps);
+  const description = {
+    sdl: printSchema(schema),
+    introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
+  };
+  return {
+    describe: () => description,
+    async execute(principal, request, options) {
+      try {
+        const ready = documents.read(request);
+        const run: Run = { deps, schema, ready, request, principal, options };
+        return ready.operation.operation === OperationTypeNode.MUTATION
+          ? await mutate(run)
+          : await query(run);
+      } catch (error) {
+        if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
+        return failure(error, deps);
+      }
+    },
+  };
+}
+
+interface Run {
+  readonly deps: ControlEngineDeps;
+  readonly schema: GraphQLSchema;
+  readonly ready: ReadyDocument;
+  readonly request: GraphqlRequest;
+  readonly principal: Principal;
+  readonly options: ControlOptions;
+}
+
+async function query(run: Run): Promise<GraphqlAnswer> {
+  return resultAnswer(await executeOn(run.deps.database.knex, run), run.deps.log);
+}
+
+async function mutate(run: Run): Promise<GraphqlAnswer> {
+  const { deps, principal, options } = run;
+  if (!options.allowMutation) {
+    return requestError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
+  }
+  const trx = await deps.database.knex.transaction();
+  try {
+    const result = await executeOn(trx, run);
+    const failed = result.errors !== undefined && result.errors.length > 0;
+    await (failed ? trx.rollback() : trx.commit());
+    // What was rolled back is not told as done.
+    return resultAnswer(failed && 'data' in result ? { ...result, data: null } : result, deps.log);
+  } finally {
+    if (!trx.isCompleted()) await trx.rollback();
+    // Roles and rules take effect here at once; other processes see them within a second.
+    deps.principals.forget(principal.tenantid);
+  }
+}
+
+function executeOn(db: ControlDb, run: Run): Promise<ExecutionResult> {
+  const { deps, schema, ready, request, principal, options } = run;
+  const context: ControlContext = {
+    principal,
+    db,
+    deps,
+    options,
+    list: () => Promise.resolve([]),
+    failed: false,
+  };
+  return Promise.resolve(
+    execute({
+      schema,
+      document: ready.document,
+      contextValue: context,
+      variableValues: request.variables ?? {},
+      operationName: request.operationName || null,
+      fieldResolver: resolveField,
+    }),
+  );
+}
+
+function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
+  const known = explainControlError(error);
+  if (!known || known.code === 'INTERNAL_ERROR') log.error({ err: error }, 'a control request failed');
+  return failedAnswer(known ?? new AppError('INTERNAL_ERROR', 'Internal error.'));
+}
+
+/** Parsed and validated documents by their text. */
+class Documents {
+  readonly #known = new LruCache<ReadyDocument>(REMEMBERED_CHARACTERS);
+
+  constructor(
+    private readonly schema: GraphQLSchema,
+    private readonly deps: ControlEngineDeps,
+  ) {}
+
+  /** Throws DocumentError. */
+  read({ query: text, operationName }: GraphqlRequest): ReadyDocument {
+    const key = `${operationName ?? ''}\n${text}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const { config } = this.deps;
+    const ready = readDocument(text, operationName ?? null, this.schema, {
+      tokens: config.maxDocumentTokens,
+      depth: config.maxDocumentDepth,
+      fields: config.maxDocumentFields,
+      introspection: config.introspection,
+    });
+    this.#known.set(key, ready, key.length);
+    return ready;
+  }
+}

@@ -1,0 +1,67 @@
+import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
+import { capability } from './capability.js';
+import type { ControlContext } from './controlContext.js';
+import type { ControlFields, ControlObject } from './controlObject.js';
+import { setEmailApikey } from './emailApikey.js';
+import { emailDelivery } from './emailDelivery.js';
+import { emailRule } from './emailRule.js';
+import { emailTypes } from './emailTypes.js';
+import { policyRule } from './policyRule.js';
+import { role } from './role.js';
+import { tenant } from './tenant.js';
+import { utilityQueries } from './utility.js';
+
+const OBJECTS: readonly ControlObject[] = [
+  tenant,
+  role,
+  policyRule,
+  capability,
+  emailTypes,
+  emailRule,
+  emailDelivery,
+];
+
+/** Mutations that stand under `Utility` and, as clients of the emailer expect the first, at the root as well. */
+const UTILITY_MUTATIONS: ControlFields = { set_email_apikey: setEmailApikey };
+
+/** The GraphQL schema of `/roles_pbac`. */
+export function buildControlSchema(): GraphQLSchema {
+  const queries = Object.assign({}, ...OBJECTS.map((object) => object.queries)) as ControlFields;
+  const mutations = Object.assign({}, ...OBJECTS.map((object) => object.mutations)) as ControlFields;
+  return new GraphQLSchema({
+    query: new GraphQLObjectType<unknown, ControlContext>({
+      name: 'Query',
+      fields: { ...queries, Utility: namespace('Utility', utilityQueries) },
+    }),
+    mutation: new GraphQLObjectType<unknown, ControlContext>({
+      name: 'Mutation',
+      fields: {
+        ...stoppingAtFirstError({ ...mutations, set_email_apikey: setEmailApikey }),
+        Utility: namespace('UtilityMutation', stoppingAtFirstError(UTILITY_MUTATIONS)),
+      },
+    }),
+  });
+}
+
+function namespace(name: string, fields: ControlFields): GraphQLFieldConfig<unknown, ControlContext> {
+  return { type: new GraphQLObjectType<unknown, ControlContext>({ name, fields }), resolve: () => ({}) };
+}
+
+/** One error rolls back all mutations of a request, so those after it are not tried. */
+function stoppingAtFirstError(fields: ControlFields): ControlFields {
+  const guard = (
+    field: GraphQLFieldConfig<unknown, ControlContext>,
+  ): GraphQLFieldConfig<unknown, ControlContext> => ({
+    ...field,
+    resolve: async (source, args: unknown, context, info) => {
+      if (context.failed) return null;
+      try {
+        return await field.resolve?.(source, args, context, info);
+      } catch (error) {
+        context.failed = true;
+        throw error;
+      }
+    },
+  });
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, guard(field)]));
+}

@@ -1,0 +1,50 @@
+import { GraphQLID, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { LIST_ARGS } from '../schema/dataSchema.js';
+import { SCALARS } from '../schema/scalars.js';
+import type { ControlContext } from './controlContext.js';
+import { listField, type ControlObject } from './controlObject.js';
+import { requireTenantAdmin } from './permissions.js';
+
+const emailAttemptType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_attempt',
+  fields: {
+    attempt: { type: SCALARS.Int },
+    started: { type: SCALARS.DateTime },
+    finished: { type: SCALARS.DateTime },
+    outcome: { type: GraphQLString },
+    http_status: { type: SCALARS.Int },
+    error: { type: GraphQLString },
+  },
+});
+
+const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_delivery',
+  fields: {
+    deliveryid: { type: new GraphQLNonNull(GraphQLID) },
+    ruleid: { type: GraphQLString },
+    email_type: { type: GraphQLString },
+    operation: { type: GraphQLString },
+    target: { type: GraphQLString },
+    key: { type: SCALARS.GenericScalar, description: 'The key of the changed row.' },
+    state: {
+      type: GraphQLString,
+      description: 'pending, sending, sent, retrying, paused, failed, skipped or unknown.',
+    },
+    attempts: { type: SCALARS.Int },
+    recipients: { type: new GraphQLList(GraphQLString) },
+    subject: { type: GraphQLString },
+    provider_message_id: { type: GraphQLString },
+    error_code: { type: GraphQLString },
+    error: { type: GraphQLString },
+    createtime: { type: SCALARS.DateTime },
+    next_attempt: { type: SCALARS.DateTime },
+    sent_time: { type: SCALARS.DateTime },
+    email_attempt_collection: { type: new GraphQLList(emailAttemptType), args: LIST_ARGS },
+  },
+});
+
+/** The ledger of emails: written by the service alone. */
+export const emailDelivery: ControlObject = {
+  queries: { email_delivery: listField(emailDeliveryType, 'email_delivery', requireTenantAdmin) },
+  mutations: {},
+};

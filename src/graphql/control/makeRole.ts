@@ -1,0 +1,71 @@
+import { hashPassword } from '../../db/control/passwords.js';
+import { readCapabilities } from '../../db/control/policyRules.js';
+import { insertRole } from '../../db/control/roles.js';
+import { bumpPolicyVersion } from '../../db/control/tenants.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from './controlContext.js';
+import { badInput, requireItems } from './controlObject.js';
+import { holds, requireCapability, requireClasses, requireHolding } from './permissions.js';
+import type { RoleInput } from './roleInput.js';
+import { requireFreeLogin, requireOwnTenant, requireParent } from './rolePermissions.js';
+
+/** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. @returns roleid. */
+export async function makeRole(context: ControlContext, input: RoleInput): Promise<number> {
+  const { principal, db } = context;
+  requireCapability(principal, 'create_role');
+  requireOwnTenant(context, input.tenantid);
+  requireFreeLogin(input.login);
+  if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
+  const parentid = input.parentid ?? principal.roleid;
+  await requireParent(context, parentid);
+  const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
+  const classes = requireItems(input.classes ?? [], 'classes');
+  requireClasses(principal, classes);
+  const roleid = await insertRole(db, {
+    tenantid: principal.tenantid,
+    login: input.login ?? null,
+    name: input.name ?? null,
+    passwordHash: input.password == null ? null : await hashPassword(checkPassword(input.password)),
+    parentid,
+    classes,
+    capabilities,
+    creatorid: principal.roleid,
+  });
+  await bumpPolicyVersion(db, principal.tenantid);
+  return roleid;
+}
+
+/** A role with a password is made to sign in. */
+function defaultCapabilities({ principal }: ControlContext, input: RoleInput): readonly string[] {
+  return input.password != null && holds(principal, 'login') ? ['login'] : [];
+}
+
+/** Capabilities that there are and that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
+export async function grantable(
+  { db, principal }: ControlContext,
+  given: readonly (string | null)[],
+): Promise<readonly string[]> {
+  const capabilities = [...new Set(requireItems(given, 'capabilities'))];
+  await requireKnownCapabilities(db, capabilities);
+  requireHolding(principal, capabilities);
+  return capabilities;
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY. */
+export async function requireKnownCapabilities(
+  db: ControlContext['db'],
+  capabilities: readonly string[],
+): Promise<void> {
+  const known = await readCapabilities(db);
+  const unknown = capabilities.find((capability) => !known.includes(capability));
+  if (unknown === undefined) return;
+  throw new AppError('UNKNOWN_CAPABILITY', `There is no capability "${unknown}".`, {
+    details: { capability: unknown },
+  });
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function checkPassword(password: string): string {
+  if (password === '') throw badInput('password', 'The password must not be empty.');
+  return password;
+}

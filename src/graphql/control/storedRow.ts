@@ -1,0 +1,24 @@
+import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql';
+import type { ControlContext } from './controlContext.js';
+
+/** An object as a mutation left it, by field name. Rows of lists come by response key instead. */
+export class StoredRow {
+  constructor(readonly row: object) {}
+}
+
+/** Reads a field of an object of either origin. */
+export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (source, args, context, info) => {
+  if (source instanceof StoredRow) return (source.row as Readonly<Record<string, unknown>>)[info.fieldName];
+  if (typeof source === 'object' && source !== null && info.path.key in source) {
+    return (source as Readonly<Record<string, unknown>>)[info.path.key];
+  }
+  return defaultFieldResolver(source, args, context, info);
+};
+
+/** A field of a JSON value inside a row: it has its own name there, whatever alias was asked for. */
+export const resolveJsonField: GraphQLFieldResolver<unknown, ControlContext> = (
+  source,
+  _args,
+  _context,
+  info,
+) => (source as Readonly<Record<string, unknown>>)[info.fieldName] ?? null;

@@ -1,0 +1,72 @@
+import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { ensureNobody } from '../../db/control/nobody.js';
+import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../../db/control/tenants.js';
+import { AppError } from '../../errors.js';
+import { SCALARS } from '../schema/scalars.js';
+import type { ControlContext } from './controlContext.js';
+import { notFound, type ControlFields } from './controlObject.js';
+import { denied, requireTenantAdmin } from './permissions.js';
+
+type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+
+const introspect: Utility<object> = {
+  type: GraphQLBoolean,
+  description: "Reads the tenant's tables again, now.",
+  resolve: async (_source, _args, { principal, deps }) => {
+    await deps.engine.introspect(principal.tenantid, requireTenantAdmin(principal));
+    return true;
+  },
+};
+
+const availableSchemasAndTables: Utility<object> = {
+  type: SCALARS.GenericScalar,
+  description: "The names of the tenant's tables and views, by schema.",
+  resolve: async (_source, _args, { principal, deps }) => {
+    const schema = requireTenantAdmin(principal);
+    const catalog = await deps.engine.catalog(principal.tenantid, schema);
+    return { [schema]: [...catalog.tables.keys()] };
+  },
+};
+
+const roleToken: Utility<{ roleid: number }> = {
+  type: GraphQLString,
+  description: 'An access token for a child role; for any role of the tenant when root asks.',
+  args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
+  resolve: async (_source, { roleid }, { principal, deps, options }) => {
+    if (!options.issueToken) throw new Error('this process issues no tokens');
+    const subject = await deps.principals.load(principal.tenantid, roleid);
+    if (!subject) throw notFound('role', roleid);
+    if (!principal.isRoot && subject.parentid !== principal.roleid) {
+      throw denied('A role gets tokens for its own children only.', { roleid });
+    }
+    return options.issueToken(subject);
+  },
+};
+
+/** In Query by contract, though it changes something: so by POST only, and in a transaction of its own. */
+const anonymousLogins: Utility<{ enable?: boolean | null }> = {
+  type: GraphQLBoolean,
+  description: 'Whether visitors may sign in without a password. Give `enable` to change it.',
+  args: { enable: { type: GraphQLBoolean } },
+  resolve: async (_source, { enable }, { principal, db, deps, options }) => {
+    requireTenantAdmin(principal);
+    const { tenantid } = principal;
+    if (enable == null) return readAnonymousLogins(db, tenantid);
+    if (!principal.isRoot) throw denied("Only the tenant's root role changes this.");
+    if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes go by POST.');
+    await db.transaction(async (trx) => {
+      if (enable) await ensureNobody(trx, tenantid);
+      await setAnonymousLogins(trx, tenantid, enable);
+      await bumpPolicyVersion(trx, tenantid);
+    });
+    deps.principals.forget(tenantid);
+    return enable;
+  },
+};
+
+export const utilityQueries: ControlFields = {
+  introspect,
+  role_token: roleToken,
+  anonymous_logins: anonymousLogins,
+  available_schemas_and_tables: availableSchemasAndTables,
+};
