@@ -66,7 +66,15 @@ export function constant(value: unknown, type: string): Sql {
   return param(() => value, type);
 }
 
-export function join(pieces: readonly Sql[], separator: ', ' | ' and ' | ' or ' | ' ' | '\n'): Sql {
+/** A type as the catalog writes it: `int4`, `"shop"."mood"`, `text[]`. */
+export function typeName(type: string): Sql {
+  return new Sql([type], []);
+}
+
+export function join(
+  pieces: readonly Sql[],
+  separator: ', ' | ' and ' | ' or ' | ' || ' | ' union all ' | ' ' | '\n',
+): Sql {
   const texts: string[] = [''];
   const slots: Slot[] = [];
   pieces.forEach((piece, index) => {

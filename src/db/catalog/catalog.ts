@@ -20,6 +20,8 @@ export interface Table {
   readonly columns: ReadonlyMap<string, Column>;
   /** Empty for views and tables without one: those are read-only. */
   readonly primaryKey: readonly Column[];
+  /** Other sets of columns that no two rows share, by SQL name: what `onconflict` may go by besides the primary key. */
+  readonly uniqueKeys?: readonly (readonly string[])[];
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
 }
@@ -45,6 +47,8 @@ export interface ColumnType {
   readonly array: boolean;
   /** Labels of an enum. */
   readonly enumLabels?: readonly string[];
+  /** A row type: shown as a JSON object. */
+  readonly composite?: boolean;
 }
 
 /** What operators and literals a type goes with in filters and inputs. */

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { Catalog, Column, Relation, Table } from './catalog.js';
+import type { RawSchema, RawTable } from './introspect.js';
+import { graphqlName, NameScope } from './names.js';
+import { deriveRelations } from './relations.js';
+import { columnType } from './types.js';
+
+/** Gives what introspection read its GraphQL names and relations. */
+export function buildCatalog(schema: string, raw: RawSchema, grantProblems: readonly string[] = []): Catalog {
+  const problems = [...grantProblems];
+  const tables = raw.tables.filter((table) => table.columns.length > 0);
+  const names = nameTables(tables, problems);
+  const columns = new Map(tables.map((table) => [table.name, buildColumns(table, problems)]));
+  const taken = new Map([...columns].map(([table, byName]) => [table, new Set(byName.keys())]));
+  const relations = deriveRelations(tables, names, taken, problems);
+  const built = tables.map((table) =>
+    buildTable(schema, table, names, columns.get(table.name), relations.get(table.name)),
+  );
+  return {
+    version: createHash('sha256').update(raw.text).digest('base64url').slice(0, 16),
+    schema,
+    tables: new Map(built.map((table) => [table.name, table])),
+    problems,
+  };
+}
+
+/** Legal names first, so that they stay as they are whatever else the schema holds. */
+function nameTables(tables: readonly RawTable[], problems: string[]): Map<string, string> {
+  const scope = NameScope.forTables();
+  const names = new Map<string, string>();
+  const [legal, awkward] = partition(tables, (table) => graphqlName(table.name) === table.name);
+  for (const table of [...legal, ...awkward]) {
+    const wanted = graphqlName(table.name);
+    // The input type of one table may be the name of another: `x` and `xInput`.
+    const base =
+      wanted.endsWith('Input') && names.has(wanted.slice(0, -'Input'.length)) ? `${wanted}_` : wanted;
+    const name = scope.take(base);
+    if (name !== wanted) problems.push(`table ${table.name} is served as ${name}, its name being taken`);
+    names.set(table.name, name);
+  }
+  return names;
+}
+
+function buildColumns(table: RawTable, problems: string[]): Map<string, Column> {
+  const primary = table.keys.find((key) => key.primary)?.columns ?? [];
+  const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
+  const legal = table.columns.filter((column) => graphqlName(column.name) === column.name);
+  const scope = new NameScope(legal.map((column) => column.name));
+  const columns = table.columns.map((raw): Column => {
+    const wanted = graphqlName(raw.name);
+    const name = wanted === raw.name ? raw.name : scope.take(wanted);
+    if (name !== wanted)
+      problems.push(`${table.name}: column ${raw.name} is served as ${name}, its name being taken`);
+    return {
+      name,
+      sqlName: raw.name,
+      type: columnType(raw.type),
+      nullable: !raw.notNull,
+      hasDefault: raw.hasDefault,
+      generated: raw.generated,
+      inPrimaryKey: primary.includes(raw.name),
+      inForeignKey: foreign.has(raw.name),
+    };
+  });
+  return new Map(columns.map((column) => [column.name, column]));
+}
+
+function buildTable(
+  schema: string,
+  raw: RawTable,
+  names: ReadonlyMap<string, string>,
+  columns: ReadonlyMap<string, Column> = new Map(),
+  relations: ReadonlyMap<string, Relation> = new Map(),
+): Table {
+  const bySqlName = new Map([...columns.values()].map((column) => [column.sqlName, column]));
+  const isView = raw.kind === 'v' || raw.kind === 'm';
+  const primary = isView ? [] : (raw.keys.find((key) => key.primary)?.columns ?? []);
+  return {
+    name: names.get(raw.name) ?? raw.name,
+    schema,
+    sqlName: raw.name,
+    kind: isView ? 'view' : 'table',
+    columns,
+    primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
+    uniqueKeys: raw.keys.filter((key) => !key.primary).map((key) => key.columns),
+    relations,
+  };
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}

@@ -1,0 +1,136 @@
+import type { Pool } from 'pg';
+import type { Logger } from '../../log.js';
+import { tenantRole } from '../tenantTransaction.js';
+import { buildCatalog } from './buildCatalog.js';
+import type { Catalog } from './catalog.js';
+import { readFingerprint } from './fingerprint.js';
+import { grantLacking } from './grants.js';
+import { readSchema } from './introspect.js';
+
+interface Entry {
+  catalog: Catalog;
+  fingerprint: string;
+  checkedAtMs: number;
+  /** The check under way, which may end in a new catalog. */
+  checking: Promise<void> | undefined;
+}
+
+/** With its GraphQL schema a table takes about 17 KB: 250 MB in all. */
+const MOST_TABLES = 15_000;
+
+/**
+ * The catalogs of the tenants in use. One reading at a time for each tenant; while the tables are looked at again the
+ * old catalog serves. A tenant that nobody asks for costs nothing.
+ */
+export class CatalogStore {
+  readonly #entries = new Map<number, Entry>();
+  readonly #building = new Map<number, Promise<Entry>>();
+  #tables = 0;
+
+  constructor(private readonly deps: { pool: Pool; log: Logger; checkMs: number; now?: () => number }) {}
+
+  /** The tenant's catalog, at most `checkMs` behind its tables. Throws what pg throws. */
+  async get(tenantid: number, schema: string): Promise<Catalog> {
+    const entry = this.#entries.get(tenantid);
+    if (entry?.catalog.schema !== schema) return (await this.#build(tenantid, schema)).catalog;
+    const ageMs = this.#now() - entry.checkedAtMs;
+    if (ageMs >= this.deps.checkMs) {
+      await this.#check(tenantid, entry);
+    } else if (ageMs >= this.deps.checkMs / 2) {
+      // A tenant under load is looked at ahead of time, so that none of its requests waits.
+      this.#check(tenantid, entry).catch((error: unknown) => {
+        this.deps.log.warn({ err: error, tenantid }, "a tenant's tables could not be checked");
+      });
+    }
+    return (this.#entries.get(tenantid) ?? entry).catalog;
+  }
+
+  /** Looks at the tables at once: a statement or a document did not fit them. @returns whether the catalog is a new one. */
+  async recheck(tenantid: number, seen: Catalog): Promise<boolean> {
+    const entry = this.#entries.get(tenantid);
+    if (!entry) return true;
+    if (entry.catalog === seen) await this.#check(tenantid, entry);
+    return this.#entries.get(tenantid)?.catalog !== seen;
+  }
+
+  /** Reads the tables again whatever the fingerprint says, and grants what the tenant's role lacks. */
+  async introspect(tenantid: number, schema: string): Promise<Catalog> {
+    return (await this.#build(tenantid, schema, true)).catalog;
+  }
+
+  forget(tenantid: number): void {
+    const entry = this.#entries.get(tenantid);
+    if (!entry) return;
+    this.#entries.delete(tenantid);
+    this.#tables -= entry.catalog.tables.size;
+  }
+
+  #check(tenantid: number, entry: Entry): Promise<void> {
+    entry.checking ??= this.#compare(tenantid, entry).finally(() => {
+      entry.checking = undefined;
+    });
+    return entry.checking;
+  }
+
+  async #compare(tenantid: number, entry: Entry): Promise<void> {
+    const startedAtMs = this.#now();
+    const fingerprint = await readFingerprint(this.deps.pool, entry.catalog.schema);
+    if (fingerprint !== entry.fingerprint) {
+      await this.#build(tenantid, entry.catalog.schema);
+      return;
+    }
+    entry.checkedAtMs = startedAtMs;
+    // Most recently used last: what is evicted is what nobody asked for.
+    if (this.#entries.delete(tenantid)) this.#entries.set(tenantid, entry);
+  }
+
+  async #build(tenantid: number, schema: string, afresh = false): Promise<Entry> {
+    const underWay = this.#building.get(tenantid);
+    if (underWay) {
+      const entry = await underWay;
+      // What is under way may have read the tables before the caller changed them.
+      if (!afresh) return entry;
+      return this.#build(tenantid, schema);
+    }
+    const building = this.#read(tenantid, schema).finally(() => this.#building.delete(tenantid));
+    this.#building.set(tenantid, building);
+    return building;
+  }
+
+  async #read(tenantid: number, schema: string): Promise<Entry> {
+    const { pool } = this.deps;
+    const checkedAtMs = this.#now();
+    const problems = await grantLacking(pool, schema, tenantRole(tenantid));
+    // The fingerprint comes first: a change between the two is seen by the next check.
+    const fingerprint = await readFingerprint(pool, schema);
+    const read = buildCatalog(schema, await readSchema(pool, schema), problems);
+    const known = this.#entries.get(tenantid)?.catalog;
+    // The same tables keep the catalog they have, and so every plan made for it.
+    const catalog = known !== undefined && isSame(known, read) ? known : read;
+    const entry: Entry = { catalog, fingerprint, checkedAtMs, checking: undefined };
+    this.forget(tenantid);
+    this.#entries.set(tenantid, entry);
+    this.#tables += catalog.tables.size;
+    this.#evict(tenantid);
+    return entry;
+  }
+
+  #evict(keep: number): void {
+    for (const tenantid of this.#entries.keys()) {
+      if (this.#tables <= MOST_TABLES) return;
+      if (tenantid !== keep) this.forget(tenantid);
+    }
+  }
+
+  #now(): number {
+    return (this.deps.now ?? Date.now)();
+  }
+}
+
+function isSame(one: Catalog, other: Catalog): boolean {
+  return (
+    one.version === other.version &&
+    one.schema === other.schema &&
+    one.problems.join('\n') === other.problems.join('\n')
+  );
+}

@@ -1,0 +1,101 @@
+import type { Pool } from 'pg';
+import type { RawType } from './types.js';
+
+/** A schema's tables as pg_catalog has them. */
+export interface RawSchema {
+  readonly tables: readonly RawTable[];
+  /** Kept as text too: equal texts are equal schemas. */
+  readonly text: string;
+}
+
+export interface RawTable {
+  readonly name: string;
+  /** pg_class.relkind: r table, p partitioned, f foreign, v view, m materialized view. */
+  readonly kind: string;
+  readonly columns: readonly RawColumn[];
+  readonly keys: readonly RawKey[];
+  readonly foreignKeys: readonly RawForeignKey[];
+}
+
+export interface RawColumn {
+  readonly name: string;
+  readonly notNull: boolean;
+  readonly hasDefault: boolean;
+  /** Identity `always` or a generated column. */
+  readonly generated: boolean;
+  readonly type: RawType;
+}
+
+/** Primary key or unique constraint. */
+export interface RawKey {
+  readonly primary: boolean;
+  readonly columns: readonly string[];
+}
+
+export interface RawForeignKey {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** A table of the same schema. */
+  readonly target: string;
+  readonly targetColumns: readonly string[];
+}
+
+/** Reads a schema in one statement. Throws what pg throws. */
+export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
+  const result = await pool.query<{ tables: string }>(INTROSPECTION_SQL, [schema]);
+  const text = result.rows[0]?.tables ?? '[]';
+  return { tables: JSON.parse(text) as RawTable[], text };
+}
+
+/*
+ * pg_catalog by the schema's oid and then by each table's: a few milliseconds among 10,000 tables,
+ * where information_schema takes seconds. Each sub-select runs on an index of its catalog.
+ */
+const INTROSPECTION_SQL = `
+with relation as materialized (
+  select c.oid, c.relname, c.relkind from pg_catalog.pg_class c
+  where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = $1)
+    and c.relkind in ('r', 'p', 'f', 'v', 'm') and not c.relispartition
+)
+select coalesce(json_agg(json_build_object(
+    'name', r.relname,
+    'kind', r.relkind,
+    'columns', (select coalesce(json_agg(json_build_object(
+        'name', a.attname,
+        'notNull', a.attnotnull,
+        'hasDefault', a.atthasdef or a.attidentity <> '',
+        'generated', a.attidentity = 'a' or a.attgenerated <> '',
+        'type', json_build_object(
+          'name', e.typname,
+          'sqlType', case when en.nspname = 'pg_catalog' then quote_ident(e.typname)
+            else '"' || replace(en.nspname, '"', '""') || '"."' || replace(e.typname, '"', '""') || '"' end,
+          'typtype', e.typtype,
+          'array', b.typcategory = 'A' and b.typelem <> 0,
+          'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)
+            from pg_catalog.pg_enum l where l.enumtypid = e.oid and e.typtype = 'e'))
+      ) order by a.attnum), '[]')
+      from pg_catalog.pg_attribute a
+        join pg_catalog.pg_type t on t.oid = a.atttypid
+        -- a domain counts as its base type, an array as its element
+        join pg_catalog.pg_type b on b.oid = case when t.typtype = 'd' then t.typbasetype else t.oid end
+        join pg_catalog.pg_type e on e.oid = case when b.typcategory = 'A' and b.typelem <> 0 then b.typelem else b.oid end
+        join pg_catalog.pg_namespace en on en.oid = e.typnamespace
+      where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
+    'keys', (select coalesce(json_agg(json_build_object(
+        'primary', k.contype = 'p',
+        'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)
+          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.attnum)
+      ) order by k.contype, k.conname), '[]')
+      from pg_catalog.pg_constraint k where k.conrelid = r.oid and k.contype in ('p', 'u')),
+    'foreignKeys', (select coalesce(json_agg(json_build_object(
+        'name', k.conname,
+        'target', target.relname,
+        'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)
+          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.attnum),
+        'targetColumns', (select json_agg(a.attname order by o.n) from unnest(k.confkey) with ordinality o(attnum, n)
+          join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = o.attnum)
+      ) order by k.conname), '[]')
+      from pg_catalog.pg_constraint k join relation target on target.oid = k.confrelid
+      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0)
+  ) order by r.relname), '[]')::text as tables
+from relation r`;

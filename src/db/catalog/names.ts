@@ -1,0 +1,55 @@
+/*
+ * Names of the database in GraphQL (docs/api.md): a legal name stays exactly as it is. In others every character that
+ * GraphQL refuses becomes `_`, a leading digit gets `_` before it, and leading `__` (GraphQL's own) becomes `_`.
+ * A name that is taken gets `_2`, `_3`, …, and the catalog's problems say so.
+ */
+
+/** Names of the GraphQL schema's own types and root fields. */
+const RESERVED_TABLE_NAMES = new Set([
+  ...['Query', 'Mutation', 'Subscription', 'Utility', 'Aggregates', 'UtilityMutation', 'OnConflict', 'Cast'],
+  ...[
+    'Int',
+    'Float',
+    'String',
+    'Boolean',
+    'ID',
+    'BigInt',
+    'Decimal',
+    'UUID',
+    'Date',
+    'Time',
+    'DateTime',
+    'Base64',
+  ],
+  ...['GenericScalar', 'FileObject'],
+]);
+
+export function graphqlName(sqlName: string): string {
+  const legal = sqlName.replace(/[^_0-9A-Za-z]/g, '_').replace(/^__+/, '_');
+  return /^[0-9]/.test(legal) || legal === '' ? `_${legal}` : legal;
+}
+
+/** Hands out names of one kind within one scope, each once. */
+export class NameScope {
+  readonly #taken: Set<string>;
+
+  constructor(taken: Iterable<string> = []) {
+    this.#taken = new Set(taken);
+  }
+
+  static forTables(): NameScope {
+    return new NameScope(RESERVED_TABLE_NAMES);
+  }
+
+  has(name: string): boolean {
+    return this.#taken.has(name);
+  }
+
+  /** @returns the wanted name, or with a number when it is taken. */
+  take(wanted: string): string {
+    let name = wanted;
+    for (let n = 2; this.#taken.has(name); n++) name = `${wanted}_${n}`;
+    this.#taken.add(name);
+    return name;
+  }
+}

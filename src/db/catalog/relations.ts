@@ -1,0 +1,124 @@
+import type { ColumnPair, Relation } from './catalog.js';
+import type { RawForeignKey, RawTable } from './introspect.js';
+import { NameScope } from './names.js';
+
+/** One relation before it has a name: the names it would like, best first. */
+interface Wish {
+  readonly names: readonly [preferred: string, fallback: string];
+  readonly build: (field: string) => Relation;
+}
+
+/**
+ * Relation fields of every table, both ways (names: CONTRACT 3.2, docs/api.md). `names` holds the GraphQL names of the
+ * tables, `columns` the names taken in each table. What had to be numbered is added to `problems`.
+ */
+export function deriveRelations(
+  tables: readonly RawTable[],
+  names: ReadonlyMap<string, string>,
+  columns: ReadonlyMap<string, ReadonlySet<string>>,
+  problems: string[],
+): Map<string, ReadonlyMap<string, Relation>> {
+  const wishes = new Map<string, Wish[]>(tables.map((table) => [table.name, []]));
+  const nameOf = (table: string): string => names.get(table) ?? table;
+  for (const table of tables) {
+    for (const key of table.foreignKeys) {
+      wishes.get(table.name)?.push(toOne(key, nameOf));
+      wishes.get(key.target)?.push(toMany(table, key, nameOf));
+    }
+    for (const [near, far] of joinDirections(table)) {
+      wishes.get(near.target)?.push(manyToMany(table, near, far, nameOf));
+    }
+  }
+  return new Map(
+    tables.map((table) => [
+      table.name,
+      nameRelations(table.name, wishes.get(table.name) ?? [], columns.get(table.name) ?? new Set(), problems),
+    ]),
+  );
+}
+
+/** The short name when nobody else wants it, otherwise the long one: which of two relations comes first never matters. */
+function nameRelations(
+  table: string,
+  wishes: readonly Wish[],
+  columns: ReadonlySet<string>,
+  problems: string[],
+): ReadonlyMap<string, Relation> {
+  const wanted = new Map<string, number>();
+  for (const { names } of wishes) wanted.set(names[0], (wanted.get(names[0]) ?? 0) + 1);
+  const scope = new NameScope(columns);
+  const relations = new Map<string, Relation>();
+  for (const { names, build } of wishes) {
+    const [preferred, fallback] = names;
+    const name = !columns.has(preferred) && wanted.get(preferred) === 1 ? preferred : fallback;
+    const field = scope.take(name);
+    if (field !== name)
+      problems.push(`${table}: the relation ${name} is served as ${field}, its name being taken`);
+    relations.set(field, build(field));
+  }
+  return relations;
+}
+
+type NameOf = (table: string) => string;
+
+function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
+  const target = nameOf(key.target);
+  return {
+    names: [target, `${stem(key.columns)}_${target}`],
+    build: (field) => ({ kind: 'to-one', field, target, pairs: pairs(key.columns, key.targetColumns) }),
+  };
+}
+
+function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
+  const target = nameOf(child.name);
+  return {
+    names: [`${target}_collection`, `${stem(key.columns)}_${target}_collection`],
+    build: (field) => ({ kind: 'to-many', field, target, pairs: pairs(key.targetColumns, key.columns) }),
+  };
+}
+
+function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nameOf: NameOf): Wish {
+  const target = nameOf(far.target);
+  return {
+    names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],
+    build: (field) => ({
+      kind: 'many-to-many',
+      field,
+      target,
+      through: nameOf(join.name),
+      nearPairs: pairs(near.targetColumns, near.columns),
+      farPairs: pairs(far.columns, far.targetColumns),
+    }),
+  };
+}
+
+/** Both directions through a table whose primary key is just the columns of its two foreign keys. */
+function joinDirections(table: RawTable): readonly (readonly [near: RawForeignKey, far: RawForeignKey])[] {
+  const [one, two, third] = table.foreignKeys;
+  const primary = table.keys.find((key) => key.primary);
+  if (!one || !two || third || !primary) return [];
+  const columns = [...one.columns, ...two.columns];
+  const isItsKey =
+    new Set(columns).size === columns.length &&
+    columns.length === primary.columns.length &&
+    primary.columns.every((column) => columns.includes(column));
+  return isItsKey
+    ? [
+        [one, two],
+        [two, one],
+      ]
+    : [];
+}
+
+/** `billing_customer_id` → `billing_customer`; several columns are joined by `_`. */
+function stem(columns: readonly string[]): string {
+  return columns
+    .map((column) => column.replace(/_id$/i, '').replace(/[^_0-9A-Za-z]/g, '_'))
+    .join('_')
+    .replace(/^([0-9])/, '_$1')
+    .replace(/^__+/, '_');
+}
+
+function pairs(here: readonly string[], there: readonly string[]): ColumnPair[] {
+  return here.map((column, index) => ({ here: column, there: there[index] ?? column }));
+}

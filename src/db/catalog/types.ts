@@ -1,0 +1,157 @@
+import { sql, typeName, type Sql } from '../sql.js';
+import type { Column, ColumnType, TypeKind } from './catalog.js';
+
+/** The scalar types of the GraphQL schema. */
+export type ScalarName =
+  | 'Int'
+  | 'BigInt'
+  | 'Float'
+  | 'Decimal'
+  | 'Boolean'
+  | 'String'
+  | 'UUID'
+  | 'Date'
+  | 'Time'
+  | 'DateTime'
+  | 'Base64'
+  | 'GenericScalar';
+
+/**
+ * How a value becomes JSON text. `plain`: its text is JSON (numbers, booleans, json). `quoted`: its text needs quotes
+ * and no escaping. `toJson`: PostgreSQL's to_json (escapes strings, ISO 8601 times, NaN as a string).
+ * `asText`: the type's text form as a JSON string. `base64`: bytes.
+ */
+type JsonForm = 'plain' | 'quoted' | 'toJson' | 'asText' | 'base64';
+
+interface TypeRow {
+  readonly kind: TypeKind;
+  readonly scalar: ScalarName;
+  readonly json: JsonForm;
+}
+
+const row = (kind: TypeKind, scalar: ScalarName, json: JsonForm): TypeRow => ({ kind, scalar, json });
+
+/** Every common PostgreSQL type, by its name in pg_type. Domains are looked up by their base type, arrays by their element. */
+const TYPES: Readonly<Record<string, TypeRow>> = {
+  int2: row('integer', 'Int', 'plain'),
+  int4: row('integer', 'Int', 'plain'),
+  oid: row('bigint', 'BigInt', 'plain'),
+  int8: row('bigint', 'BigInt', 'plain'),
+  float4: row('float', 'Float', 'toJson'),
+  float8: row('float', 'Float', 'toJson'),
+  numeric: row('numeric', 'Decimal', 'toJson'),
+  money: row('other', 'String', 'asText'),
+  bool: row('boolean', 'Boolean', 'plain'),
+  text: row('text', 'String', 'toJson'),
+  varchar: row('text', 'String', 'toJson'),
+  bpchar: row('text', 'String', 'toJson'),
+  char: row('text', 'String', 'asText'),
+  name: row('text', 'String', 'asText'),
+  citext: row('text', 'String', 'asText'),
+  xml: row('other', 'String', 'asText'),
+  uuid: row('uuid', 'UUID', 'quoted'),
+  date: row('date', 'Date', 'toJson'),
+  time: row('time', 'Time', 'toJson'),
+  timetz: row('time', 'Time', 'toJson'),
+  timestamp: row('timestamp', 'DateTime', 'toJson'),
+  timestamptz: row('timestamptz', 'DateTime', 'toJson'),
+  interval: row('interval', 'String', 'asText'),
+  json: row('json', 'GenericScalar', 'plain'),
+  jsonb: row('json', 'GenericScalar', 'plain'),
+  bytea: row('bytea', 'Base64', 'base64'),
+};
+const ENUM = row('enum', 'String', 'asText');
+const COMPOSITE = row('other', 'GenericScalar', 'toJson');
+/** Network addresses, ranges, geometry, bit strings, full-text values, extensions' types: their text form. */
+const OTHER = row('other', 'String', 'asText');
+
+/** Facts of pg_type about a column's type: of the element for arrays, of the base type for domains. */
+export interface RawType {
+  readonly name: string;
+  /** As SQL writes it in a cast. */
+  readonly sqlType: string;
+  readonly typtype: string;
+  readonly array: boolean;
+  readonly enumLabels: readonly string[] | null;
+}
+
+export function columnType(raw: RawType): ColumnType {
+  return {
+    sqlType: raw.sqlType,
+    kind: lookUp(raw.name, raw.typtype).kind,
+    array: raw.array,
+    ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),
+    ...(raw.typtype === 'c' ? { composite: true } : {}),
+  };
+}
+
+/** The type with its brackets, for casts of whole values. */
+export function fullSqlType(type: ColumnType): string {
+  return type.array ? `${type.sqlType}[]` : type.sqlType;
+}
+
+export function scalarOf(type: ColumnType): ScalarName {
+  return rowOf(type).scalar;
+}
+
+/** JSON text of a column's value as SQL, never null: `value` is the column as SQL. Primary keys are strings. */
+export function jsonText(column: Column, value: Sql): Sql {
+  const text =
+    column.inPrimaryKey && !column.type.array ? keyText(column.type, value) : valueText(column.type, value);
+  return column.nullable ? sql`coalesce(${text}, 'null')` : text;
+}
+
+/** The value's text form as a JSON string: what `cast: text` asks for. */
+export function jsonString(value: Sql): Sql {
+  return sql`coalesce(to_json(${value}::text)::text, 'null')`;
+}
+
+function keyText(type: ColumnType, value: Sql): Sql {
+  const safe = ['integer', 'bigint', 'uuid'].includes(type.kind);
+  if (safe) return sql`'"' || ${value}::text || '"'`;
+  return rowOf(type).json === 'toJson' && type.kind !== 'numeric' && type.kind !== 'float'
+    ? sql`to_json(${value})::text`
+    : sql`to_json(${value}::text)::text`;
+}
+
+function valueText(type: ColumnType, value: Sql): Sql {
+  const form = rowOf(type).json;
+  if (type.array) {
+    return form === 'base64'
+      ? sql`(select json_agg(translate(encode(e, 'base64'), E'\\n', ''))::text from unnest(${value}) e)`
+      : sql`to_json(${value})::text`;
+  }
+  switch (form) {
+    case 'plain':
+      return sql`${value}::text`;
+    case 'quoted':
+      return sql`'"' || ${value}::text || '"'`;
+    case 'toJson':
+      return sql`to_json(${value})::text`;
+    case 'asText':
+      return sql`to_json(${value}::text)::text`;
+    case 'base64':
+      return sql`'"' || translate(encode(${value}, 'base64'), E'\\n', '') || '"'`;
+  }
+}
+
+/** A written value, sent as text, as the column's type. */
+export function fromText(type: ColumnType, value: Sql): Sql {
+  return type.kind === 'bytea' && !type.array
+    ? sql`decode(${value}, 'base64')`
+    : sql`${value}::${typeName(fullSqlType(type))}`;
+}
+
+function rowOf(type: ColumnType): TypeRow {
+  if (type.enumLabels) return ENUM;
+  if (type.composite) return COMPOSITE;
+  return lookUp(type.sqlType, 'b');
+}
+
+function lookUp(name: string, typtype: string): TypeRow {
+  if (typtype === 'e') return ENUM;
+  if (typtype === 'c') return COMPOSITE;
+  // Types outside pg_catalog come as "schema"."name".
+  const bare = /"([^"]+)"$/.exec(name)?.[1] ?? name;
+  return TYPES[bare] ?? OTHER;
+}

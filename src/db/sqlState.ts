@@ -1,0 +1,132 @@
+import pg from 'pg';
+import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
+
+/** Settings that no one sets: reading one fails the statement, and its name says why. See `refuse` in graphql/write. */
+export const REFUSALS = {
+  notFound: 'rowpost.not_found',
+  policyDenied: 'rowpost.policy_denied',
+} as const;
+
+/** Tables, columns, functions or types that were there when the plan was made are gone. */
+const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
+
+/** Whether the statement failed because the tenant's tables changed since its plan was compiled. */
+export function isStaleSchema(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  return (
+    cause instanceof pg.DatabaseError &&
+    STALE_SCHEMA_STATES.has(cause.code ?? '') &&
+    refusalIn(cause) === undefined
+  );
+}
+
+/** Whether PostgreSQL itself answered, so that what happened to the statement is known. */
+export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError;
+}
+
+/** Whether the server ended the session: nothing more is known of a commit that was under way. */
+export function isSessionEnd(error: pg.DatabaseError): boolean {
+  return /^(57P0|08)/.test(error.code ?? '');
+}
+
+/**
+ * What a caller may know of a database error: a code, and names of the caller's own tables and columns. Never SQL,
+ * and of the values only what the caller sent itself.
+ */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (!(error instanceof pg.DatabaseError)) {
+    return new AppError('DATABASE_UNAVAILABLE', 'The database connection broke.', { cause: error });
+  }
+  const [code, message, details] = describe(error);
+  return new AppError(code, message, { details: details ?? {}, cause: error });
+}
+
+type Description = readonly [ErrorCode, string, ErrorDetails?];
+
+function describe(error: pg.DatabaseError): Description {
+  const state = error.code ?? '';
+  const exact = BY_STATE[state]?.(error);
+  if (exact) return exact;
+  switch (state.slice(0, 2)) {
+    case '08':
+    case '53':
+      return ['DATABASE_UNAVAILABLE', 'The database is not available.'];
+    case '22':
+      // Written by PostgreSQL about the value it was given: "invalid input syntax for type integer: \"x\"".
+      return ['BAD_USER_INPUT', error.message];
+    case '23':
+      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error)];
+    case '54':
+      return ['DOCUMENT_TOO_COMPLEX', 'The request is too complex for the database.'];
+    case '57':
+      return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
+    default:
+      return ['INTERNAL_ERROR', 'The statement failed.'];
+  }
+}
+
+const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description | undefined>> = {
+  '23505': (error) => [
+    'UNIQUE_VIOLATION',
+    `${error.table ?? 'The table'} has a row with this ${keyColumns(error).join(', ') || 'value'} already.`,
+    names(error),
+  ],
+  '23503': (error) => [
+    'FOREIGN_KEY_VIOLATION',
+    error.detail?.includes('still referenced')
+      ? `The row is still referenced from ${error.table ?? 'another table'}.`
+      : `No row for ${keyColumns(error).join(', ') || 'the foreign key'} of ${error.table ?? 'the table'}.`,
+    names(error),
+  ],
+  '23502': (error) => [
+    'NOT_NULL_VIOLATION',
+    `${error.column ?? 'A column'} of ${error.table ?? 'the table'} must have a value.`,
+    names(error),
+  ],
+  '23514': (error) => [
+    'CHECK_VIOLATION',
+    `The row breaks ${error.constraint ?? 'a check'} of ${error.table ?? 'the table'}.`,
+    names(error),
+  ],
+  '23P01': (error) => [
+    'UNIQUE_VIOLATION',
+    `The row conflicts with another of ${error.table ?? 'the table'}.`,
+    names(error),
+  ],
+  // raise exception in a trigger: the tenant's own words
+  P0001: (error) => ['CHECK_VIOLATION', error.message],
+  '42501': () => ['PERMISSION_DENIED', "The tenant's database role may not do this."],
+  '42704': (error) => refusalIn(error),
+  '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
+  '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
+  '55P03': () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
+};
+
+function refusalIn(error: pg.DatabaseError): Description | undefined {
+  if (error.code !== '42704') return undefined;
+  if (error.message.includes(`"${REFUSALS.notFound}"`)) {
+    return ['NOT_FOUND', 'There is no such row, or this role may not change it.'];
+  }
+  if (error.message.includes(`"${REFUSALS.policyDenied}"`)) {
+    return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
+  }
+  return undefined;
+}
+
+/** The column names in `Key (a, b)=(1, 2) already exists.`; the values stay behind. */
+function keyColumns(error: pg.DatabaseError): readonly string[] {
+  const inside = /^Key \((.+?)\)=\(/.exec(error.detail ?? '')?.[1];
+  return inside ? inside.split(', ').map((name) => name.replace(/^"(.*)"$/, '$1')) : [];
+}
+
+function names(error: pg.DatabaseError): ErrorDetails {
+  const columns = error.column ? [error.column] : keyColumns(error);
+  return {
+    ...(error.table === undefined ? {} : { table: error.table }),
+    ...(columns.length > 0 ? { column: columns.join(', ') } : {}),
+    ...(error.constraint === undefined ? {} : { constraint: error.constraint }),
+  };
+}

@@ -1,0 +1,106 @@
+import type { Config } from '../config.js';
+import type { Catalog } from '../db/catalog/catalog.js';
+import { CatalogStore } from '../db/catalog/catalogStore.js';
+import type { Database } from '../db/database.js';
+import type { Principal } from '../db/principal.js';
+import { toAppError } from '../db/sqlState.js';
+import { Transactions } from '../db/tenantTransaction.js';
+import { AppError } from '../errors.js';
+import type { Logger } from '../log.js';
+import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
+import { DocumentError } from './document/document.js';
+import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import { FilterTexts } from './plan/filterTexts.js';
+import { PlanCache } from './plan/planCache.js';
+import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
+import { RETRY_AFTER_SECONDS, TenantGate } from './tenantGate.js';
+
+export type { GraphqlAnswer } from './answer.js';
+export type { GraphqlRequest } from './engine.js';
+
+/** The tenants' tables as GraphQL. */
+export interface DataEngine {
+  /** A request of /query. Never throws for what a caller did; the answer says it. */
+  execute(
+    principal: Principal,
+    request: GraphqlRequest,
+    options: { readonly allowMutation: boolean },
+  ): Promise<GraphqlAnswer>;
+  /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
+  describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+  catalog(tenantid: number, schema: string): Promise<Catalog>;
+  /** Re-reads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
+  introspect(tenantid: number, schema: string): Promise<Catalog>;
+  /** Drops what is remembered of a tenant. */
+  forget(tenantid: number): void;
+  close(): Promise<void>;
+}
+
+export interface DataEngineDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  /** Called after each commit of a mutation. */
+  readonly onCommitted?: () => void;
+}
+
+/** Share of the pool that one tenant may hold, so that the others never wait for it alone. */
+const POOL_SHARE = 0.75;
+
+export function createDataEngine(deps: DataEngineDeps): DataEngine {
+  const { config, log } = deps;
+  const { pool } = deps.database;
+  const catalogs = new CatalogStore({ pool, log, checkMs: config.schemaCheckMs });
+  const schemas = new TenantSchemas();
+  const engine: EngineDeps = {
+    catalogs,
+    schemas,
+    plans: new PlanCache({
+      tokens: config.maxDocumentTokens,
+      depth: config.maxDocumentDepth,
+      fields: config.maxDocumentFields,
+      introspection: config.introspection,
+    }),
+    filters: new FilterTexts(),
+    transactions: new Transactions(pool),
+    limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
+    log,
+    ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
+  };
+  const gate = new TenantGate({
+    running: Math.max(1, Math.floor(config.pgPool * POOL_SHARE)),
+    waiting: config.tenantConcurrency,
+    waitMs: config.connectTimeoutMs,
+  });
+
+  return {
+    async execute(principal, request, { allowMutation }) {
+      try {
+        const { fields, errors } = await gate.run(principal.tenantid, () =>
+          executeRequest(engine, principal, request, allowMutation),
+        );
+        return dataAnswer(fields, errors);
+      } catch (error) {
+        return toAnswer(error, log);
+      }
+    },
+    async describe(tenantid, schema) {
+      return schemas.of(await catalogs.get(tenantid, schema)).describe();
+    },
+    catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
+    introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),
+    forget: (tenantid) => {
+      catalogs.forget(tenantid);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function toAnswer(error: unknown, log: Logger): GraphqlAnswer {
+  if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
+  const shown = error instanceof FieldError || error instanceof AppError ? error : toAppError(error);
+  const cause = shown instanceof FieldError ? shown.error : shown;
+  if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause }, 'a request failed');
+  if (cause.code === 'METHOD_NOT_ALLOWED') return requestError(cause);
+  return failedAnswer(shown, cause.code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined);
+}

@@ -1,0 +1,94 @@
+import {
+  GraphQLError,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { AppError } from '../../errors.js';
+import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
+import { findShapers, type Shaper } from './shapers.js';
+
+/** One operation of a document, valid on a schema. Kept for as long as the schema lives. */
+export interface ReadyDocument {
+  readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** What of the variables decides the plan. */
+  readonly shapers: readonly Shaper[];
+}
+
+/** A request that can't run on any data: answered with what GraphQL says about it. */
+export class DocumentError extends Error {
+  constructor(
+    readonly error: AppError,
+    readonly graphqlErrors: readonly GraphQLError[] = [],
+  ) {
+    super(error.message, { cause: error });
+    this.name = 'DocumentError';
+  }
+}
+
+/** Errors of one document that are told: a page is enough. */
+const MOST_ERRORS = 20;
+
+/** Parses, bounds and validates. Throws DocumentError. */
+export function readDocument(
+  text: string,
+  operationName: string | null,
+  schema: GraphQLSchema,
+  limits: DocumentLimits & { readonly introspection: boolean },
+): ReadyDocument {
+  const document = parseBounded(text, limits);
+  const rules = limits.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const errors = validate(schema, document, rules, { maxErrors: MOST_ERRORS });
+  if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
+  const operation = chooseOperation(document, operationName);
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  }
+  return { document, operation, fragments, shapers: findShapers(operation, fragments) };
+}
+
+function parseBounded(text: string, limits: DocumentLimits): DocumentNode {
+  try {
+    checkNesting(text);
+    const document = parse(text, { maxTokens: limits.tokens });
+    checkComplexity(document, limits);
+    return document;
+  } catch (error) {
+    if (error instanceof AppError) throw new DocumentError(error);
+    if (!(error instanceof GraphQLError)) throw error;
+    if (error.message.includes('tokens. Parsing aborted')) {
+      const message = `The document has more than ${limits.tokens} tokens.`;
+      throw new DocumentError(new AppError('DOCUMENT_TOO_COMPLEX', message));
+    }
+    throw new DocumentError(new AppError('GRAPHQL_SYNTAX', error.message), [error]);
+  }
+}
+
+function chooseOperation(document: DocumentNode, name: string | null): OperationDefinitionNode {
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  const [first, second] = operations;
+  const chosen =
+    name === null || name === ''
+      ? second === undefined
+        ? first
+        : undefined
+      : operations.find((node) => node.name?.value === name);
+  if (chosen) return chosen;
+  if (!first) throw invalid('The document has no operation.');
+  throw invalid(
+    name ? `The document has no operation named "${name}".` : 'operationName must choose one operation.',
+  );
+}
+
+function invalid(message: string, errors: readonly GraphQLError[] = []): DocumentError {
+  return new DocumentError(new AppError('GRAPHQL_VALIDATION', message), errors);
+}

@@ -1,0 +1,110 @@
+import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
+import { AppError } from '../../errors.js';
+
+export interface DocumentLimits {
+  readonly tokens: number;
+  readonly depth: number;
+  /** Fields with every fragment expanded. */
+  readonly fields: number;
+}
+
+/** Brackets within brackets, before anything is parsed: the parser's own recursion is safe below it. */
+const MOST_BRACKETS = 200;
+/** The same response key again and again costs validation its square. */
+const MOST_REPEATS = 50;
+
+const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);
+
+/** Refuses a text that would overflow the parser's stack. Linear, and allocates nothing. Throws AppError. */
+export function checkNesting(text: string): void {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === 0x7b || char === 0x5b || char === 0x28) {
+      if (++depth > MOST_BRACKETS) throw tooComplex('is nested too deep');
+    } else if (char === 0x7d || char === 0x5d || char === 0x29) {
+      depth--;
+    } else if (char === 0x22) {
+      i = endOfString(text, i);
+    }
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  if (text.startsWith('"""', start)) {
+    const end = text.indexOf('"""', start + 3);
+    return end < 0 ? text.length : end + 2;
+  }
+  for (let i = start + 1; i < text.length; i++) {
+    const char = text[i];
+    if (char === '\\') i++;
+    else if (char === '"' || char === '\n') return i;
+  }
+  return text.length;
+}
+
+interface Cost {
+  readonly fields: number;
+  readonly depth: number;
+}
+
+/**
+ * Counts fields and depth with fragments expanded, each fragment looked at once: multiplying fragments are counted, not
+ * walked. Introspection has its own depth rule. Throws AppError.
+ */
+export function checkComplexity(document: DocumentNode, limits: DocumentLimits): void {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  }
+  const known = new Map<string, Cost | 'open'>();
+
+  const costOf = (set: SelectionSetNode): Cost => {
+    let fields = 0;
+    let depth = 0;
+    const repeats = new Map<string, number>();
+    for (const selection of set.selections) {
+      let cost: Cost;
+      if (selection.kind === Kind.FIELD) {
+        const key = selection.alias?.value ?? selection.name.value;
+        const count = (repeats.get(key) ?? 0) + 1;
+        repeats.set(key, count);
+        if (count > MOST_REPEATS)
+          throw tooComplex(`selects ${key} more than ${MOST_REPEATS} times in one place`);
+        const inner = selection.selectionSet ? costOf(selection.selectionSet) : { fields: 0, depth: 0 };
+        const isIntrospection = selection.name.value.startsWith('__');
+        cost = { fields: inner.fields + 1, depth: isIntrospection ? 1 : inner.depth + 1 };
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        cost = costOf(selection.selectionSet);
+      } else {
+        cost = costOfFragment(selection.name.value);
+      }
+      fields += cost.fields;
+      depth = Math.max(depth, cost.depth);
+      if (fields > limits.fields) throw tooComplex(`selects more than ${limits.fields} fields`);
+    }
+    return { fields, depth };
+  };
+
+  const costOfFragment = (name: string): Cost => {
+    const found = known.get(name);
+    // Unknown fragments and cycles are for validation to explain.
+    if (found === 'open') return { fields: 0, depth: 0 };
+    if (found) return found;
+    const fragment = fragments.get(name);
+    if (!fragment) return { fields: 0, depth: 0 };
+    known.set(name, 'open');
+    const cost = costOf(fragment.selectionSet);
+    known.set(name, cost);
+    return cost;
+  };
+
+  let fields = 0;
+  for (const node of document.definitions) {
+    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+    const cost = costOf(node.selectionSet);
+    fields += cost.fields;
+    if (cost.depth > limits.depth) throw tooComplex(`is deeper than ${limits.depth} levels`);
+    if (fields > limits.fields) throw tooComplex(`selects more than ${limits.fields} fields`);
+  }
+}

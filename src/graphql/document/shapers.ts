@@ -1,0 +1,90 @@
+import {
+  Kind,
+  visit,
+  type ArgumentNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type VariableNode,
+} from 'graphql';
+import type { FilterTexts } from '../plan/filterTexts.js';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** What of one variable decides the plan, as text: two requests with equal texts share a plan. */
+export type Shaper = (variables: Variables, filters: FilterTexts) => string;
+
+/**
+ * A filter decides by its shape, an ordering by its text, a directive's condition and an enum by its value, an object by
+ * its keys; all else only by whether it is given. Every use of every variable is looked at, also where a directive
+ * leaves it out.
+ */
+export function findShapers(
+  operation: OperationDefinitionNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): readonly Shaper[] {
+  const shapers = new Map<string, Shaper>();
+  const look = (argument: ArgumentNode): void => {
+    visit(argument.value, {
+      Variable(node: VariableNode) {
+        const name = node.name.value;
+        shapers.set(`${argument.name.value} ${name}`, shaperFor(argument.name.value, name));
+      },
+    });
+  };
+  for (const root of [operation, ...fragments.values()]) {
+    visit(root, {
+      Argument: (node) => {
+        look(node);
+      },
+      VariableDefinition: () => false,
+    });
+  }
+  return [...shapers.values()];
+}
+
+/** The plan's key within its document. */
+export function shapeKey(shapers: readonly Shaper[], variables: Variables, filters: FilterTexts): string {
+  if (shapers.length === 0) return '';
+  let key = '';
+  for (const shaper of shapers) key += `${shaper(variables, filters)}\u0000`;
+  return key;
+}
+
+function shaperFor(argument: string, name: string): Shaper {
+  switch (argument) {
+    case 'filter':
+      return (variables, filters) => {
+        const value = variables[name];
+        return typeof value === 'string' ? filters.shape(value) : 'none';
+      };
+    case 'ordering':
+    case 'onconflict':
+    case 'if':
+    case 'cast':
+      return (variables) => JSON.stringify(variables[name]) ?? 'none';
+    default:
+      return (variables) => givenShape(variables[name]);
+  }
+}
+
+function givenShape(value: unknown): string {
+  if (value === undefined) return 'u';
+  if (value === null) return 'n';
+  if (Array.isArray(value)) return `[${[...new Set(value.map(givenShape))].join('|')}]`;
+  if (typeof value === 'object') return `{${Object.keys(value).join(' ')}}`;
+  return 'v';
+}
+
+/** Whether a value given in the document holds a variable. */
+export function hasVariable(node: ArgumentNode['value']): boolean {
+  switch (node.kind) {
+    case Kind.VARIABLE:
+      return true;
+    case Kind.LIST:
+      return node.values.some(hasVariable);
+    case Kind.OBJECT:
+      return node.fields.some((field) => hasVariable(field.value));
+    default:
+      return false;
+  }
+}

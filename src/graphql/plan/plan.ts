@@ -1,0 +1,60 @@
+import type { FieldNode } from 'graphql';
+import type { PreparedText } from '../../db/preparedStatements.js';
+import type { Slot } from '../../db/sql.js';
+import type { FieldError } from '../answer.js';
+
+/** How an operation is answered: data, made once for each document and shape of its variables, run many times. */
+export interface Plan {
+  readonly kind: 'query' | 'mutation';
+  readonly fields: readonly PlannedField[];
+  /** Names of the variables whose filters' literals the statements take, in the order of `Inputs.literals`. */
+  readonly filterVariables: readonly string[];
+}
+
+export type PlannedField =
+  StatementField | ConstantField | RefusedField | IntrospectionField | ObjectField | UtilityField;
+
+interface Keyed {
+  /** The response key. */
+  readonly key: string;
+}
+
+/** Answered by the first column of the first row of its last statement, which is JSON text. */
+export interface StatementField extends Keyed {
+  readonly kind: 'statement';
+  readonly statements: readonly PlannedStatement[];
+  /** Where the field stands, for its errors. */
+  readonly nodes: readonly FieldNode[];
+}
+
+export interface PlannedStatement {
+  readonly statement: PreparedText;
+  readonly slots: readonly Slot[];
+}
+
+export interface ConstantField extends Keyed {
+  readonly kind: 'constant';
+  readonly json: string;
+}
+
+/** Null, with its error; the other fields of a query are answered. */
+export interface RefusedField extends Keyed {
+  readonly kind: 'refused';
+  readonly error: FieldError;
+}
+
+/** `__schema` and `__type`: graphql-js answers them. */
+export interface IntrospectionField extends Keyed {
+  readonly kind: 'introspection';
+}
+
+/** An object of fields that are planned themselves. */
+export interface ObjectField extends Keyed {
+  readonly kind: 'object';
+  readonly fields: readonly PlannedField[];
+}
+
+export interface UtilityField extends Keyed {
+  readonly kind: 'utility';
+  readonly action: 'introspect';
+}

@@ -1,0 +1,116 @@
+import type { FieldNode, GraphQLSchema } from 'graphql';
+import type { Catalog } from '../../db/catalog/catalog.js';
+import { preparedText } from '../../db/preparedStatements.js';
+import { toStatement, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { FieldError } from '../answer.js';
+import type { ReadyDocument } from '../document/document.js';
+import type { AliasSource } from '../filter/scope.js';
+import type { Policy } from '../policy/policy.js';
+import { collectFields } from '../read/collectFields.js';
+import { readListArguments } from '../read/listArguments.js';
+import type { ReadContext } from '../read/readContext.js';
+import { listJson } from '../read/rowsSql.js';
+import { selectRows } from '../read/selectRows.js';
+import { planMutation } from '../write/planMutation.js';
+import type { Plan, PlannedField, PlannedStatement } from './plan.js';
+
+export interface PlanDeps {
+  readonly catalog: Catalog;
+  readonly schema: GraphQLSchema;
+  readonly policy: Policy;
+  readonly aliases: AliasSource;
+  readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
+}
+
+/**
+ * Compiles one operation for this shape of its variables. A query's field that may not be read is null with its error;
+ * a mutation with such a field throws it as FieldError, since nothing of it may run.
+ */
+export function planOperation(
+  ready: ReadyDocument,
+  variables: Readonly<Record<string, unknown>>,
+  deps: PlanDeps,
+): Plan {
+  const context: ReadContext = {
+    catalog: deps.catalog,
+    fragments: ready.fragments,
+    variables,
+    access: deps.policy.access,
+    aliases: deps.aliases,
+    limits: deps.limits,
+    filterVariables: [],
+  };
+  const kind = ready.operation.operation === 'mutation' ? 'mutation' : 'query';
+  const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
+  const fields = [...collectFields(context, rootType, [ready.operation.selectionSet])].map(
+    ([key, nodes], index) =>
+      kind === 'mutation'
+        ? placeErrors(key, nodes, () => planMutationField(context, deps, index, key, nodes))
+        : refuseErrors(key, nodes, () => planQueryField(context, key, nodes)),
+  );
+  return { kind, fields, filterVariables: context.filterVariables };
+}
+
+/** Compiles a piece into a statement of its own. */
+export function plannedStatement(piece: Sql): PlannedStatement {
+  const { text, slots } = toStatement(piece);
+  return { statement: preparedText(text), slots };
+}
+
+function planQueryField(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
+  const [node] = nodes;
+  const name = node?.name.value ?? '';
+  if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
+  if (name.startsWith('__')) return { kind: 'introspection', key };
+  if (name === 'Utility') return planUtility(context, key, nodes);
+  const table = context.catalog.tables.get(name);
+  if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
+  const selection = selectRows(
+    context,
+    table,
+    nodes.map((item) => item.selectionSet),
+    [key],
+  );
+  const list = listJson(context, selection, readListArguments(context, node), [key]);
+  return { kind: 'statement', key, nodes, statements: [plannedStatement(list)] };
+}
+
+function planUtility(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
+  const sets = nodes.map((item) => item.selectionSet);
+  const fields = [...collectFields(context, 'Utility', sets)].map(([inner, [node]]): PlannedField =>
+    node?.name.value === '__typename'
+      ? { kind: 'constant', key: inner, json: '"Utility"' }
+      : { kind: 'utility', key: inner, action: 'introspect' },
+  );
+  return { kind: 'object', key, fields };
+}
+
+function planMutationField(
+  context: ReadContext,
+  deps: PlanDeps,
+  position: number,
+  key: string,
+  nodes: readonly FieldNode[],
+): PlannedField {
+  if (nodes[0]?.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
+  const pieces = planMutation({ ...context, policy: deps.policy, schema: deps.schema }, position, key, nodes);
+  return { kind: 'statement', key, nodes, statements: pieces.map(plannedStatement) };
+}
+
+function refuseErrors(key: string, nodes: readonly FieldNode[], plan: () => PlannedField): PlannedField {
+  try {
+    return placeErrors(key, nodes, plan);
+  } catch (error) {
+    if (error instanceof FieldError) return { kind: 'refused', key, error };
+    throw error;
+  }
+}
+
+function placeErrors(key: string, nodes: readonly FieldNode[], plan: () => PlannedField): PlannedField {
+  try {
+    return plan();
+  } catch (error) {
+    throw error instanceof AppError ? new FieldError(error, [key], nodes) : error;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { GrantedRule, Principal } from '../../db/principal.js';
+import { join, sql, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import { compileFilter } from '../filter/compile.js';
+import { parseFilter } from '../filter/parser.js';
+import type { AliasSource, RowAccess } from '../filter/scope.js';
+
+export type Capability = 'select' | 'insert' | 'update' | 'delete';
+
+/** Rows that a capability reaches: all, none, or those for which the condition holds. */
+export type Reach = Sql | 'all' | 'none';
+
+/** What a principal may do with the rows of a tenant's tables. */
+export interface Policy {
+  readonly reach: (capability: Capability, table: Table, alias: Sql) => Reach;
+  /** `reach` for select, as the filter compiler takes it. */
+  readonly access: RowAccess;
+}
+
+const EVERYTHING: RowAccess = { predicate: () => 'all' };
+
+/** For conditions that an administrator wrote: they see every row. */
+export const unrestricted: Policy = { reach: () => 'all', access: EVERYTHING };
+
+/**
+ * Default deny: rules only grant, and several add up (OR). A role also needs the capability itself. Root and `admin` pass
+ * all rules. A rule's own filter sees related rows whole, as its author does.
+ */
+export function policyOf(
+  principal: Principal,
+  deps: { catalog: Catalog; aliases: AliasSource; log: Logger },
+): Policy {
+  if (principal.isAdmin) return unrestricted;
+  const reach = (capability: Capability, table: Table, alias: Sql): Reach => {
+    if (!principal.capabilities.includes(capability)) return 'none';
+    const rules = principal.rules.filter((rule) => grants(rule, capability, table));
+    if (rules.some((rule) => isBlank(rule.filter))) return 'all';
+    const conditions = rules.flatMap((rule) => {
+      const condition = compileRule(rule, table, alias, deps);
+      return condition ? [sql`(${condition})`] : [];
+    });
+    return conditions.length === 0 ? 'none' : sql`(${join(conditions, ' or ')})`;
+  };
+  return { reach, access: { predicate: (table, alias) => reach('select', table, alias) } };
+}
+
+/**
+ * Equal texts let principals share plans: the same rules compile to the same SQL, and who asks is a parameter.
+ */
+export function policyFingerprint(principal: Principal): string {
+  if (principal.isAdmin) return 'all';
+  const known = fingerprints.get(principal);
+  if (known !== undefined) return known;
+  const text = JSON.stringify([
+    principal.capabilities,
+    principal.rules.map((rule) => [rule.capabilities, rule.targets, rule.filter]),
+  ]);
+  fingerprints.set(principal, text);
+  return text;
+}
+
+/** Values of `$_PRINCIPAL` in filters and rules. */
+export function principalInputs(principal: Principal): Readonly<Record<string, unknown>> {
+  const { roleid, tenantid, parentid, classes, capabilities, children } = principal;
+  return { roleid, tenantid, parentid, classes, capabilities, children };
+}
+
+const fingerprints = new WeakMap<Principal, string>();
+
+function grants(rule: GrantedRule, capability: Capability, table: Table): boolean {
+  return (
+    rule.capabilities.includes(capability) &&
+    (rule.targets.includes(table.name) || rule.targets.includes(table.sqlName))
+  );
+}
+
+function isBlank(filter: string | null): boolean {
+  return filter === null || filter.trim() === '';
+}
+
+/** A rule that no longer fits its table grants nothing. */
+function compileRule(
+  rule: GrantedRule,
+  table: Table,
+  alias: Sql,
+  { catalog, aliases, log }: { catalog: Catalog; aliases: AliasSource; log: Logger },
+): Sql | undefined {
+  try {
+    const { tree, literals } = parseFilter(rule.filter ?? '');
+    return compileFilter(tree, literals, {
+      catalog,
+      table,
+      alias,
+      aliases,
+      access: EVERYTHING,
+      filterIndex: 'fixed',
+    });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    log.warn({ ruleid: rule.ruleid, table: table.name, code: error.code }, 'a policy rule does not compile');
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import { GraphQLList, GraphQLString, type FieldNode, type ValueNode } from 'graphql';
+import type { Inputs, Slot } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { hasVariable } from '../document/shapers.js';
+import { parseFilter, type ParsedFilter } from '../filter/parser.js';
+import { parseOrdering } from '../ordering/parseOrdering.js';
+import { SCALARS } from '../schema/scalars.js';
+import { argumentNode, argumentSlot, argumentValue } from './argument.js';
+import type { ReadContext } from './readContext.js';
+import type { Page } from './selection.js';
+
+/** A filter and where its literals come from: a list of `Inputs.literals`, or the plan itself. */
+export interface ListFilter {
+  readonly parsed: ParsedFilter;
+  readonly filterIndex: number | 'fixed';
+}
+
+const ORDERING = new GraphQLList(GraphQLString);
+
+/** The four arguments that every list takes. `""` is none for `filter` and `ordering`. Throws AppError. */
+export function readListArguments(context: ReadContext, field: FieldNode): Page {
+  const filter = readFilter(context, argumentNode(field, 'filter'));
+  const items = argumentValue(argumentNode(field, 'ordering'), ORDERING, context.variables);
+  const ordering = Array.isArray(items)
+    ? items.filter((item): item is string => typeof item === 'string')
+    : [];
+  return {
+    ...(filter ? { filter } : {}),
+    ordering: parseOrdering(ordering),
+    limit: limitSlot(context, argumentSlot(argumentNode(field, 'limit'), SCALARS.Int)),
+    offset: offsetSlot(argumentSlot(argumentNode(field, 'offset'), SCALARS.Int)),
+  };
+}
+
+export function readFilter(context: ReadContext, node: ValueNode | undefined): ListFilter | undefined {
+  const text = argumentValue(node, GraphQLString, context.variables);
+  if (typeof text !== 'string' || text.trim() === '') return undefined;
+  const parsed = parseFilter(text);
+  if (node?.kind !== 'Variable' || !hasVariable(node)) return { parsed, filterIndex: 'fixed' };
+  return { parsed, filterIndex: filterIndexOf(context, node.name.value) };
+}
+
+function filterIndexOf(context: ReadContext, variable: string): number {
+  const known = context.filterVariables.indexOf(variable);
+  return known >= 0 ? known : context.filterVariables.push(variable) - 1;
+}
+
+/** More than the maximum is the maximum: documented, and what existing clients rely on. */
+function limitSlot({ limits }: ReadContext, slot: Slot): Slot {
+  return (inputs) => Math.min(count(slot, inputs, 'limit') ?? limits.defaultLimit, limits.maxLimit);
+}
+
+function offsetSlot(slot: Slot): Slot {
+  return (inputs) => count(slot, inputs, 'offset') ?? 0;
+}
+
+function count(slot: Slot, inputs: Inputs, name: string): number | undefined {
+  const value = slot(inputs);
+  if (value === null || value === undefined) return undefined;
+  const number = Number(value);
+  if (number < 0) throw new AppError('BAD_USER_INPUT', `${name} must not be negative.`);
+  return number;
+}

@@ -1,0 +1,25 @@
+import type { FragmentDefinitionNode } from 'graphql';
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import { AppError } from '../../errors.js';
+import type { AliasSource, RowAccess } from '../filter/scope.js';
+
+/** What the compilation of one operation shares. */
+export interface ReadContext {
+  readonly catalog: Catalog;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** For what decides the plan (filters' shapes, orderings, directives); all other values are read when it runs. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly access: RowAccess;
+  readonly aliases: AliasSource;
+  readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
+  /** Names of the variables that hold filters: their literals come as `Inputs.literals`, in this order. */
+  readonly filterVariables: string[];
+  /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
+  readonly skipUnknown?: boolean;
+}
+
+export function tableNamed(catalog: Catalog, name: string): Table {
+  const table = catalog.tables.get(name);
+  if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
+  return table;
+}

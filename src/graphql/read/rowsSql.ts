@@ -1,0 +1,170 @@
+import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
+import { jsonString, jsonText } from '../../db/catalog/types.js';
+import { empty, identifier, join, param, sql, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { FieldError } from '../answer.js';
+import { compileFilter } from '../filter/compile.js';
+import { compileOrdering } from '../ordering/compileOrdering.js';
+import { concatText } from './jsonConcat.js';
+import { tableNamed, type ReadContext } from './readContext.js';
+import type { ListFilter } from './listArguments.js';
+import type { Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
+
+/**
+ * A list as one JSON text. The page comes first (filter, order, limit on the table alone), then its rows are written out
+ * with their children: 1.9 ms against 99 ms at deep offsets. Children are scalar sub-queries, which keep the page's
+ * order whatever plan PostgreSQL chooses. Throws FieldError, AppError.
+ */
+export function listJson(
+  context: ReadContext,
+  selection: RowSelection,
+  page: Page,
+  path: readonly string[],
+): Sql {
+  const rows = pageOf(context, selection.table, page, from(selection.table));
+  return listOf(context, selection, rows, path);
+}
+
+/** One row as a JSON text, never null; `alias` is the row. */
+export function rowJson(
+  context: ReadContext,
+  selection: RowSelection,
+  alias: Sql,
+  path: readonly string[],
+): Sql {
+  const parts: (string | Sql)[] = [];
+  selection.fields.forEach((field, index) => {
+    parts.push(`${index === 0 ? '{' : ','}"${field.key}":`, fieldJson(context, field, alias, path));
+  });
+  parts.push(selection.fields.length === 0 ? '{}' : '}');
+  return concatText(parts);
+}
+
+export function tableSql(table: Table): Sql {
+  return identifier(table.schema, table.sqlName);
+}
+
+export function columnSql(alias: Sql, column: Column): Sql {
+  return sql`${alias}.${identifier(column.sqlName)}`;
+}
+
+/** The rows of a table that the principal may read, as a condition. Throws AppError PERMISSION_DENIED when it may read none. */
+export function readable(context: ReadContext, table: Table, alias: Sql): Sql | 'all' {
+  const predicate = context.access.predicate(table, alias);
+  if (predicate === 'none') {
+    throw new AppError('PERMISSION_DENIED', `This role may not read ${table.name}.`, {
+      details: { table: table.name, capability: 'select' },
+    });
+  }
+  return predicate;
+}
+
+export function where(conditions: readonly (Sql | 'all' | undefined)[]): Sql {
+  const given = conditions.filter(
+    (condition): condition is Sql => condition !== undefined && condition !== 'all',
+  );
+  return given.length === 0 ? empty : sql` where ${join(given, ' and ')}`;
+}
+
+function fieldJson(
+  context: ReadContext,
+  field: SelectedField,
+  alias: Sql,
+  path: readonly string[],
+): string | Sql {
+  switch (field.kind) {
+    case 'typename':
+      return `"${field.name}"`;
+    case 'column': {
+      const value = columnSql(alias, field.column);
+      return field.asText ? jsonString(value) : jsonText(field.column, value);
+    }
+    case 'relation':
+      try {
+        return relationJson(context, field, alias, [...path, field.key]);
+      } catch (error) {
+        throw error instanceof AppError ? new FieldError(error, [...path, field.key], [field.node]) : error;
+      }
+  }
+}
+
+function relationJson(
+  context: ReadContext,
+  { relation, selection, page }: SelectedRelation,
+  parent: Sql,
+  path: readonly string[],
+): Sql {
+  if (relation.kind === 'to-one') {
+    const alias = context.aliases.next();
+    const condition = where([
+      matches(parent, relation.pairs, alias),
+      readable(context, selection.table, alias),
+    ]);
+    const row = rowJson(context, selection, alias, path);
+    return sql`coalesce((select ${row} from ${tableSql(selection.table)} ${alias}${condition}), 'null')`;
+  }
+  if (!page) throw new Error(`the collection ${relation.field} has no page`);
+  const rows = pageOf(context, selection.table, page, related(context, relation, selection.table, parent));
+  return sql`(${listOf(context, selection, rows, path)})`;
+}
+
+function listOf(context: ReadContext, selection: RowSelection, rows: Sql, path: readonly string[]): Sql {
+  const alias = context.aliases.next();
+  const row = rowJson(context, selection, alias, path);
+  return sql`select '[' || coalesce(string_agg(${row}, ','), '') || ']' from (${rows}) ${alias}`;
+}
+
+/** Where a page takes its rows from: the `from` clause for a row alias, and a condition of its own. */
+type Source = (alias: Sql) => { readonly from: Sql; readonly condition?: Sql };
+
+function from(table: Table): Source {
+  return (alias) => ({ from: sql`${tableSql(table)} ${alias}` });
+}
+
+function related(context: ReadContext, relation: Relation, target: Table, parent: Sql): Source {
+  if (relation.kind !== 'many-to-many') {
+    return (alias) => ({
+      from: sql`${tableSql(target)} ${alias}`,
+      condition: matches(parent, relation.pairs, alias),
+    });
+  }
+  const through = tableNamed(context.catalog, relation.through);
+  return (alias) => {
+    const link = context.aliases.next();
+    const visible = readable(context, through, link);
+    const onPairs = matches(link, relation.farPairs, alias);
+    const near = matches(parent, relation.nearPairs, link);
+    // The join table's key is just its two foreign keys, so that no target comes twice.
+    return {
+      from: sql`${tableSql(through)} ${link} join ${tableSql(target)} ${alias} on ${onPairs}`,
+      condition: visible === 'all' ? near : sql`${near} and ${visible}`,
+    };
+  };
+}
+
+function pageOf(context: ReadContext, table: Table, page: Page, source: Source): Sql {
+  const alias = context.aliases.next();
+  const rows = source(alias);
+  const visible = readable(context, table, alias);
+  const condition = where([rows.condition, visible, filterSql(context, table, alias, page.filter)]);
+  const order = compileOrdering(page.ordering, { ...context, table, alias });
+  return sql`select ${alias}.* from ${rows.from}${condition}${order} limit ${param(page.limit, 'int8')} offset ${param(page.offset, 'int8')}`;
+}
+
+function filterSql(
+  context: ReadContext,
+  table: Table,
+  alias: Sql,
+  filter: ListFilter | undefined,
+): Sql | undefined {
+  if (!filter) return undefined;
+  const { parsed, filterIndex } = filter;
+  return sql`(${compileFilter(parsed.tree, parsed.literals, { ...context, table, alias, filterIndex })})`;
+}
+
+function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {
+  return join(
+    pairs.map((pair) => sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`),
+    ' and ',
+  );
+}

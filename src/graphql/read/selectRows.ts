@@ -1,0 +1,79 @@
+import type { FieldNode, SelectionSetNode } from 'graphql';
+import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
+import { AppError } from '../../errors.js';
+import { argumentNode } from './argument.js';
+import { collectFields } from './collectFields.js';
+import { readListArguments } from './listArguments.js';
+import { tableNamed, type ReadContext } from './readContext.js';
+import type { RowSelection, SelectedField, SelectedRelation } from './selection.js';
+import { FieldError } from '../answer.js';
+
+/** Turns the selection sets of one field into what is read of each row. Throws FieldError with the path below `path`. */
+export function selectRows(
+  context: ReadContext,
+  table: Table,
+  sets: readonly (SelectionSetNode | undefined)[],
+  path: readonly string[],
+): RowSelection {
+  const fields: SelectedField[] = [];
+  for (const [key, nodes] of collectFields(context, table.name, sets)) {
+    const field = selectField(context, table, key, nodes, [...path, key]);
+    if (field) fields.push(field);
+  }
+  return { table, fields };
+}
+
+function selectField(
+  context: ReadContext,
+  table: Table,
+  key: string,
+  nodes: readonly FieldNode[],
+  path: readonly string[],
+): SelectedField | undefined {
+  const [node] = nodes;
+  if (!node) return undefined;
+  const name = node.name.value;
+  if (name === '__typename') return { kind: 'typename', key, name: table.name };
+  const column = table.columns.get(name);
+  if (column) return { kind: 'column', key, column, asText: isCastToText(context, column, node) };
+  const relation = table.relations.get(name);
+  if (relation) return selectRelation(context, relation, key, nodes, path);
+  if (context.skipUnknown) return undefined;
+  throw new FieldError(
+    new AppError('GRAPHQL_VALIDATION', `${table.name} has no field ${name}.`),
+    path,
+    nodes,
+  );
+}
+
+function selectRelation(
+  context: ReadContext,
+  relation: Relation,
+  key: string,
+  nodes: readonly FieldNode[],
+  path: readonly string[],
+): SelectedRelation | undefined {
+  const [node] = nodes;
+  if (!node) return undefined;
+  const target = tableNamed(context.catalog, relation.target);
+  const selection = selectRows(
+    context,
+    target,
+    nodes.map((item) => item.selectionSet),
+    path,
+  );
+  const base = { kind: 'relation', key, node, relation, selection } as const;
+  if (relation.kind === 'to-one') return base;
+  try {
+    return { ...base, page: readListArguments(context, node) };
+  } catch (error) {
+    throw error instanceof AppError ? new FieldError(error, path, nodes) : error;
+  }
+}
+
+/** `amount(cast: text)`: the enum has no other value. */
+function isCastToText(context: ReadContext, column: Column, node: FieldNode): boolean {
+  const cast = argumentNode(node, 'cast');
+  if (column.inPrimaryKey || cast === undefined) return false;
+  return cast.kind === 'Variable' ? context.variables[cast.name.value] === 'text' : cast.kind === 'EnumValue';
+}

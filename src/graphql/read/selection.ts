@@ -1,0 +1,49 @@
+import type { FieldNode } from 'graphql';
+import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
+import type { Slot } from '../../db/sql.js';
+import type { ParsedOrdering } from '../ordering/parseOrdering.js';
+import type { ListFilter } from './listArguments.js';
+
+/** What is asked of the rows of one table: the plan of a read, before there is SQL. */
+export interface RowSelection {
+  readonly table: Table;
+  readonly fields: readonly SelectedField[];
+}
+
+export type SelectedField = SelectedTypename | SelectedColumn | SelectedRelation;
+
+export interface SelectedTypename {
+  readonly kind: 'typename';
+  readonly key: string;
+  readonly name: string;
+}
+
+export interface SelectedColumn {
+  readonly kind: 'column';
+  readonly key: string;
+  readonly column: Column;
+  /** As a string with every digit. */
+  readonly asText: boolean;
+}
+
+export interface SelectedRelation {
+  readonly kind: 'relation';
+  readonly key: string;
+  readonly node: FieldNode;
+  readonly relation: Relation;
+  readonly selection: RowSelection;
+  /** Of collections. */
+  readonly page?: Page;
+}
+
+/** The arguments of a list. */
+export interface Page {
+  readonly filter?: ListFilter;
+  readonly ordering: ParsedOrdering;
+  readonly limit: Slot;
+  readonly offset: Slot;
+}
+
+export function hasRelations(selection: RowSelection): boolean {
+  return selection.fields.some((field) => field.kind === 'relation');
+}

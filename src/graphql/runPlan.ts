@@ -1,0 +1,76 @@
+import { bind, type Inputs } from '../db/sql.js';
+import type { Transactions, TransactionStatement } from '../db/tenantTransaction.js';
+import { AppError } from '../errors.js';
+import { FieldError } from './answer.js';
+import type { FilterTexts } from './plan/filterTexts.js';
+import type { Plan, PlannedField, StatementField } from './plan/plan.js';
+
+/** What the statements of a plan gave: JSON text by field, or the error of the field. */
+export type FieldResult = string | FieldError;
+
+/**
+ * Runs all statements of a plan in one transaction. Throws FieldError, or AppError where no field is to blame, when the
+ * transaction failed; nothing was changed then.
+ */
+export async function runPlan(
+  plan: Plan,
+  transactions: Transactions,
+  role: string,
+  inputs: Inputs,
+): Promise<ReadonlyMap<StatementField, FieldResult>> {
+  const results = new Map<StatementField, FieldResult>();
+  const statements: TransactionStatement[] = [];
+  const owners: StatementField[] = [];
+  for (const field of plan.fields.flatMap(statementFields)) {
+    const bound = bindField(field, inputs);
+    if (bound instanceof FieldError) {
+      if (plan.kind === 'mutation') throw bound;
+      results.set(field, bound);
+      continue;
+    }
+    statements.push(...bound);
+    owners.push(...bound.map(() => field));
+  }
+  if (statements.length === 0) return results;
+  const mode = plan.kind === 'mutation' ? 'write' : 'read';
+  const outcome = await transactions.run({ role, mode, statements });
+  if (outcome.kind === 'failed') {
+    const field = outcome.statement === undefined ? undefined : owners[outcome.statement];
+    throw field ? new FieldError(outcome.error, [field.key], field.nodes) : outcome.error;
+  }
+  // A field's last statement answers it.
+  outcome.results.forEach((rows, index) => {
+    const field = owners[index];
+    if (field) results.set(field, rows[0]?.[0] ?? 'null');
+  });
+  return results;
+}
+
+/** Values of one run: variables, the literals of the filters among them, and who asks. */
+export function inputsOf(
+  plan: Plan,
+  variables: Readonly<Record<string, unknown>>,
+  filters: FilterTexts,
+  principal: Readonly<Record<string, unknown>>,
+): Inputs {
+  const literals = plan.filterVariables.map((name) => filters.parse(String(variables[name])).literals);
+  return { variables, literals, principal };
+}
+
+function statementFields(field: PlannedField): readonly StatementField[] {
+  if (field.kind === 'object') return field.fields.flatMap(statementFields);
+  return field.kind === 'statement' ? [field] : [];
+}
+
+/** A value that no parameter can hold is the field's error. */
+function bindField(field: StatementField, inputs: Inputs): TransactionStatement[] | FieldError {
+  try {
+    return field.statements.map(({ statement, slots }) => ({
+      statement,
+      values: bind({ text: statement.text, slots }, inputs),
+    }));
+  } catch (error) {
+    if (error instanceof AppError) return new FieldError(error, [field.key], field.nodes);
+    throw error;
+  }
+}

@@ -1,0 +1,150 @@
+import {
+  GraphQLBoolean,
+  GraphQLEnumType,
+  GraphQLID,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+  type GraphQLFieldConfig,
+  type GraphQLFieldConfigArgumentMap,
+  type GraphQLFieldConfigMap,
+  type GraphQLOutputType,
+} from 'graphql';
+import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
+import { scalarOf } from '../../db/catalog/types.js';
+import { isWritable, writableColumns } from '../write/writable.js';
+import { SCALARS } from './scalars.js';
+
+/** The arguments of every list. */
+export const LIST_ARGS: GraphQLFieldConfigArgumentMap = {
+  filter: { type: GraphQLString },
+  ordering: { type: new GraphQLList(GraphQLString) },
+  limit: { type: SCALARS.Int },
+  offset: { type: SCALARS.Int },
+};
+
+const CAST = new GraphQLEnumType({
+  name: 'Cast',
+  description: 'Another form of a value.',
+  values: { text: { description: 'A string with every digit.' } },
+});
+const ON_CONFLICT = new GraphQLEnumType({
+  name: 'OnConflict',
+  description: 'What to do when a row with the same key is there.',
+  values: { fail: {}, update: {}, ignore: {} },
+});
+const UTILITY = new GraphQLObjectType({
+  name: 'Utility',
+  fields: {
+    introspect: { type: GraphQLBoolean, description: 'Reads the tables of the schema again.' },
+  },
+});
+
+/** The GraphQL schema of a tenant's tables. It has no resolvers: requests are compiled to SQL. */
+export function buildDataSchema(catalog: Catalog): GraphQLSchema {
+  const types = new Map<string, TableTypes>();
+  for (const table of catalog.tables.values()) types.set(table.name, tableTypes(table, types));
+  const mutations = mutationFields(catalog, types);
+  return new GraphQLSchema({
+    query: new GraphQLObjectType({ name: 'Query', fields: queryFields(catalog, types) }),
+    mutation:
+      Object.keys(mutations).length > 0
+        ? new GraphQLObjectType({ name: 'Mutation', fields: mutations })
+        : null,
+    // Names come from the catalog, which has made them legal.
+    assumeValid: true,
+  });
+}
+
+interface TableTypes {
+  readonly object: GraphQLObjectType;
+  readonly input: GraphQLInputObjectType | undefined;
+}
+
+type Fields = GraphQLFieldConfigMap<unknown, unknown>;
+
+function tableTypes(table: Table, types: ReadonlyMap<string, TableTypes>): TableTypes {
+  return {
+    object: new GraphQLObjectType({ name: table.name, fields: () => objectFields(table, types) }),
+    input: isWritable(table)
+      ? new GraphQLInputObjectType({ name: `${table.name}Input`, fields: () => inputFields(table) })
+      : undefined,
+  };
+}
+
+function objectFields(table: Table, types: ReadonlyMap<string, TableTypes>): Fields {
+  const fields: Fields = {};
+  for (const column of table.columns.values()) fields[column.name] = columnField(column);
+  for (const relation of table.relations.values()) {
+    const target = types.get(relation.target)?.object;
+    if (!target) continue;
+    fields[relation.field] =
+      relation.kind === 'to-one' ? { type: target } : { type: new GraphQLList(target), args: LIST_ARGS };
+  }
+  return fields;
+}
+
+function columnField(column: Column): GraphQLFieldConfig<unknown, unknown> {
+  if (column.inPrimaryKey) return { type: new GraphQLNonNull(GraphQLID) };
+  const scalar = scalarOf(column.type);
+  const base: GraphQLOutputType = SCALARS[scalar];
+  if (column.type.array) return { type: new GraphQLList(base) };
+  return scalar === 'BigInt' || scalar === 'Decimal'
+    ? { type: base, args: { cast: { type: CAST } } }
+    : { type: base };
+}
+
+function inputFields(table: Table): Record<string, { type: GraphQLInputType }> {
+  return Object.fromEntries(
+    writableColumns(table).map((column) => [column.name, { type: inputType(column) }]),
+  );
+}
+
+type GraphQLInputType =
+  GraphQLInputObjectType | GraphQLList<GraphQLInputType> | (typeof SCALARS)[keyof typeof SCALARS];
+
+function inputType(column: Column): GraphQLInputType {
+  if (column.inPrimaryKey && !column.type.array) return GraphQLID;
+  const scalar = SCALARS[scalarOf(column.type)];
+  return column.type.array ? new GraphQLList(scalar) : scalar;
+}
+
+function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
+  const fields: Fields = {};
+  for (const table of catalog.tables.values()) {
+    const object = types.get(table.name)?.object;
+    if (object) fields[table.name] = { type: new GraphQLList(object), args: LIST_ARGS };
+  }
+  fields['Utility'] = { type: UTILITY };
+  return fields;
+}
+
+function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
+  const fields: Fields = {};
+  for (const table of catalog.tables.values()) {
+    const { object, input } = types.get(table.name) ?? {};
+    if (!object || !input) continue;
+    const key = Object.fromEntries(
+      table.primaryKey.map((column) => [column.name, { type: new GraphQLNonNull(GraphQLID) }]),
+    );
+    const onconflict = { type: ON_CONFLICT };
+    fields[`create_${table.name}`] = { type: object, args: { input: { type: input }, onconflict } };
+    fields[`update_${table.name}`] = { type: object, args: { ...key, input: { type: input } } };
+    fields[`delete_${table.name}`] = { type: object, args: key };
+  }
+  for (const table of catalog.tables.values()) {
+    const { object, input } = types.get(table.name) ?? {};
+    const name = `create_many_${table.name}`;
+    // A table named many_<t> has taken the name for its own create_.
+    if (!object || !input || fields[name]) continue;
+    const rows = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(input)));
+    fields[name] = {
+      type: new GraphQLList(object),
+      args: { input: { type: rows }, onconflict: { type: ON_CONFLICT } },
+    };
+  }
+  return fields;
+}

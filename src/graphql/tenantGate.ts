@@ -1,0 +1,76 @@
+import { AppError } from '../errors.js';
+
+export interface GateLimits {
+  /** Transactions of one tenant at once. */
+  readonly running: number;
+  /** Requests of one tenant that wait for their turn. */
+  readonly waiting: number;
+  /** Longest wait. */
+  readonly waitMs: number;
+}
+
+/** Seconds after which a refused caller may try again. */
+export const RETRY_AFTER_SECONDS = 1;
+
+interface Line {
+  running: number;
+  readonly waiting: { readonly start: () => void; readonly timer: NodeJS.Timeout }[];
+}
+
+/** Lets no tenant hold all the connections: its requests run some at a time, some wait, the rest are refused at once. */
+export class TenantGate {
+  readonly #lines = new Map<number, Line>();
+
+  constructor(private readonly limits: GateLimits) {}
+
+  /** Runs the work in its turn. Throws AppError TOO_BUSY. */
+  async run<T>(tenantid: number, work: () => Promise<T>): Promise<T> {
+    await this.#enter(tenantid);
+    try {
+      return await work();
+    } finally {
+      this.#leave(tenantid);
+    }
+  }
+
+  async #enter(tenantid: number): Promise<void> {
+    let line = this.#lines.get(tenantid);
+    if (!line) this.#lines.set(tenantid, (line = { running: 0, waiting: [] }));
+    if (line.running < this.limits.running) {
+      line.running += 1;
+      return;
+    }
+    if (line.waiting.length >= this.limits.waiting) throw tooBusy();
+    await this.#wait(line);
+  }
+
+  #wait({ waiting }: Line): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(place), 1);
+        reject(tooBusy());
+      }, this.limits.waitMs);
+      const start = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const place = { start, timer };
+      waiting.push(place);
+    });
+  }
+
+  #leave(tenantid: number): void {
+    const line = this.#lines.get(tenantid);
+    if (!line) return;
+    // The place goes to the next in line as it is.
+    const next = line.waiting.shift();
+    if (next) next.start();
+    else if (--line.running === 0) this.#lines.delete(tenantid);
+  }
+}
+
+function tooBusy(): AppError {
+  return new AppError('TOO_BUSY', 'The tenant has too many requests in flight.', {
+    details: { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  });
+}

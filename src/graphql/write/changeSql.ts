@@ -1,0 +1,76 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
+import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { valueSql } from './inputValues.js';
+import { changeable, type WriteContext } from './writeContext.js';
+import type { WrittenRow } from './writtenRow.js';
+
+type SlotOf = (column: Column) => Slot;
+
+/** The CTEs of a change to one row, and what they give. */
+export interface Change {
+  readonly ctes: readonly Sql[];
+  readonly from: Sql;
+  readonly row: WrittenRow;
+}
+
+/** The row is locked as it was, then changed, in one statement: what is recorded as old is what was replaced. */
+export function updateByKey(
+  context: WriteContext,
+  table: Table,
+  keySlot: SlotOf,
+  columns: readonly Column[],
+  valueSlot: SlotOf,
+): Change {
+  const t = identifier('t');
+  const prior = identifier('prior');
+  const changed = identifier('changed');
+  const condition = where([byKey(table, t, keySlot), changeable(context, 'update', table, t)]);
+  // Rows that reference this one stay free to come and go, unless its key changes.
+  const lock = columns.some((column) => column.inPrimaryKey)
+    ? sql`for update of t`
+    : sql`for no key update of t`;
+  const set = columns.map(
+    (column) => sql`${identifier(column.sqlName)} = ${valueSql(column, valueSlot(column))}`,
+  );
+  const same = join(
+    table.primaryKey.map((column) => sql`${columnSql(t, column)} = ${columnSql(prior, column)}`),
+    ' and ',
+  );
+  return {
+    ctes: [
+      sql`prior as materialized (select t.* from ${tableSql(table)} t${condition} ${lock})`,
+      sql`changed as (update ${tableSql(table)} t set ${join(set, ', ')} from prior where ${same} returning t.*)`,
+    ],
+    from: sql`prior cross join changed`,
+    row: {
+      table,
+      operation: sql`'update'`,
+      old: prior,
+      changed,
+      check: changeable(context, 'update', table, changed),
+    },
+  };
+}
+
+/** Relations selected with the row are read by the same statement, which sees them as they were. */
+export function deleteByKey(context: WriteContext, table: Table, keySlot: SlotOf): Change {
+  const t = identifier('t');
+  const condition = where([byKey(table, t, keySlot), changeable(context, 'delete', table, t)]);
+  const gone = identifier('gone');
+  return {
+    ctes: [sql`gone as (delete from ${tableSql(table)} t${condition} returning t.*)`],
+    from: gone,
+    row: { table, operation: sql`'delete'`, old: gone, check: 'all' },
+  };
+}
+
+function byKey(table: Table, alias: Sql, slot: SlotOf): Sql {
+  return join(
+    table.primaryKey.map(
+      (column) => sql`${columnSql(alias, column)} = ${param(slot(column), fullSqlType(column.type))}`,
+    ),
+    ' and ',
+  );
+}

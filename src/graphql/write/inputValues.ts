@@ -1,0 +1,62 @@
+import type { Column, ColumnType, Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import { param, sql, typeName, type Slot, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+
+export type InputRow = Readonly<Record<string, unknown>>;
+
+/** The columns that a row of input gives, in the table's order. Throws AppError when there is no row. */
+export function givenColumns(table: Table, input: unknown): readonly Column[] {
+  const row = inputRow(input);
+  return [...table.columns.values()].filter((column) => row[column.name] !== undefined);
+}
+
+export function inputRow(input: unknown): InputRow {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as InputRow;
+  throw new AppError('BAD_USER_INPUT', 'input must be given.', { details: { argument: 'input' } });
+}
+
+/** A column's value as SQL of the column's type; `slot` gives it as GraphQL does. */
+export function valueSql(column: Column, slot: Slot): Sql {
+  const { type } = column;
+  const read: Slot = (inputs) => toParameter(column, slot(inputs));
+  if (type.composite && !type.array)
+    return sql`json_populate_record(null::${typeName(type.sqlType)}, ${param(read, 'json')})`;
+  return param(read, fullSqlType(type));
+}
+
+/** Type of the column in a list of rows sent as JSON, and how it becomes the column's own. */
+export function fromRecord(
+  type: ColumnType,
+  value: Sql,
+): { readonly recordType: string; readonly value: Sql } {
+  return type.kind === 'bytea' && !type.array
+    ? { recordType: 'text', value: sql`decode(${value}, 'base64')` }
+    : { recordType: fullSqlType(type), value };
+}
+
+/** Throws AppError BAD_USER_INPUT for a label that the enum lacks: PostgreSQL's error would not name the column. */
+export function checkEnum(column: Column, value: unknown): void {
+  const labels = column.type.enumLabels;
+  if (!labels || value === null || value === undefined) return;
+  for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
+    if (item === null || labels.includes(String(item))) continue;
+    throw new AppError('BAD_USER_INPUT', `${column.name} is one of ${labels.join(', ')}.`, {
+      details: { column: column.name },
+    });
+  }
+}
+
+function toParameter(column: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  checkEnum(column, value);
+  const { kind, array, composite } = column.type;
+  if (composite && !array) return JSON.stringify(value);
+  if (kind === 'json') return array ? (value as unknown[]).map(jsonOrNull) : JSON.stringify(value);
+  if (kind === 'bytea') return array ? (value as unknown[]).map(bytesOrNull) : bytesOrNull(value);
+  return value;
+}
+
+const jsonOrNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+const bytesOrNull = (value: unknown): Buffer | null =>
+  typeof value === 'string' ? Buffer.from(value, 'base64') : null;

@@ -1,0 +1,158 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { identifier, join, param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { checkEnum, fromRecord, valueSql, type InputRow } from './inputValues.js';
+import { changeable, type WriteContext } from './writeContext.js';
+import type { WrittenRow } from './writtenRow.js';
+
+export type OnConflict = 'fail' | 'update' | 'ignore';
+
+/** Rows to insert that give the same columns: `select`s one row each, with the columns under their SQL names. */
+export interface GivenRows {
+  readonly columns: readonly Column[];
+  /** Undefined when no column is given. */
+  readonly select: Sql | undefined;
+}
+
+/** The CTEs of an insert, and the rows they give under `alias`. */
+export interface Insertion {
+  readonly ctes: readonly Sql[];
+  readonly from: Sql;
+  readonly row: WrittenRow;
+}
+
+/** One row, each value a parameter. */
+export function oneRow(columns: readonly Column[], slotOf: (column: Column) => Slot): GivenRows {
+  const values = columns.map(
+    (column) => sql`${valueSql(column, slotOf(column))} as ${identifier(column.sqlName)}`,
+  );
+  return { columns, select: values.length === 0 ? undefined : sql`select ${join(values, ', ')}` };
+}
+
+/** Many rows as one parameter, a JSON list. */
+export function manyRows(
+  columns: readonly Column[],
+  rows: (inputs: Inputs) => readonly InputRow[],
+): GivenRows {
+  const record = identifier('r');
+  const parsed = columns.map((column) => {
+    const name = identifier(column.sqlName);
+    const { recordType, value } = fromRecord(column.type, columnSql(record, column));
+    return { definition: sql`${name} ${typeName(recordType)}`, value: sql`${value} as ${name}` };
+  });
+  const values = parsed.map((column) => column.value);
+  const definition = parsed.map((column) => column.definition);
+  const json = param((inputs) => rowsJson(columns, rows(inputs)), 'json');
+  return {
+    columns,
+    select: sql`select ${join(values, ', ')} from json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
+  };
+}
+
+/** @param suffix keeps the names of several insertions of one statement apart */
+export function insertion(
+  context: WriteContext,
+  table: Table,
+  given: GivenRows,
+  onConflict: OnConflict,
+  suffix = '',
+): Insertion {
+  const name = (word: string): Sql => identifier(`${word}${suffix}`);
+  const columns = join(
+    given.columns.map((column) => identifier(column.sqlName)),
+    ', ',
+  );
+  const source = given.select
+    ? sql`(${columns}) select ${columns} from ${name('given')}`
+    : sql` default values`;
+  const ctes = given.select ? [sql`${name('given')} as materialized (${given.select})`] : [];
+  const insert = sql`insert into ${tableSql(table)} as t${source}`;
+  const written = name('written');
+  if (onConflict !== 'update') {
+    const ignore = onConflict === 'ignore' ? sql` on conflict do nothing` : sql``;
+    const check = changeable(context, 'insert', table, written);
+    return {
+      ctes: [...ctes, sql`${written} as (${insert}${ignore} returning t.*)`],
+      from: written,
+      row: { table, operation: sql`'insert'`, changed: written, check },
+    };
+  }
+  return upsert(context, table, given, { ctes, insert, written, prior: name('prior'), given: name('given') });
+}
+
+/** Where a row with the same key is there, it is updated, and the event is an update. */
+function upsert(
+  context: WriteContext,
+  table: Table,
+  rows: GivenRows,
+  parts: { ctes: readonly Sql[]; insert: Sql; written: Sql; prior: Sql; given: Sql },
+): Insertion {
+  const { written, prior, given } = parts;
+  const key = conflictKey(table, rows.columns);
+  const names = key.map((column) => identifier(column.sqlName));
+  const others = rows.columns.filter((column) => !key.includes(column));
+  const set = (others.length > 0 ? others : key).map(
+    (column) => sql`${identifier(column.sqlName)} = excluded.${identifier(column.sqlName)}`,
+  );
+  const target = identifier('t');
+  const same = (one: Sql, other: Sql): Sql =>
+    join(
+      key.map((column) => sql`${columnSql(one, column)} = ${columnSql(other, column)}`),
+      ' and ',
+    );
+  const old = identifier('p');
+  // Locked, so that what is recorded as old is what the update replaces.
+  const priorRows = sql`select p.* from ${tableSql(table)} p join ${given} on ${same(old, given)} for update of p`;
+  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([changeable(context, 'update', table, target)])}`;
+  const row = sql`(${written}.row)`;
+  const insertCheck = changeable(context, 'insert', table, row);
+  const updateCheck = changeable(context, 'update', table, row);
+  const either = (reach: Sql | 'all'): Sql => (reach === 'all' ? sql`true` : reach);
+  return {
+    ctes: [
+      ...parts.ctes,
+      sql`${prior} as materialized (${priorRows})`,
+      // The rows there are must be read before the insert changes them: reading them is a condition of the insert.
+      // A row that was inserted has no deleting or locking transaction.
+      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning t as row, t.xmax <> 0 as updated)`,
+    ],
+    from: sql`${written} left join ${prior} on ${same(prior, row)}`,
+    row: {
+      table,
+      operation: sql`case when ${written}.updated then 'update' else 'insert' end`,
+      old: sql`(case when ${written}.updated then ${prior} end)`,
+      changed: row,
+      check:
+        insertCheck === 'all' && updateCheck === 'all'
+          ? 'all'
+          : sql`case when ${written}.updated then ${either(updateCheck)} else ${either(insertCheck)} end`,
+    },
+  };
+}
+
+/** The key by which rows are the same: the primary key, or else a unique key, that the input gives. */
+function conflictKey(table: Table, given: readonly Column[]): readonly Column[] {
+  const bySqlName = new Map([...table.columns.values()].map((column) => [column.sqlName, column]));
+  const unique = (table.uniqueKeys ?? []).map((key) => key.flatMap((name) => bySqlName.get(name) ?? []));
+  const key = [table.primaryKey, ...unique].find((columns) =>
+    columns.every((column) => given.includes(column)),
+  );
+  if (key) return key;
+  throw new AppError('BAD_USER_INPUT', 'onconflict: update needs the primary key or a unique key in input.', {
+    details: { table: table.name, argument: 'onconflict' },
+  });
+}
+
+function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string {
+  return JSON.stringify(
+    rows.map((row) =>
+      Object.fromEntries(
+        columns.map((column) => {
+          checkEnum(column, row[column.name]);
+          return [column.sqlName, row[column.name] ?? null];
+        }),
+      ),
+    ),
+  );
+}

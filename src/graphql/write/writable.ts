@@ -1,0 +1,11 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+
+/** Views, and tables whose rows have no key to name them by, are read-only. */
+export function isWritable(table: Table): boolean {
+  return table.kind === 'table' && table.primaryKey.length > 0 && writableColumns(table).length > 0;
+}
+
+/** Every column but those that PostgreSQL always computes. */
+export function writableColumns(table: Table): readonly Column[] {
+  return [...table.columns.values()].filter((column) => !column.generated);
+}

@@ -1,0 +1,80 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import { identifier, join, param, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
+import { columnSql, readable, rowJson, tableSql, where } from '../read/rowsSql.js';
+import { hasRelations, type RowSelection } from '../read/selection.js';
+import { refuse, type WriteContext } from './writeContext.js';
+
+/** One changed row as the final select of a write sees it: aliases of whole rows. */
+export interface WrittenRow {
+  readonly table: Table;
+  /** `'insert'`, `'update'` or `'delete'`, as SQL. */
+  readonly operation: Sql;
+  readonly old?: Sql;
+  readonly changed?: Sql;
+  /** What the resulting row must satisfy. */
+  readonly check: Sql | 'all';
+}
+
+/** How the answer of a written row is had: in the write itself, or by a second statement of the same transaction. */
+export interface Returning {
+  readonly selection: RowSelection;
+  readonly path: readonly string[];
+  /**
+   * The setting that hands the keys of written rows to the second statement. A statement can't see its own writes, so
+   * relations of new rows are read by the next one.
+   */
+  readonly keySetting?: string;
+}
+
+/** Relations of a written row need a second statement. */
+export function keySettingFor(selection: RowSelection, position: number): { keySetting?: string } {
+  return hasRelations(selection) ? { keySetting: `rowpost.written_${position}` } : {};
+}
+
+/** Checks the row against the policy, records its event and gives `value`; in this order, or not at all. */
+export function recorded(row: WrittenRow, value: Sql): Sql {
+  const event = sql`case when ${capture(row)} > 0 then ${value} end`;
+  return row.check === 'all'
+    ? event
+    : sql`case when ${row.check} then ${event} else ${refuse('policyDenied')} end`;
+}
+
+/** The answer for one row: its JSON, `null` when the principal may not read it. */
+export function answerOf(context: WriteContext, row: Sql, { selection, path }: Returning): Sql {
+  const visible = context.access.predicate(selection.table, row);
+  if (visible === 'none') return sql`'null'`;
+  const json = rowJson(context, selection, row, path);
+  return visible === 'all' ? json : sql`case when ${visible} then ${json} else 'null' end`;
+}
+
+/** The row's key as a JSON array of texts, for the second statement. */
+export function keyTexts(table: Table, row: Sql): Sql {
+  const texts = table.primaryKey.map((column) => sql`${columnSql(row, column)}::text`);
+  return sql`json_build_array(${join(texts, ', ')})`;
+}
+
+/** The second statement: rows whose keys the write left behind, in the order written, comma-separated; null for none. */
+export function writtenRowsJson(context: WriteContext, { selection, path, keySetting = '' }: Returning): Sql {
+  const { table } = selection;
+  const alias = context.aliases.next();
+  const keys = sql`json_array_elements(nullif(current_setting(${textConstant(keySetting)}, true), '')::json)`;
+  const matches = table.primaryKey.map(
+    (column, index) =>
+      sql`${columnSql(alias, column)} = (k.key ->> ${textConstant(String(index))}::int)::${typeName(fullSqlType(column.type))}`,
+  );
+  const visible = readable(context, table, alias);
+  return sql`select string_agg(${rowJson(context, selection, alias, path)}, ',' order by k.n)
+    from ${keys} with ordinality k(key, n) join ${tableSql(table)} ${alias} on ${join(matches, ' and ')}${where([visible])}`;
+}
+
+function capture({ table, operation, old, changed }: WrittenRow): Sql {
+  const row = changed ?? old;
+  if (!row) throw new Error('a change has a row before or after it');
+  const roleid = param((inputs) => inputs.principal['roleid'], 'int4');
+  const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null`);
+  const key = table.primaryKey.map(
+    (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
+  );
+  return sql`rowpost_tenant.capture_change(${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)})`;
+}

@@ -1,0 +1,209 @@
+import { expect } from 'chai';
+import { openShop, SHOP_DDL, type Shop } from './support/shop.js';
+
+describe('mutations of /query', () => {
+  let shop: Shop;
+  beforeEach(async () => (shop = await openShop(SHOP_DDL)));
+  afterEach(() => shop.close());
+
+  it('creates a row and writes its event in the same transaction', async () => {
+    const data = await shop.data(
+      'mutation ($input: customerInput!) { create_customer(input: $input) { customer_id name email } }',
+      { input: { name: "O'Neil", email: 'o@example.org' } },
+    );
+    expect(data.create_customer).to.deep.equal({ customer_id: '4', name: "O'Neil", email: 'o@example.org' });
+    expect(await shop.events()).to.deep.equal([
+      {
+        tenantid: shop.tenant.tenantid,
+        roleid: shop.root.roleid,
+        operation: 'insert',
+        target: 'customer',
+        key: { customer_id: 4 },
+        old: null,
+        new: { customer_id: 4, name: "O'Neil", email: 'o@example.org', country: null },
+      },
+    ]);
+    expect(shop.commits()).to.equal(1);
+  });
+
+  it('updates only what is given, and records the row before and after', async () => {
+    const data = await shop.data(
+      'mutation { update_orders(order_id: 1, input: { status: "paid" }) { order_id status total customer { name } order_item_collection { product } } }',
+    );
+    expect(data.update_orders).to.deep.equal({
+      order_id: '1',
+      status: 'paid',
+      total: 10.5,
+      customer: { name: 'Ada' },
+      order_item_collection: [{ product: 'tea' }, { product: 'cup "blue"' }],
+    });
+    const [event, ...others] = await shop.events();
+    expect(others).to.be.empty;
+    expect(event).to.deep.include({ operation: 'update', target: 'orders', key: { order_id: 1 } });
+    expect(event!.old.status).to.equal('open');
+    expect(event!.new.status).to.equal('paid');
+  });
+
+  it('deletes a row and returns it with its relations as they were', async () => {
+    const data = await shop.data(
+      'mutation { delete_orders(order_id: "1") { order_id customer { name } order_item_collection { line } } }',
+    );
+    expect(data.delete_orders).to.deep.equal({
+      order_id: '1',
+      customer: { name: 'Ada' },
+      order_item_collection: [{ line: '1' }, { line: '2' }],
+    });
+    const [event] = await shop.events();
+    expect(event).to.deep.include({ operation: 'delete', key: { order_id: 1 }, new: null });
+    expect((await shop.data('{ order_item { product } }')).order_item).to.deep.equal([{ product: 'pot' }]);
+  });
+
+  it('takes composite keys, one argument a column', async () => {
+    const data = await shop.data(`mutation {
+      update_order_item(order_id: 1, line: 2, input: { quantity: "5" }) { quantity }
+      delete_order_item(order_id: 1, line: 1) { product }
+    }`);
+    expect(data).to.deep.equal({
+      update_order_item: { quantity: 5 },
+      delete_order_item: { product: 'tea' },
+    });
+    expect((await shop.events()).map((event) => event.key)).to.deep.equal([
+      { order_id: 1, line: 2 },
+      { order_id: 1, line: 1 },
+    ]);
+  });
+
+  it('creates many rows in one statement, one event a row', async () => {
+    const data = await shop.data(
+      `mutation ($rows: [customerInput!]!) { create_many_customer(input: $rows) { customer_id name orders_collection { order_id } } }`,
+      { rows: [{ name: 'A' }, { name: 'B', country: 'CH' }, { name: 'C' }] },
+    );
+    expect(data.create_many_customer.map((row: { name: string }) => row.name)).to.have.members([
+      'A',
+      'B',
+      'C',
+    ]);
+    expect(data.create_many_customer[0].orders_collection).to.deep.equal([]);
+    expect((await shop.events()).map((event) => event.operation)).to.deep.equal([
+      'insert',
+      'insert',
+      'insert',
+    ]);
+  });
+
+  it('reads relations of a row that the mutation created', async () => {
+    const data = await shop.data(`mutation {
+      a: create_orders(input: { customer_id: 3 }) { order_id customer { name orders_collection { order_id status } } }
+      b: create_orders(input: { customer_id: 3, status: "new" }) { status customer { orders_collection { order_id } } }
+    }`);
+    expect(data).to.deep.equal({
+      a: {
+        order_id: '4',
+        customer: { name: 'Linus', orders_collection: [{ order_id: '4', status: 'open' }] },
+      },
+      b: { status: 'new', customer: { orders_collection: [{ order_id: '4' }, { order_id: '5' }] } },
+    });
+  });
+
+  describe('onconflict', () => {
+    const upsert = `mutation ($input: customerInput, $do: OnConflict) { create_customer(input: $input, onconflict: $do) { customer_id name country } }`;
+
+    it('updates the row with the same unique key, as an update event', async () => {
+      const input = { email: 'ada@example.org', name: 'Ada L.' };
+      const data = await shop.data(upsert, { input, do: 'update' });
+      expect(data.create_customer).to.deep.equal({ customer_id: '1', name: 'Ada L.', country: 'GB' });
+      const [event] = await shop.events();
+      expect(event).to.deep.include({ operation: 'update', key: { customer_id: 1 } });
+      expect(event!.old).to.deep.include({ name: 'Ada', country: 'GB' });
+      expect(event!.new).to.deep.include({ name: 'Ada L.', country: 'GB' });
+    });
+
+    it('inserts where there is none, as an insert event', async () => {
+      const data = await shop.data(upsert, {
+        input: { email: 'new@example.org', name: 'New' },
+        do: 'update',
+      });
+      expect(data.create_customer).to.deep.equal({ customer_id: '4', name: 'New', country: null });
+      const [event] = await shop.events();
+      expect(event).to.deep.include({ operation: 'insert', old: null });
+    });
+
+    it('ignores the conflict: null, and no event', async () => {
+      const input = { email: 'ada@example.org', name: 'X' };
+      expect((await shop.data(upsert, { input, do: 'ignore' })).create_customer).to.equal(null);
+      expect(await shop.events()).to.be.empty;
+    });
+
+    it('upserts many rows', async () => {
+      const data = await shop.data(
+        `mutation { create_many_customer(onconflict: update, input: [{ customer_id: 2, name: "G" }, { customer_id: 9, name: "N" }]) { customer_id name } }`,
+      );
+      expect(data.create_many_customer).to.deep.equal([
+        { customer_id: '2', name: 'G' },
+        { customer_id: '9', name: 'N' },
+      ]);
+      const events = await shop.events();
+      expect(events.map((event) => [event.operation, event.old?.name ?? null])).to.deep.equal([
+        ['update', 'Grace'],
+        ['insert', null],
+      ]);
+    });
+  });
+
+  it('rolls all of a request back at the first error', async () => {
+    const reply = await shop.ask(`mutation {
+      a: create_customer(input: { name: "A" }) { customer_id }
+      b: create_customer(input: { name: "B", email: "ada@example.org" }) { customer_id }
+      c: create_customer(input: { name: "C" }) { customer_id }
+    }`);
+    expect(reply.status).to.equal(200);
+    expect(reply.data).to.equal(null);
+    expect(reply.errors).to.have.length(1);
+    expect(reply.errors![0]).to.deep.include({ path: ['b'] });
+    expect(reply.errors![0]!.extensions).to.deep.include({
+      code: 'UNIQUE_VIOLATION',
+      table: 'customer',
+      column: 'email',
+    });
+    expect(reply.body).not.to.match(/insert|select|ada@/i);
+    expect(await shop.events()).to.be.empty;
+    expect((await shop.data('{ customer { name } }')).customer).to.have.length(3);
+    expect(shop.commits()).to.equal(0);
+  });
+
+  const refused: [what: string, mutation: string, code: string, details?: object][] = [
+    ['a missing row on update', 'update_customer(customer_id: 99, input: { name: "x" })', 'NOT_FOUND'],
+    ['a missing row on delete', 'delete_customer(customer_id: 99)', 'NOT_FOUND'],
+    [
+      'null in a NOT NULL column',
+      'create_customer(input: { email: "e" })',
+      'NOT_NULL_VIOLATION',
+      { column: 'name' },
+    ],
+    [
+      'an unknown reference',
+      'create_orders(input: { customer_id: 99 })',
+      'FOREIGN_KEY_VIOLATION',
+      { column: 'customer_id' },
+    ],
+    ['a broken check', 'create_orders(input: { customer_id: 1, status: "" })', 'CHECK_VIOLATION'],
+    [
+      'a value of the wrong type',
+      'update_customer(customer_id: "x", input: { name: "x" })',
+      'BAD_USER_INPUT',
+    ],
+    ['no input', 'create_customer', 'BAD_USER_INPUT'],
+    ['nothing to change', 'update_customer(customer_id: 1, input: {})', 'BAD_USER_INPUT'],
+    ['an unknown column', 'create_customer(input: { nam: "x" })', 'GRAPHQL_VALIDATION'],
+  ];
+  for (const [what, mutation, code, details] of refused) {
+    it(`refuses ${what} with ${code}`, async () => {
+      const { errors, data, body } = await shop.ask(`mutation { m: ${mutation} { __typename } }`);
+      expect(data ?? null).to.equal(null);
+      expect(errors).to.have.length(1);
+      expect(errors![0]!.extensions).to.deep.include({ code, ...details });
+      expect(body).not.to.match(/insert into|update "|select /i);
+      expect(await shop.events()).to.be.empty;
+    });
+  }
+});
