@@ -1,0 +1,111 @@
+import { BoundedEmitter } from './emitter.js';
+import { limitFault, toTemplateError } from './errors.js';
+import { compileJinja2 } from './jinja2/compileJinja2.js';
+import { DEFAULT_LIMITS } from './limits.js';
+import type { TemplateLimits } from './limits.js';
+import { compileLiquid } from './liquid/compileLiquid.js';
+import { FilterEncoder } from './literals/filterEncoder.js';
+import { GuardedEmitter } from './literals/guardedEmitter.js';
+import { JsonEncoder } from './literals/jsonEncoder.js';
+import { copyContext, JsonContext } from './renderContext.js';
+import type { PlainDict } from './values/value.js';
+
+export type Syntax = 'jinja2' | 'liquid';
+
+/**
+ * What the output is, which decides how values are written into it:
+ *  - `text`: nothing is escaped;
+ *  - `html`: autoescape is on, with Markup semantics;
+ *  - `filter`: a filter expression, whose structure values can't change;
+ *  - `json`: a JSON document, whose structure values can't change.
+ */
+export type OutputMode = 'text' | 'html' | 'filter' | 'json';
+
+export interface CompileOptions {
+  /** Default `jinja2`. */
+  readonly syntax?: Syntax;
+  /** Default `text`. */
+  readonly mode?: OutputMode;
+  readonly limits?: Partial<TemplateLimits>;
+}
+
+/** A template ready to render, any number of times. */
+export interface CompiledTemplate {
+  /** Renders with a context of plain data, which stays unchanged. @throws TemplateError */
+  render(context: Record<string, unknown>): string;
+  /**
+   * Renders with a context given as JSON text, keeping what JavaScript would lose of it: `10.0` stays a float
+   * and prints `10.0`, integers beyond 2^53 stay exact.
+   * @throws TemplateError
+   */
+  renderJson(contextJson: string | JsonContext): string;
+}
+
+/** Compiles a template. @throws TemplateError of kind syntax or limit */
+export function compileTemplate(source: string, options: CompileOptions = {}): CompiledTemplate {
+  const { syntax = 'jinja2', mode = 'text' } = options;
+  const limits: TemplateLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  return attempt(source, () => {
+    if (source.length > limits.sourceLength) {
+      throw limitFault(`the template is too long (limit ${limits.sourceLength} characters)`);
+    }
+    return syntax === 'jinja2' ? jinja2Template(source, mode, limits) : liquidTemplate(source, mode, limits);
+  });
+}
+
+function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
+  const guarded = mode === 'filter' || mode === 'json';
+  const template = compileJinja2(text, { limits, escaping: mode === 'html', guarded });
+  const { source, changesValues } = template;
+  const renderValues = (context: PlainDict, owned: boolean) =>
+    attempt(source, () => {
+      const emitter = emitterFor(mode, limits);
+      template.render(context, owned, emitter);
+      return emitter.buffer;
+    });
+  return {
+    render: (context) =>
+      renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),
+    renderJson: (contextJson) => {
+      const json = JsonContext.of(contextJson);
+      return renderValues(
+        attempt(source, () => (changesValues ? json.ownValues() : json.values())),
+        changesValues,
+      );
+    },
+  };
+}
+
+function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
+  const template = compileLiquid(source, limits, mode === 'html');
+  const render = (context: Record<string, unknown>) =>
+    attempt(source, () => {
+      const emitter = emitterFor(mode, limits);
+      template.render(context, emitter);
+      return emitter.buffer;
+    });
+  return {
+    render,
+    renderJson: (contextJson) => render(attempt(source, () => JsonContext.of(contextJson).plainValues())),
+  };
+}
+
+function emitterFor(mode: OutputMode, limits: TemplateLimits): BoundedEmitter {
+  switch (mode) {
+    case 'filter':
+      return new GuardedEmitter(limits.outputLength, new FilterEncoder());
+    case 'json':
+      return new GuardedEmitter(limits.outputLength, new JsonEncoder());
+    default:
+      return new BoundedEmitter(limits.outputLength);
+  }
+}
+
+/** Does something for a template, its faults turned into TemplateErrors. */
+function attempt<T>(source: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw toTemplateError(error, source);
+  }
+}

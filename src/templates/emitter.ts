@@ -1,0 +1,43 @@
+import type { Emitter } from 'liquidjs';
+import { limitFault } from './errors.js';
+import type { Value } from './values/value.js';
+
+/** Collects what a template prints, up to a number of characters. LiquidJS does not bound its own emitters. */
+export class BoundedEmitter implements Emitter {
+  buffer = '';
+
+  constructor(private readonly maxLength: number) {}
+
+  /** For LiquidJS, whose nodes write values of any kind. */
+  write(value: unknown): void {
+    this.writeText(liquidText(value));
+  }
+
+  writeText(text: string): void {
+    this.buffer += text;
+    if (this.buffer.length > this.maxLength) {
+      throw limitFault(`the output is too long (limit ${this.maxLength} characters)`);
+    }
+  }
+
+  /** Text of the template itself, which its author vouches for. */
+  writeStatic(text: string): void {
+    this.writeText(text);
+  }
+
+  /** A value that the template prints, and its text. */
+  writeValue(_value: Value, text: string): void {
+    this.writeText(text);
+  }
+}
+
+/** What LiquidJS would print for a value. */
+export function liquidText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map(liquidText).join('');
+  if (typeof value === 'object') return JSON.stringify(value);
+  return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
+    ? String(value)
+    : '';
+}

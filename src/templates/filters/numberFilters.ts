@@ -1,0 +1,130 @@
+import { renderFault } from '../errors.js';
+import { fixed } from '../format/decimal.js';
+import type { Evaluation } from '../values/callable.js';
+import {
+  asInteger,
+  asNumber,
+  floorDivideInts,
+  fromBigInt,
+  multiplyInts,
+  parseFloatText,
+  parseInteger,
+  subtractInts,
+} from '../values/numbers.js';
+import { BINARY_OPERATORS, negate } from '../values/operators.js';
+import { isTrue } from '../values/truth.js';
+import { isText, textOf, toFloat, typeName, Undefined } from '../values/value.js';
+import type { Value } from '../values/value.js';
+import { filter, filterTable, indexArgument, textArgument } from './filter.js';
+
+/** Python's `float(value)` as a JavaScript number, or undefined where Python raises TypeError or ValueError. */
+function floatOf(value: Value): number | undefined {
+  if (value instanceof Undefined) throw value.fault();
+  return isText(value) ? parseFloatText(textOf(value)) : asNumber(value);
+}
+
+/** A number without its fraction; undefined for NaN. @throws Fault for infinity, as Python raises OverflowError. */
+function truncated(number: number): Value | undefined {
+  if (Number.isNaN(number)) return undefined;
+  if (!Number.isFinite(number)) throw renderFault('cannot convert float infinity to integer');
+  return fromBigInt(BigInt(Math.trunc(number)));
+}
+
+function toInt(input: Value, fallback: Value, base: number): Value {
+  if (isText(input)) {
+    const integer = parseInteger(textOf(input), base);
+    if (integer !== undefined) return integer;
+  }
+  const integer = asInteger(input);
+  if (integer !== undefined) return integer;
+  const number = floatOf(input);
+  return (number === undefined ? undefined : truncated(number)) ?? fallback;
+}
+
+/** Python's `round(value, precision)`: half to even, on the exact decimal value. */
+function roundCommon(value: Value, precision: number): Value {
+  const integer = asInteger(value);
+  if (integer !== undefined) return precision >= 0 ? integer : roundInteger(integer, -precision);
+  const number = asNumber(value);
+  if (number === undefined) throw renderFault(`type ${typeName(value)} doesn't define __round__ method`);
+  if (!Number.isFinite(number) || precision > 340) return toFloat(number);
+  if (precision >= 0) return toFloat(Number(fixed(number, precision)));
+  if (precision < -310) return toFloat(number * 0);
+  const scaled = asNumber(roundInteger(BigInt(Math.trunc(number)), -precision)) ?? 0;
+  return toFloat(Object.is(Math.sign(number), -1) && scaled === 0 ? -0 : scaled);
+}
+
+/** An integer to a multiple of 10 ** digits, half to even. */
+function roundInteger(value: number | bigint, digits: number): number | bigint {
+  if (digits > 5_000) return 0;
+  const unit = 10n ** BigInt(digits);
+  const quotient = BigInt(asInteger(floorDivideInts(value, unit)) ?? 0);
+  const twice = 2n * (BigInt(value) - quotient * unit);
+  const up = twice > unit || (twice === unit && quotient % 2n !== 0n);
+  return fromBigInt((up ? quotient + 1n : quotient) * unit);
+}
+
+function roundBy(
+  value: Value,
+  precision: number,
+  direction: 'ceil' | 'floor',
+  { budget }: Evaluation,
+): Value {
+  const factor = BINARY_OPERATORS['**'](10, precision, budget);
+  const scaled = asNumber(BINARY_OPERATORS['*'](value, factor, budget));
+  if (scaled === undefined) throw renderFault(`must be real number, not ${typeName(value)}`);
+  const rounded = truncated(direction === 'ceil' ? Math.ceil(scaled) : Math.floor(scaled));
+  if (rounded === undefined) throw renderFault('cannot convert float NaN to integer');
+  return BINARY_OPERATORS['/'](rounded, factor, budget);
+}
+
+const DECIMAL_UNITS = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB', 'ZB', 'YB'];
+const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB'];
+
+function fileSize(bytes: number, binary: boolean): string {
+  const base = binary ? 1024 : 1000;
+  if (bytes === 1) return '1 Byte';
+  if (bytes < base) return `${Math.trunc(bytes)} Bytes`;
+  const units = binary ? BINARY_UNITS : DECIMAL_UNITS;
+  const steps = units.findIndex((_, i) => bytes < base ** (i + 2));
+  const at = steps < 0 ? units.length - 1 : steps;
+  return `${fixed((base * bytes) / base ** (at + 2), 1)} ${units[at] ?? ''}`;
+}
+
+/** Filters on numbers. */
+export const NUMBER_FILTERS = filterTable({
+  abs: filter([], (input) => {
+    const integer = asInteger(input);
+    if (integer !== undefined) return integer < 0 ? subtractInts(0, integer) : multiplyInts(integer, 1);
+    const number = asNumber(input);
+    if (number === undefined) throw renderFault(`bad operand type for abs(): '${typeName(input)}'`);
+    return number < 0 || Object.is(number, -0) ? negate(input) : input;
+  }),
+  int: filter(['default', 'base'], (input, _, fallback = 0, base = 10) =>
+    toInt(input, fallback, indexArgument(base)),
+  ),
+  float: filter(['default'], (input, _, fallback = toFloat(0)) => {
+    const number = floatOf(input);
+    return number === undefined ? fallback : toFloat(number);
+  }),
+  round: filter(['precision', 'method'], (input, evaluation, precision = 0, method = 'common') => {
+    if (input instanceof Undefined) throw input.fault();
+    switch (textArgument(method, 'method')) {
+      case 'common':
+        return precision === null
+          ? toInt(roundCommon(input, 0), 0, 10)
+          : roundCommon(input, indexArgument(precision));
+      case 'ceil':
+        return roundBy(input, indexArgument(precision), 'ceil', evaluation);
+      case 'floor':
+        return roundBy(input, indexArgument(precision), 'floor', evaluation);
+      default:
+        throw renderFault('method must be common, ceil or floor');
+    }
+  }),
+  filesizeformat: filter(['binary'], (input, _, binary = false) => {
+    const bytes = floatOf(input);
+    if (bytes === undefined) throw renderFault(`filesizeformat needs a number, not ${typeName(input)}`);
+    return fileSize(bytes, isTrue(binary));
+  }),
+});

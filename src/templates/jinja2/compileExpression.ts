@@ -1,0 +1,354 @@
+import { locate, renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
+import { FILTERS } from '../filters/filters.js';
+import { DICT_METHODS } from '../methods/dictMethods.js';
+import { getAttribute, getItem, slice } from '../values/attributes.js';
+import { contains, equals, ordered } from '../values/compare.js';
+import { Dict } from '../values/dict.js';
+import { softText, htmlOf } from '../values/escape.js';
+import { BINARY_OPERATORS, negate, positive } from '../values/operators.js';
+import { str } from '../values/text.js';
+import { isTrue } from '../values/truth.js';
+import { Markup, Tuple, Undefined } from '../values/value.js';
+import type { PlainDict, Value } from '../values/value.js';
+import type {
+  Attribute,
+  Compare,
+  CompareOperator,
+  Concat,
+  Conditional,
+  Expression,
+  FilterCall,
+  Item,
+  Logical,
+  Slice,
+  TestCall,
+  Unary,
+  Binary,
+} from './ast.js';
+import { compileArguments, compileCall } from './compileCall.js';
+import { filterHint } from './hints.js';
+import { PREDICATES } from './predicates.js';
+import type { Evaluate, Frame } from './runtime.js';
+import { readName } from './scope.js';
+import type { Scope } from './scope.js';
+import { syntaxFault } from './syntaxFault.js';
+
+/** Turns an expression into a function of a frame. */
+export function compileExpression(node: Expression, scope: Scope): Evaluate {
+  switch (node.kind) {
+    case 'constant': {
+      const { value } = node;
+      return () => value;
+    }
+    case 'name':
+      return readName(node.name, scope);
+    case 'list':
+      return compileItems(node.items, scope);
+    case 'tuple': {
+      const items = compileItems(node.items, scope);
+      return (frame) => new Tuple(items(frame));
+    }
+    case 'dict':
+      return compileDict(node.entries, scope);
+    case 'unary':
+      return compileUnary(node, scope);
+    case 'binary':
+      return compileBinary(node, scope);
+    case 'logical':
+      return compileLogical(node, scope);
+    case 'concat':
+      return compileConcat(node, scope);
+    case 'compare':
+      return compileCompare(node, scope);
+    case 'attribute':
+      return compileAttribute(node, scope);
+    case 'item':
+      return compileItem(node, scope);
+    case 'slice':
+      return compileSlice(node, scope);
+    case 'call':
+      return compileCall(node, scope, compileExpression);
+    case 'filter':
+      return compileFilter(node, scope);
+    case 'test':
+      return compileTest(node, scope);
+    case 'conditional':
+      return compileConditional(node, scope);
+  }
+}
+
+/** The truth of an expression, without a Python bool in between where that can be saved. */
+export function compileCondition(node: Expression, scope: Scope): (frame: Frame) => boolean {
+  const evaluate = compileExpression(node, scope);
+  return (frame) => {
+    const value = evaluate(frame);
+    return typeof value === 'boolean' ? value : isTrue(value);
+  };
+}
+
+function compileItems(nodes: readonly Expression[], scope: Scope): (frame: Frame) => Value[] {
+  const items = nodes.map((item) => compileExpression(item, scope));
+  return (frame) => {
+    frame.run.budget.allocate(items.length + 1);
+    return items.map((item) => item(frame));
+  };
+}
+
+function compileDict(nodes: readonly (readonly [Expression, Expression])[], scope: Scope): Evaluate {
+  const entries = nodes.map(
+    ([key, value]) => [compileExpression(key, scope), compileExpression(value, scope)] as const,
+  );
+  return (frame) => {
+    frame.run.budget.allocate(entries.length + 1);
+    const dict = new Dict();
+    for (const [key, value] of entries) dict.set(key(frame), value(frame));
+    return dict;
+  };
+}
+
+function compileUnary({ operator, operand, offset }: Unary, scope: Scope): Evaluate {
+  if (operator === 'not') {
+    const condition = compileCondition(operand, scope);
+    return (frame) => !condition(frame);
+  }
+  const evaluate = compileExpression(operand, scope);
+  const apply = operator === '-' ? negate : positive;
+  return (frame) => {
+    const value = evaluate(frame);
+    try {
+      return apply(value);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileBinary({ operator, left, right, offset }: Binary, scope: Scope): Evaluate {
+  const [a, b] = [compileExpression(left, scope), compileExpression(right, scope)];
+  const apply = BINARY_OPERATORS[operator];
+  return (frame) => {
+    const { budget } = frame.run;
+    budget.step();
+    const [x, y] = [a(frame), b(frame)];
+    try {
+      return apply(x, y, budget);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileLogical({ operator, left, right }: Logical, scope: Scope): Evaluate {
+  const [a, b] = [compileExpression(left, scope), compileExpression(right, scope)];
+  if (operator === 'and') {
+    return (frame) => {
+      const value = a(frame);
+      return isTrue(value) ? b(frame) : value;
+    };
+  }
+  return (frame) => {
+    const value = a(frame);
+    return isTrue(value) ? value : b(frame);
+  };
+}
+
+/** `a ~ b`: with autoescape, one piece of markup makes the whole markup and the rest is escaped. */
+function compileConcat({ parts, offset }: Concat, scope: Scope): Evaluate {
+  const pieces = parts.map((part) => compileExpression(part, scope));
+  const escaping = scope.escaping === true;
+  return (frame) => {
+    const { budget } = frame.run;
+    const values = pieces.map((piece) => piece(frame));
+    try {
+      const markup = escaping && values.some((value) => value instanceof Markup);
+      let text = '';
+      for (const value of values)
+        text += markup ? htmlOf(softText(value, budget), budget) : str(value, budget);
+      budget.allocate(text.length);
+      return markup ? new Markup(text) : text;
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileCompare({ first, rest, offset }: Compare, scope: Scope): Evaluate {
+  const start = compileExpression(first, scope);
+  const steps = rest.map(({ operator, operand }) => ({
+    holds: comparison(operator),
+    operand: compileExpression(operand, scope),
+  }));
+  return (frame) => {
+    const { budget } = frame.run;
+    budget.step();
+    let left = start(frame);
+    for (const { holds, operand } of steps) {
+      const right = operand(frame);
+      try {
+        if (!holds(left, right, budget)) return false;
+      } catch (error) {
+        throw locate(error, offset);
+      }
+      left = right;
+    }
+    return true;
+  };
+}
+
+type Comparison = (a: Value, b: Value, budget: Frame['run']['budget']) => boolean;
+
+function comparison(operator: CompareOperator): Comparison {
+  switch (operator) {
+    case '==':
+      return equals;
+    case '!=':
+      return (a, b, budget) => !equals(a, b, budget);
+    case 'in':
+      return (a, b, budget) => contains(b, a, budget);
+    case 'not in':
+      return (a, b, budget) => !contains(b, a, budget);
+    default:
+      return (a, b, budget) => ordered(operator, a, b, budget);
+  }
+}
+
+/**
+ * Whether reading this name off an object of the context can only give the object's own property, so that
+ * it needs no check: most names do, and most reads of a template are these.
+ */
+function isOwnName(name: string): boolean {
+  return !(name in Object.prototype);
+}
+
+/** The own property of a plain object, or undefined for anything else. */
+function plainProperty(target: Value, name: string): Value | undefined {
+  if (typeof target !== 'object' || target === null) return undefined;
+  return Object.getPrototypeOf(target) === Object.prototype ? (target as PlainDict)[name] : undefined;
+}
+
+function compileAttribute({ target, name, offset }: Attribute, scope: Scope): Evaluate {
+  const object = compileExpression(target, scope);
+  const direct = isOwnName(name) && !DICT_METHODS.has(name);
+  return (frame) => {
+    const { budget } = frame.run;
+    budget.step();
+    const value = object(frame);
+    if (direct) {
+      const property = plainProperty(value, name);
+      if (property !== undefined) return property;
+    }
+    try {
+      return getAttribute(value, name, budget);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileItem({ target, key, offset }: Item, scope: Scope): Evaluate {
+  const object = compileExpression(target, scope);
+  const constant =
+    key.kind === 'constant' && typeof key.value === 'string' && isOwnName(key.value) ? key.value : undefined;
+  const keyOf = compileExpression(key, scope);
+  return (frame) => {
+    const { budget } = frame.run;
+    budget.step();
+    const value = object(frame);
+    if (constant !== undefined) {
+      const property = plainProperty(value, constant);
+      if (property !== undefined) return property;
+    }
+    const at = keyOf(frame);
+    try {
+      return getItem(value, at, budget);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileSlice({ target, start, stop, step, offset }: Slice, scope: Scope): Evaluate {
+  const object = compileExpression(target, scope);
+  const bound = (node: Expression | undefined): Evaluate =>
+    node === undefined ? () => null : compileExpression(node, scope);
+  const [from, to, by] = [bound(start), bound(stop), bound(step)];
+  return (frame) => {
+    const value = object(frame);
+    const [a, b, c] = [from(frame), to(frame), by(frame)];
+    try {
+      return slice(value, a, b, c, frame.run.budget);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+/** A filter on its input expression. */
+function compileFilter(node: FilterCall, scope: Scope): Evaluate {
+  if (node.input === undefined) throw new Error('a filter without input belongs to a block');
+  return compileFilterOn(node, compileExpression(node.input, scope), scope);
+}
+
+/** The filters of `{% filter %}` and `{% set x | f %}`, on what the block printed. */
+export function compileBlockFilter(node: FilterCall, printed: Evaluate, scope: Scope): Evaluate {
+  const { input } = node;
+  const inner = input?.kind === 'filter' ? compileBlockFilter(input, printed, scope) : printed;
+  return compileFilterOn(node, inner, scope);
+}
+
+function compileFilterOn(node: FilterCall, input: Evaluate, scope: Scope): Evaluate {
+  const { name, offset } = node;
+  const filter = FILTERS.get(name);
+  const args = compileArguments(node, scope, compileExpression);
+  if (filter === undefined) return unknown(`No filter named '${name}'.`, filterHint(name), offset, scope);
+  return (frame) => {
+    const { run } = frame;
+    run.budget.step();
+    const value = input(frame);
+    const given = args(frame);
+    try {
+      return filter(value, given, run);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+function compileTest(node: TestCall, scope: Scope): Evaluate {
+  const { name, offset } = node;
+  const predicate = PREDICATES.get(name);
+  const input = compileExpression(node.input, scope);
+  const args = compileArguments(node, scope, compileExpression);
+  if (predicate === undefined) return unknown(`No test named '${name}'.`, undefined, offset, scope);
+  return (frame) => {
+    const { run } = frame;
+    run.budget.step();
+    const value = input(frame);
+    const given = args(frame);
+    try {
+      return predicate(value, given, run);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}
+
+/** A filter or test that doesn't exist: an error now, or within a condition when it is reached. */
+function unknown(message: string, hint: string | undefined, offset: number, scope: Scope): Evaluate {
+  if (!scope.soft) throw syntaxFault(message, offset, hint);
+  return () => {
+    throw locate(renderFault(message, hint), offset) as Fault;
+  };
+}
+
+function compileConditional({ test, then, otherwise }: Conditional, scope: Scope): Evaluate {
+  const soft: Scope = { ...scope, soft: true };
+  const condition = compileCondition(test, soft);
+  const whenTrue = compileExpression(then, soft);
+  const absent = new Undefined(
+    'the inline if-expression evaluated to false and no else section was defined.',
+  );
+  const whenFalse = otherwise === undefined ? () => absent : compileExpression(otherwise, soft);
+  return (frame) => (condition(frame) ? whenTrue(frame) : whenFalse(frame));
+}

@@ -1,0 +1,83 @@
+/** What to write instead, for those who know Liquid (or another language) better than Jinja2. */
+
+const TAG_HINTS: Readonly<Record<string, string>> = {
+  assign: 'in Jinja2 write {% set name = value %}',
+  capture: 'in Jinja2 write {% set name %}…{% endset %}',
+  endcapture: 'in Jinja2 write {% set name %}…{% endset %}',
+  elsif: 'in Jinja2 write {% elif %}',
+  elseif: 'in Jinja2 write {% elif %}',
+  unless: 'in Jinja2 write {% if not … %}',
+  endunless: 'in Jinja2 write {% endif %}',
+  case: 'in Jinja2 write {% if … %}{% elif … %}{% endif %}',
+  when: 'in Jinja2 write {% elif … %}',
+  comment: 'in Jinja2 write {# … #}',
+  endcomment: 'in Jinja2 write {# … #}',
+  cycle: 'in Jinja2 write {{ loop.cycle(…) }}',
+  increment: 'in Jinja2 write {% set ns.n = ns.n + 1 %} with a namespace()',
+  decrement: 'in Jinja2 write {% set ns.n = ns.n - 1 %} with a namespace()',
+  echo: 'in Jinja2 write {{ … }}',
+  tablerow: 'in Jinja2 write {% for %} with the batch filter',
+  render: 'templates stand alone here: use a macro',
+  break: 'Jinja2 has no break: filter the list with {% for x in list if … %}',
+  continue: 'Jinja2 has no continue: use {% if %} or {% for x in list if … %}',
+  do: 'write {% set _ = … %}',
+};
+
+export function tagHint(tag: string): string | undefined {
+  return Object.hasOwn(TAG_HINTS, tag) ? TAG_HINTS[tag] : undefined;
+}
+
+const FILTER_HINTS: Readonly<Record<string, string>> = {
+  append: 'use ~ to join text',
+  prepend: 'use ~ to join text',
+  plus: 'use +',
+  minus: 'use -',
+  times: 'use *',
+  divided_by: 'use / or //',
+  modulo: 'use %',
+  size: 'use | length',
+  downcase: 'use | lower',
+  upcase: 'use | upper',
+  strip: 'use | trim',
+  strip_html: 'use | striptags',
+  url_encode: 'use | urlencode',
+  json: 'use | tojson',
+  where: "use | selectattr('name', 'eq', value)",
+  split: "use the method: text.split(',')",
+  sort_natural: 'use | sort',
+  uniq: 'use | unique',
+  escape_once: 'use | e',
+};
+
+export function filterHint(name: string): string | undefined {
+  return Object.hasOwn(FILTER_HINTS, name) ? FILTER_HINTS[name] : undefined;
+}
+
+/** A hint about a word that stands where it can't. */
+export function wordHint(word: string): string | undefined {
+  switch (word) {
+    case 'contains':
+      return "Jinja2 has no 'contains': write {% if x in y %}";
+    case 'elsif':
+    case 'elseif':
+      return tagHint(word);
+    case 'if':
+      return 'in Jinja2 write {% elif %}';
+    default:
+      return undefined;
+  }
+}
+
+export function nameHint(name: string): string | undefined {
+  return name === 'forloop' ? "Jinja2's loop variable is called loop" : undefined;
+}
+
+export const FILTER_COLON_HINT = 'in Jinja2 write filter arguments in parentheses: | name(x)';
+
+/** A hint about a character that is no part of the language. */
+export function characterHint(source: string, position: number): string | undefined {
+  if (source.startsWith('&&', position)) return "write 'and'";
+  if (source.startsWith('||', position)) return "write 'or'";
+  if (source.charAt(position) === '!') return "write 'not'";
+  return source.charAt(position) === '?' ? "write 'a if condition else b'" : undefined;
+}

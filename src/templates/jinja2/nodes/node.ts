@@ -1,0 +1,45 @@
+import { Context, Token, TokenKind } from 'liquidjs';
+import type { Template } from 'liquidjs';
+import type { Frame } from '../runtime.js';
+
+/** A place in a Jinja2 template, as LiquidJS's errors want one. */
+class PlaceToken extends Token {
+  constructor(source: string, offset: number) {
+    super(TokenKind.Tag, source, offset, offset);
+  }
+}
+
+/** The LiquidJS context of one render of a Jinja2 template: the frame rides along. */
+export abstract class JinjaContext extends Context {
+  abstract readonly frame: Frame;
+}
+
+/**
+ * A statement of a Jinja2 template. To LiquidJS it is a template like those of its own tags; what is nested
+ * in it runs in plain loops (LiquidJS's generators look at the clock for every node: half the speed).
+ */
+export abstract class JinjaNode implements Template {
+  constructor(
+    private readonly source: string,
+    protected readonly offset: number,
+  ) {}
+
+  get token(): Token {
+    return new PlaceToken(this.source, this.offset);
+  }
+
+  render(context: Context): void {
+    this.execute((context as JinjaContext).frame);
+  }
+
+  /** Prints to the run's emitter, or changes variables. @throws Fault */
+  abstract execute(frame: Frame): void;
+}
+
+/** Runs statements one after the other. */
+export function executeAll(nodes: readonly JinjaNode[], frame: Frame): void {
+  for (let i = 0; i < nodes.length; i++) {
+    frame.run.budget.step();
+    (nodes[i] as JinjaNode).execute(frame);
+  }
+}

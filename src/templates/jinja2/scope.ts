@@ -1,0 +1,92 @@
+import { Undefined } from '../values/value.js';
+import type { Value } from '../values/value.js';
+import type { Evaluate, Frame } from './runtime.js';
+import { FunctionLayout, Symbols } from './symbols.js';
+import type { Variable } from './symbols.js';
+import { nameHint } from './hints.js';
+
+/** Whether output is escaped: known while compiling, or only when `{% autoescape expression %}` has run. */
+export type Escaping = boolean | 'volatile';
+
+/** Where in the template something is compiled: its names, and what is special about the place. */
+export interface Scope {
+  readonly symbols: Symbols;
+  readonly escaping: Escaping;
+  /** The template's own level, whose assignments blocks can see. */
+  readonly topLevel: boolean;
+  /** Within a condition, where a filter that doesn't exist is an error only when it is reached. */
+  readonly soft: boolean;
+  /** Output is data for another language: text and values are written apart. */
+  readonly guarded: boolean;
+}
+
+/** A scope within another, in the same function. */
+export function innerScope(scope: Scope): Scope {
+  return {
+    ...scope,
+    symbols: new Symbols(scope.symbols.layout, scope.symbols),
+    topLevel: false,
+    soft: false,
+  };
+}
+
+/** The scope of a function within another. */
+export function functionScope(scope: Scope): Scope {
+  return {
+    ...scope,
+    symbols: new Symbols(new FunctionLayout(scope.symbols.layout), scope.symbols),
+    topLevel: false,
+    soft: false,
+  };
+}
+
+/** Reads a variable from a frame of the function that `layout` describes; undefined (JavaScript's) when unset. */
+export function readVariable(
+  variable: Variable,
+  layout: FunctionLayout,
+): (frame: Frame) => Value | undefined {
+  const { slot } = variable;
+  const hops = layout.depth - variable.layout.depth;
+  if (hops === 0) return (frame) => frame.slots[slot];
+  if (hops === 1) return (frame) => frame.parent.slots[slot];
+  return (frame) => {
+    let at = frame;
+    for (let i = 0; i < hops; i++) at = at.parent;
+    return at.slots[slot];
+  };
+}
+
+/** Reads a name: what it holds, or an undefined value that tells its name. */
+export function readName(name: string, { symbols }: Scope): Evaluate {
+  const read = readVariable(symbols.variable(name), symbols.layout);
+  const absent = new Undefined(`'${name}' is undefined`, nameHint(name));
+  return (frame) => {
+    const value = read(frame);
+    return value === undefined ? absent : value;
+  };
+}
+
+/** Gives a scope's variables what they hold when the scope is entered. Call after the scope was analysed. */
+export function enterScope({ symbols }: Scope): (frame: Frame) => void {
+  const steps: ((frame: Frame) => void)[] = [];
+  for (const [{ slot }, load] of symbols.loads()) {
+    if (load.kind === 'resolve') {
+      const { name } = load;
+      steps.push((frame) => {
+        frame.slots[slot] = frame.run.resolve(name);
+      });
+    } else if (load.kind === 'alias') {
+      const read = readVariable(load.of, symbols.layout);
+      steps.push((frame) => {
+        frame.slots[slot] = read(frame);
+      });
+    } else if (load.kind === 'undefined') {
+      steps.push((frame) => {
+        frame.slots[slot] = undefined;
+      });
+    }
+  }
+  return (frame) => {
+    for (const step of steps) step(frame);
+  };
+}

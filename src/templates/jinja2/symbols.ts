@@ -1,0 +1,206 @@
+import type { Expression, For, Macro, CallBlock, Statement, Target, With } from './ast.js';
+import { walkExpression, walkTarget } from './walk.js';
+import type { NameVisitor } from './walk.js';
+
+/**
+ * Which variable a name means is decided while compiling, by Jinja2's own rules (its `idtracking`): each scope
+ * has variables for the names assigned in it, and reads go to the nearest scope that knows the name, or to
+ * the context. Variables live in the slots of the function (template, macro, block, recursive loop) they belong to.
+ */
+
+/** Counts the slots that one function's frames need. */
+export class FunctionLayout {
+  slotCount = 0;
+  readonly depth: number;
+
+  constructor(parent?: FunctionLayout) {
+    this.depth = parent === undefined ? 0 : parent.depth + 1;
+  }
+}
+
+/** A variable: a slot in the frames of a function. */
+export interface Variable {
+  readonly layout: FunctionLayout;
+  readonly slot: number;
+}
+
+/** What a variable holds when its scope is entered. */
+export type Load =
+  /** set by whoever enters the scope */
+  | { readonly kind: 'parameter' }
+  /** looked up in the context */
+  | { readonly kind: 'resolve'; readonly name: string }
+  /** a copy of the outer scope's variable, which assignments here leave alone */
+  | { readonly kind: 'alias'; readonly of: Variable }
+  | { readonly kind: 'undefined' };
+
+/** The names of one scope. */
+export class Symbols implements NameVisitor {
+  private references = new Map<string, Variable>();
+  private loadsByVariable = new Map<Variable, Load>();
+  private stores = new Set<string>();
+
+  constructor(
+    readonly layout: FunctionLayout,
+    readonly parent: Symbols | undefined,
+    /** Variables by name, shared by the copies that the branches of an `if` work on. */
+    private readonly variables = new Map<string, Variable>(),
+  ) {}
+
+  private define(name: string, load: Load): Variable {
+    const variable = this.variables.get(name) ?? { layout: this.layout, slot: this.layout.slotCount++ };
+    this.variables.set(name, variable);
+    this.references.set(name, variable);
+    this.loadsByVariable.set(variable, load);
+    return variable;
+  }
+
+  find(name: string): Variable | undefined {
+    return this.references.get(name) ?? this.parent?.find(name);
+  }
+
+  /** The variable of a name that was analysed before. */
+  variable(name: string): Variable {
+    const variable = this.find(name);
+    if (variable === undefined) throw new Error(`the name ${name} was not analysed`);
+    return variable;
+  }
+
+  loads(): Iterable<readonly [Variable, Load]> {
+    return this.loadsByVariable;
+  }
+
+  /** The names assigned here and in the scopes around, each with its innermost variable. */
+  assigned(): Map<string, Variable> {
+    const all = this.parent?.assigned() ?? new Map<string, Variable>();
+    for (const name of this.stores) all.set(name, this.variable(name));
+    return all;
+  }
+
+  read(name: string): void {
+    if (this.find(name) === undefined) this.define(name, { kind: 'resolve', name });
+  }
+
+  assign(name: string): void {
+    this.stores.add(name);
+    if (this.references.has(name)) return;
+    const outer = this.parent?.find(name);
+    this.define(name, outer === undefined ? { kind: 'undefined' } : { kind: 'alias', of: outer });
+  }
+
+  declareParameter(name: string): Variable {
+    this.stores.add(name);
+    return this.define(name, { kind: 'parameter' });
+  }
+
+  private copy(): Symbols {
+    const copy = new Symbols(this.layout, this.parent, this.variables);
+    copy.references = new Map(this.references);
+    copy.loadsByVariable = new Map(this.loadsByVariable);
+    copy.stores = new Set(this.stores);
+    return copy;
+  }
+
+  /** Takes in what the branches of an `if` assign. A name that not all of them assign keeps its outer meaning. */
+  private mergeBranches(branches: readonly Symbols[]): void {
+    const counts = new Map<string, number>();
+    for (const branch of branches) {
+      for (const name of branch.stores)
+        if (!this.stores.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    for (const branch of branches) {
+      for (const [name, variable] of branch.references) this.references.set(name, variable);
+      for (const [variable, load] of branch.loadsByVariable) this.loadsByVariable.set(variable, load);
+      for (const name of branch.stores) this.stores.add(name);
+    }
+    for (const [name, count] of counts) {
+      if (count === branches.length) continue;
+      const outer = this.parent?.find(name);
+      this.loadsByVariable.set(
+        this.variable(name),
+        outer === undefined ? { kind: 'resolve', name } : { kind: 'alias', of: outer },
+      );
+    }
+  }
+
+  /** Analyses statements of this scope: what they open themselves (loops, macros, …) is left to those. */
+  analyze(statements: readonly Statement[]): this {
+    for (const statement of statements) this.analyzeStatement(statement);
+    return this;
+  }
+
+  analyzeExpression(expression: Expression | undefined): void {
+    walkExpression(expression, this);
+  }
+
+  private analyzeStatement(node: Statement): void {
+    switch (node.kind) {
+      case 'output':
+        for (const part of node.parts) if (part.kind !== 'data') walkExpression(part, this);
+        return;
+      case 'if': {
+        walkExpression(node.test, this);
+        const elifs = this.copy();
+        for (const { test, body } of node.elifs) elifs.analyzeElif(test, body);
+        this.mergeBranches([this.copy().analyze(node.body), elifs, this.copy().analyze(node.otherwise)]);
+        return;
+      }
+      case 'for':
+        walkExpression(node.iterable, this);
+        return;
+      case 'set':
+        walkExpression(node.value, this);
+        this.analyzeTarget(node.target);
+        return;
+      case 'setBlock':
+        this.analyzeTarget(node.target);
+        return;
+      case 'with':
+        for (const { value } of node.bindings) walkExpression(value, this);
+        return;
+      case 'macro':
+        this.assign(node.name);
+        return;
+      case 'callBlock':
+        walkExpression(node.call, this);
+        return;
+      case 'filterBlock':
+        walkExpression(node.filter, this);
+        return;
+      case 'autoescape':
+      case 'block':
+        return;
+    }
+  }
+
+  /** Each `elif` is an `if` of its own with no other branches. */
+  private analyzeElif(test: Expression, body: readonly Statement[]): void {
+    walkExpression(test, this);
+    this.mergeBranches([this.copy().analyze(body), this.copy(), this.copy()]);
+  }
+
+  private analyzeTarget(target: Target): void {
+    if (target.kind === 'namespace') this.read(target.name);
+    else walkTarget(target, this);
+  }
+
+  declareTarget(target: Target): void {
+    walkTarget(target, { read: () => undefined, assign: (name) => void this.declareParameter(name) });
+  }
+
+  analyzeLoopBody(node: For): void {
+    this.declareTarget(node.target);
+    this.analyze(node.body);
+  }
+
+  analyzeWith(node: With): void {
+    for (const { target } of node.bindings) this.declareTarget(target);
+    this.analyze(node.body);
+  }
+
+  analyzeMacro(node: Macro | CallBlock): void {
+    for (const { name } of node.parameters) this.declareParameter(name);
+    for (const { fallback } of node.parameters) walkExpression(fallback, this);
+    this.analyze(node.body);
+  }
+}

@@ -1,0 +1,106 @@
+import type { TemplateLimits } from '../limits.js';
+import { Fault } from '../errors.js';
+import { FILTER_COLON_HINT, wordHint } from './hints.js';
+import { syntaxFault } from './syntaxFault.js';
+import { describeToken, describeType } from './tokens.js';
+import type { Token, TokenType } from './tokens.js';
+
+/** The tokens as the parser walks them, and the limits on the tree it builds. */
+export class TokenStream {
+  private index = 0;
+  private depth = 0;
+  private nodes = 0;
+
+  constructor(
+    private readonly tokens: readonly Token[],
+    private readonly limits: TemplateLimits,
+  ) {}
+
+  get current(): Token {
+    return this.at(this.index);
+  }
+
+  /** The token after the current one. */
+  get following(): Token {
+    return this.at(this.index + 1);
+  }
+
+  /** The last token, `eof`, stands for everything after the end. */
+  private at(index: number): Token {
+    const token = this.tokens[index] ?? this.tokens.at(-1);
+    if (token === undefined) throw new Error('a token stream ends with eof');
+    return token;
+  }
+
+  next(): Token {
+    const token = this.current;
+    this.index++;
+    return token;
+  }
+
+  is(type: TokenType): boolean {
+    return this.current.type === type;
+  }
+
+  isName(...names: readonly string[]): boolean {
+    return this.current.type === 'name' && names.includes(this.current.value);
+  }
+
+  skipIf(type: TokenType): boolean {
+    if (!this.is(type)) return false;
+    this.index++;
+    return true;
+  }
+
+  skipName(name: string): boolean {
+    if (!this.isName(name)) return false;
+    this.index++;
+    return true;
+  }
+
+  expect(type: TokenType): Token {
+    if (!this.is(type)) throw this.unexpected(describeType(type));
+    return this.next();
+  }
+
+  expectName(name: string): Token {
+    if (!this.isName(name)) throw this.unexpected(name);
+    return this.next();
+  }
+
+  private unexpected(expected: string): Fault {
+    const { current } = this;
+    if (current.type === 'eof') {
+      return syntaxFault(`unexpected end of template, expected '${expected}'.`, current.offset);
+    }
+    const hint = current.type === ':' ? FILTER_COLON_HINT : wordHint(current.value);
+    return syntaxFault(`expected token '${expected}', got '${describeToken(current)}'`, current.offset, hint);
+  }
+
+  fail(message: string, offset = this.current.offset, hint?: string): Fault {
+    return syntaxFault(message, offset, hint);
+  }
+
+  /** Counts a node of the tree. */
+  count(): void {
+    if (++this.nodes > this.limits.nodes) {
+      throw this.limit(`the template has too many parts (limit ${this.limits.nodes})`);
+    }
+  }
+
+  /** Parses something nested, within the limit on nesting. */
+  nested<T>(parse: () => T): T {
+    if (++this.depth > this.limits.nesting) {
+      throw this.limit(`the template nests too deeply (limit ${this.limits.nesting})`);
+    }
+    const result = parse();
+    this.depth--;
+    return result;
+  }
+
+  limit(message: string): Fault {
+    const fault = new Fault('limit', message);
+    fault.offset = this.current.offset;
+    return fault;
+  }
+}

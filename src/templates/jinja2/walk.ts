@@ -1,0 +1,180 @@
+import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
+
+/** What a walk over names tells of each: whether it is read or assigned. Answering false ends the walk. */
+export interface NameVisitor {
+  read(name: string): void;
+  assign(name: string): void;
+}
+
+/** Visits every name an expression reads. */
+export function walkExpression(node: Expression | undefined, visitor: NameVisitor): void {
+  if (node === undefined) return;
+  const walk = (child: Expression | undefined) => walkExpression(child, visitor);
+  switch (node.kind) {
+    case 'constant':
+      return;
+    case 'name':
+      visitor.read(node.name);
+      return;
+    case 'list':
+    case 'tuple':
+      node.items.forEach(walk);
+      return;
+    case 'dict':
+      for (const [key, value] of node.entries) {
+        walk(key);
+        walk(value);
+      }
+      return;
+    case 'unary':
+      walk(node.operand);
+      return;
+    case 'binary':
+    case 'logical':
+      walk(node.left);
+      walk(node.right);
+      return;
+    case 'concat':
+      node.parts.forEach(walk);
+      return;
+    case 'compare':
+      walk(node.first);
+      for (const { operand } of node.rest) walk(operand);
+      return;
+    case 'attribute':
+      walk(node.target);
+      return;
+    case 'item':
+      walk(node.target);
+      walk(node.key);
+      return;
+    case 'slice':
+      walk(node.target);
+      walk(node.start);
+      walk(node.stop);
+      walk(node.step);
+      return;
+    case 'call':
+      walk(node.callee);
+      walkArguments(node, visitor);
+      return;
+    case 'filter':
+    case 'test':
+      walk(node.input);
+      walkArguments(node, visitor);
+      return;
+    case 'conditional':
+      walk(node.test);
+      walk(node.then);
+      walk(node.otherwise);
+      return;
+  }
+}
+
+function walkArguments({ positional, named, spread, namedSpread }: Arguments, visitor: NameVisitor): void {
+  for (const value of positional) walkExpression(value, visitor);
+  for (const { value } of named) walkExpression(value, visitor);
+  walkExpression(spread, visitor);
+  walkExpression(namedSpread, visitor);
+}
+
+export function walkTarget(target: Target, visitor: NameVisitor): void {
+  if (target.kind === 'name') visitor.assign(target.name);
+  else if (target.kind === 'tuple') for (const item of target.items) walkTarget(item, visitor);
+}
+
+function walkParameters(parameters: readonly Parameter[], visitor: NameVisitor): void {
+  for (const { name } of parameters) visitor.assign(name);
+  for (const { fallback } of parameters) walkExpression(fallback, visitor);
+}
+
+/** Visits every name in some statements and all they hold, in Jinja2's order; blocks are not entered. */
+export function walkStatements(statements: readonly Statement[], visitor: NameVisitor): void {
+  for (const statement of statements) walkStatement(statement, visitor);
+}
+
+function walkStatement(node: Statement, visitor: NameVisitor): void {
+  switch (node.kind) {
+    case 'output':
+      for (const part of node.parts) if (part.kind !== 'data') walkExpression(part, visitor);
+      return;
+    case 'if':
+      walkExpression(node.test, visitor);
+      walkStatements(node.body, visitor);
+      for (const { test, body } of node.elifs) {
+        walkExpression(test, visitor);
+        walkStatements(body, visitor);
+      }
+      walkStatements(node.otherwise, visitor);
+      return;
+    case 'for':
+      walkTarget(node.target, visitor);
+      walkExpression(node.iterable, visitor);
+      walkStatements(node.body, visitor);
+      walkStatements(node.otherwise, visitor);
+      walkExpression(node.test, visitor);
+      return;
+    case 'set':
+      walkTarget(node.target, visitor);
+      walkExpression(node.value, visitor);
+      return;
+    case 'setBlock':
+      walkTarget(node.target, visitor);
+      walkExpression(node.filter, visitor);
+      walkStatements(node.body, visitor);
+      return;
+    case 'with':
+      for (const { target } of node.bindings) walkTarget(target, visitor);
+      for (const { value } of node.bindings) walkExpression(value, visitor);
+      walkStatements(node.body, visitor);
+      return;
+    case 'macro':
+      walkParameters(node.parameters, visitor);
+      walkStatements(node.body, visitor);
+      return;
+    case 'callBlock':
+      walkExpression(node.call, visitor);
+      walkParameters(node.parameters, visitor);
+      walkStatements(node.body, visitor);
+      return;
+    case 'filterBlock':
+      walkStatements(node.body, visitor);
+      walkExpression(node.filter, visitor);
+      return;
+    case 'autoescape':
+      walkExpression(node.value, visitor);
+      walkStatements(node.body, visitor);
+      return;
+    case 'block':
+      return;
+  }
+}
+
+/** Which of some special names the statements read without having assigned them before. */
+export function undeclaredNames(
+  statements: readonly Statement[],
+  names: readonly string[],
+): ReadonlySet<string> {
+  const wanted = new Set(names);
+  const found = new Set<string>();
+  walkStatements(statements, {
+    read: (name) => {
+      if (wanted.has(name)) found.add(name);
+    },
+    assign: (name) => {
+      wanted.delete(name);
+    },
+  });
+  return found;
+}
+
+/** All blocks in the statements, at any depth. */
+export function* findBlocks(statements: readonly Statement[]): Generator<Statement & { kind: 'block' }> {
+  for (const node of statements) {
+    if (node.kind === 'output' || node.kind === 'set') continue;
+    if (node.kind === 'block') yield node;
+    yield* findBlocks(node.body);
+    if (node.kind === 'if') for (const { body } of node.elifs) yield* findBlocks(body);
+    if (node.kind === 'if' || node.kind === 'for') yield* findBlocks(node.otherwise);
+  }
+}

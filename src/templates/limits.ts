@@ -1,0 +1,102 @@
+import { limitFault } from './errors.js';
+
+/** What one render may use. Every limit is per render unless said otherwise. */
+export interface TemplateLimits {
+  /** Characters of one template's source. */
+  readonly sourceLength: number;
+  /** Levels of nested tags and expressions. */
+  readonly nesting: number;
+  /** Nodes of the syntax tree. */
+  readonly nodes: number;
+  /** Evaluated nodes plus the work of built-ins, one step per item or character handled. */
+  readonly steps: number;
+  /** Wall-clock time in milliseconds, looked at every 512 steps. */
+  readonly timeMs: number;
+  /** Characters and items that values made by the template may hold, added up over the render. */
+  readonly allocations: number;
+  /** Characters of output. */
+  readonly outputLength: number;
+  /** Items of one `range()`. */
+  readonly range: number;
+  /** Macro calls (and recursive loops) inside one another. */
+  readonly callDepth: number;
+  /** Width or precision of one padded or formatted value, in characters. */
+  readonly formatWidth: number;
+}
+
+export const DEFAULT_LIMITS: TemplateLimits = {
+  sourceLength: 200_000,
+  nesting: 60,
+  nodes: 50_000,
+  steps: 2_000_000,
+  timeMs: 1_000,
+  allocations: 5_000_000,
+  outputLength: 2_000_000,
+  range: 100_000,
+  callDepth: 100,
+  formatWidth: 10_000,
+};
+
+/** Steps between two looks at the clock. */
+const CLOCK_INTERVAL = 512;
+
+/** Counts what one render has used, and faults at the first limit reached. */
+export class Budget {
+  private steps = 0;
+  private nextCheck: number;
+  private allocations = 0;
+  private depth = 0;
+  private readonly deadline: number;
+
+  constructor(readonly limits: TemplateLimits) {
+    this.deadline = performance.now() + limits.timeMs;
+    this.nextCheck = Math.min(CLOCK_INTERVAL, limits.steps + 1);
+  }
+
+  /** One node evaluated, one iteration begun. */
+  step(): void {
+    if (++this.steps >= this.nextCheck) this.checkpoint();
+  }
+
+  /** Work on `count` items or characters that makes nothing new. */
+  work(count: number): void {
+    if ((this.steps += count) >= this.nextCheck) this.checkpoint();
+  }
+
+  /** Work that makes a value of `count` items or characters. Call it before making the value. */
+  allocate(count: number): void {
+    this.allocations += count;
+    if (this.allocations > this.limits.allocations) {
+      throw limitFault(`the template uses too much memory (limit ${this.limits.allocations} units)`);
+    }
+    this.work(count);
+  }
+
+  /** Entering a macro, a block or a recursive loop; pair with leaveCall. */
+  enterCall(): void {
+    if (++this.depth > this.limits.callDepth) {
+      throw limitFault(`macro calls nest too deeply (limit ${this.limits.callDepth})`);
+    }
+  }
+
+  leaveCall(): void {
+    this.depth--;
+  }
+
+  /** A width or precision asked of a formatting function. */
+  checkWidth(width: number): void {
+    if (width > this.limits.formatWidth) {
+      throw limitFault(`format width ${width} is too large (limit ${this.limits.formatWidth})`);
+    }
+  }
+
+  private checkpoint(): void {
+    if (this.steps > this.limits.steps) {
+      throw limitFault(`the template does too much work (limit ${this.limits.steps} steps)`);
+    }
+    if (performance.now() > this.deadline) {
+      throw limitFault(`the template takes too long (limit ${this.limits.timeMs} ms)`);
+    }
+    this.nextCheck = Math.min(this.steps + CLOCK_INTERVAL, this.limits.steps + 1);
+  }
+}

@@ -1,0 +1,127 @@
+import { Context, Liquid, LiquidError, Parser, TokenKind, toValueSync } from 'liquidjs';
+import type { Emitter, Template, Token, TopLevelToken } from 'liquidjs';
+import { BoundedEmitter } from '../emitter.js';
+import { Fault, limitFault, renderFault } from '../errors.js';
+import { Budget } from '../limits.js';
+import type { TemplateLimits } from '../limits.js';
+
+/** Tags that would load other templates; a template stands alone. */
+const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
+
+/** Text of the template, told apart from values for the emitters that care. */
+class StaticText implements Template {
+  constructor(
+    readonly token: TopLevelToken,
+    private readonly text: string,
+  ) {}
+
+  render(_context: Context, emitter: Emitter): void {
+    if (emitter instanceof BoundedEmitter) emitter.writeStatic(this.text);
+    else emitter.write(this.text);
+  }
+}
+
+/** LiquidJS's parser, with our nodes for text and a limit on nesting. */
+class LiquidParser extends Parser {
+  private depth = 0;
+
+  constructor(
+    liquid: Liquid,
+    private readonly limits: TemplateLimits,
+  ) {
+    super(liquid);
+  }
+
+  override parseToken(token: TopLevelToken, remaining: TopLevelToken[]): ReturnType<Parser['parseToken']> {
+    if (++this.depth > this.limits.nesting) {
+      throw limitFault(`the template nests too deeply (limit ${this.limits.nesting})`);
+    }
+    const node = super.parseToken(token, remaining);
+    this.depth--;
+    if (token.kind !== TokenKind.HTML || !('getContent' in token)) return node;
+    return new StaticText(token, token.getContent()) as unknown as ReturnType<Parser['parseToken']>;
+  }
+}
+
+/** A limiter of LiquidJS that counts on our budget: it is asked at every node, and before memory is taken. */
+class BudgetLimiter {
+  constructor(readonly budget: Budget) {}
+
+  check(): void {
+    this.budget.step();
+  }
+
+  use(count: number): void {
+    if (count > 0) this.budget.allocate(count);
+  }
+}
+
+/** The engine for one kind of escaping. What blocks capture is bounded as the output is. */
+function createLiquid(escaping: boolean): Liquid {
+  const liquid = new Liquid({
+    ownPropertyOnly: true,
+    ...(escaping ? { outputEscape: 'escape' as const } : {}),
+  });
+  for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
+  const { renderer } = liquid;
+  const renderTemplates = renderer.renderTemplates.bind(renderer);
+  renderer.renderTemplates = (templates, context, emitter) =>
+    renderTemplates(templates, context, emitter ?? new BoundedEmitter(budgetOf(context).limits.outputLength));
+  return liquid;
+}
+
+function budgetOf(context: Context): Budget {
+  return (context.renderLimit as unknown as BudgetLimiter).budget;
+}
+
+const PLAIN = createLiquid(false);
+const ESCAPING = createLiquid(true);
+
+export interface LiquidTemplate {
+  /** Renders into the emitter. @throws Fault */
+  render(context: Record<string, unknown>, emitter: BoundedEmitter): void;
+}
+
+/** Compiles a Liquid template. @throws Fault of kind syntax or limit */
+export function compileLiquid(source: string, limits: TemplateLimits, escaping: boolean): LiquidTemplate {
+  const liquid = escaping ? ESCAPING : PLAIN;
+  let templates: Template[];
+  try {
+    templates = new LiquidParser(liquid, limits).parse(source);
+  } catch (error) {
+    throw toFault(error, 'syntax');
+  }
+  return {
+    render(context, emitter) {
+      const limiter = new BudgetLimiter(new Budget(limits)) as unknown as Context['renderLimit'];
+      const liquidContext = new Context(
+        context,
+        liquid.options,
+        { sync: true },
+        { renderLimit: limiter, memoryLimit: limiter, liquid },
+      );
+      try {
+        toValueSync(liquid.renderer.renderTemplates(templates, liquidContext, emitter));
+      } catch (error) {
+        throw toFault(error, 'render');
+      }
+    },
+  };
+}
+
+/** An error of LiquidJS as ours, with the place its token knows. */
+function toFault(error: unknown, kind: 'syntax' | 'render'): unknown {
+  if (!LiquidError.is(error)) return error;
+  const { originalError, token } = error as LiquidError & { originalError?: unknown; token?: Token };
+  const cause = LiquidError.is(originalError) ? toFault(originalError, kind) : originalError;
+  const fault = cause instanceof Fault ? cause : faultOf(error, cause, kind);
+  if (fault.offset < 0 && token) fault.offset = token.begin;
+  return fault;
+}
+
+function faultOf(error: unknown, cause: unknown, kind: 'syntax' | 'render'): Fault {
+  const message =
+    cause instanceof Error ? cause.message : error instanceof Error ? error.message : String(error);
+  const plain = message.replace(/, line:\d+, col:\d+$/, '');
+  return kind === 'syntax' ? new Fault('syntax', plain) : renderFault(plain);
+}

@@ -1,0 +1,29 @@
+import { BoundedEmitter, liquidText } from '../emitter.js';
+import type { Value } from '../values/value.js';
+import type { LiteralEncoder } from './literalEncoder.js';
+
+/**
+ * An emitter whose output is text of another language. Only the template's own text can open and close literals in
+ * it: whatever else is written, by which filter, macro or tag it may have been made, is a value.
+ */
+export class GuardedEmitter extends BoundedEmitter {
+  constructor(
+    maxLength: number,
+    private readonly encoder: LiteralEncoder,
+  ) {
+    super(maxLength);
+  }
+
+  override write(value: unknown): void {
+    this.writeValue(value as Value, liquidText(value));
+  }
+
+  override writeStatic(text: string): void {
+    this.encoder.follow(text);
+    this.writeText(text);
+  }
+
+  override writeValue(value: Value, text: string): void {
+    this.writeText(this.encoder.encode(value, text));
+  }
+}

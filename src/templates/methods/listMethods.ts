@@ -1,0 +1,132 @@
+import { renderFault } from '../errors.js';
+import { method, methodTable, namedMethod } from '../values/callable.js';
+import type { Evaluation, MethodTable } from '../values/callable.js';
+import { equals } from '../values/compare.js';
+import { toList } from '../values/iterate.js';
+import { asInteger, indexArgument } from '../values/numbers.js';
+import { sortValues } from '../values/sort.js';
+import { isTrue } from '../values/truth.js';
+import { isList, Range, Tuple } from '../values/value.js';
+import type { Value } from '../values/value.js';
+
+function narrowList(value: Value): Value[] {
+  if (!isList(value)) throw renderFault('a list is required');
+  return value;
+}
+
+/** Changing a list of the context would change what the caller holds; a list that the template made can't be told from it. */
+function changeable(list: Value[], evaluation: Evaluation, growth = 0): Value[] {
+  if (!evaluation.ownsContext) throw renderFault('lists cannot be changed in this template');
+  evaluation.budget.allocate(growth);
+  return list;
+}
+
+const countMethod = method<Value>(
+  (self, evaluation, value = null) => {
+    const { budget } = evaluation;
+    let count = 0;
+    for (const item of itemsOf(self, evaluation)) {
+      budget.step();
+      if (equals(item, value, budget)) count++;
+    }
+    return count;
+  },
+  1,
+  1,
+);
+
+const indexMethod = method<Value>(
+  (self, evaluation, value = null, start = 0, stop = Number.MAX_SAFE_INTEGER) => {
+    const { budget } = evaluation;
+    const items = itemsOf(self, evaluation);
+    const end = fromEnd(indexArgument(stop), items.length);
+    for (let i = fromEnd(indexArgument(start), items.length); i < end && i < items.length; i++) {
+      budget.step();
+      if (equals(items[i] ?? null, value, budget)) return i;
+    }
+    throw renderFault('the value is not in the list');
+  },
+  3,
+  1,
+);
+
+function fromEnd(index: number, length: number): number {
+  return index < 0 ? Math.max(0, index + length) : index;
+}
+
+function itemsOf(self: Value, { budget }: Evaluation): readonly Value[] {
+  if (isList(self)) return self;
+  return self instanceof Tuple ? self.items : toList(self, budget);
+}
+
+/** The methods that tuples and ranges have as well. */
+export const SEQUENCE_METHODS: MethodTable = new Map([
+  ...methodTable<Value>((value) => value, { count: countMethod, index: indexMethod }),
+]);
+
+export const LIST_METHODS: MethodTable = new Map([
+  ...SEQUENCE_METHODS,
+  ...methodTable(narrowList, {
+    append: method(
+      (list, evaluation, item = null) => {
+        changeable(list, evaluation, 1).push(item);
+        return null;
+      },
+      1,
+      1,
+    ),
+    extend: method(
+      (list, evaluation, items = null) => {
+        for (const item of toList(items, evaluation.budget)) changeable(list, evaluation, 1).push(item);
+        return null;
+      },
+      1,
+      1,
+    ),
+    insert: method(
+      (list, evaluation, index = null, item = null) => {
+        evaluation.budget.work(list.length);
+        changeable(list, evaluation, 1).splice(indexArgument(index), 0, item);
+        return null;
+      },
+      2,
+      2,
+    ),
+    pop: method((list, evaluation, index = -1) => pop(changeable(list, evaluation), indexArgument(index)), 1),
+    remove: method(
+      (list, evaluation, value = null) => {
+        evaluation.budget.work(list.length);
+        const index = list.findIndex((item) => equals(item, value, evaluation.budget));
+        if (index < 0) throw renderFault('list.remove(x): x not in list');
+        changeable(list, evaluation).splice(index, 1);
+        return null;
+      },
+      1,
+      1,
+    ),
+    reverse: method((list, evaluation) => {
+      evaluation.budget.work(list.length);
+      changeable(list, evaluation).reverse();
+      return null;
+    }),
+    clear: method((list, evaluation) => {
+      changeable(list, evaluation).length = 0;
+      return null;
+    }),
+    copy: method((list, { budget }) => toList(list, budget)),
+    sort: namedMethod(['key', 'reverse'], (list, evaluation, key = null, reverse = false) => {
+      if (key !== null) throw renderFault('list.sort(key=…) is not supported', 'use the sort filter');
+      const sorted = sortValues(list, evaluation.budget, { reverse: isTrue(reverse) });
+      changeable(list, evaluation).splice(0, list.length, ...sorted);
+      return null;
+    }),
+  }),
+]);
+
+function pop(list: Value[], index: number): Value {
+  if (list.length === 0) throw renderFault('pop from empty list');
+  const at = index < 0 ? index + list.length : index;
+  const [item] = at < 0 ? [] : list.splice(at, 1);
+  if (item === undefined) throw renderFault('pop index out of range');
+  return item;
+}

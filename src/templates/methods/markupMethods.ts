@@ -1,0 +1,87 @@
+import { renderFault } from '../errors.js';
+import { braceFormat } from '../format/braces.js';
+import { stripTags, unescapeHtml } from '../format/htmlText.js';
+import type { CallArguments, Evaluation, Invoke, MethodTable } from '../values/callable.js';
+import { escape, htmlOf } from '../values/escape.js';
+import { iterate } from '../values/iterate.js';
+import { isList, isText, Markup, Tuple } from '../values/value.js';
+import type { Value } from '../values/value.js';
+import { STR_METHODS } from './strMethods.js';
+
+/** Methods that escape the text they take in and answer markup. */
+const ESCAPING = [
+  'capitalize', 'title', 'lower', 'upper', 'replace', 'ljust', 'rjust', 'lstrip', 'rstrip', 'center', 'strip',
+  'expandtabs', 'swapcase', 'zfill', 'partition', 'rpartition',
+]; // prettier-ignore
+
+/** Methods that only cut markup up. */
+const CUTTING = ['split', 'rsplit', 'splitlines'];
+
+function markupOf(self: Value): Markup {
+  if (!(self instanceof Markup)) throw renderFault('markup is required');
+  return self;
+}
+
+/** The str method of that name on the markup's text, its result marked as markup again. */
+function marked(
+  name: string,
+  prepare: (args: CallArguments, evaluation: Evaluation) => CallArguments,
+): [string, Invoke] {
+  const plain = STR_METHODS.get(name);
+  if (plain === undefined) throw new Error(`str has no method ${name}`);
+  return [
+    name,
+    (self, args, evaluation) => mark(plain(markupOf(self).text, prepare(args, evaluation), evaluation)),
+  ];
+}
+
+function mark(value: Value): Value {
+  if (isText(value)) return new Markup(typeof value === 'string' ? value : value.text);
+  if (value instanceof Tuple) return new Tuple(value.items.map(mark));
+  return isList(value) ? value.map(mark) : value;
+}
+
+function escapeArguments({ positional, named }: CallArguments, { budget }: Evaluation): CallArguments {
+  const escaped = (value: Value) => (isText(value) ? htmlOf(value, budget) : value);
+  return {
+    positional: positional.map(escaped),
+    named: new Map(Array.from(named, ([name, value]) => [name, escaped(value)])),
+  };
+}
+
+const join: Invoke = (self, args, { budget }) => {
+  const [items = null] = args.positional;
+  const parts = Array.from(iterate(items, budget), (item) => htmlOf(item, budget));
+  const { text } = markupOf(self);
+  for (const part of parts) budget.allocate(part.length + text.length + 1);
+  return new Markup(parts.join(text));
+};
+
+const format: Invoke = (self, args, evaluation) =>
+  new Markup(braceFormat(markupOf(self).text, args, evaluation, (value) => htmlOf(value, evaluation.budget)));
+
+const striptags: Invoke = (self, _, { budget }) => {
+  const { text } = markupOf(self);
+  budget.allocate(text.length);
+  return stripTags(text);
+};
+
+const unescape: Invoke = (self, _, { budget }) => {
+  const { text } = markupOf(self);
+  budget.allocate(text.length);
+  return unescapeHtml(text);
+};
+
+const escapeMethod: Invoke = (_, args, { budget }) => escape(args.positional[0] ?? '', budget);
+
+/** The methods of Markup; the ones not listed are str's own and answer plain text. */
+export const MARKUP_METHODS: MethodTable = new Map([
+  ...STR_METHODS,
+  ...ESCAPING.map((name) => marked(name, escapeArguments)),
+  ...CUTTING.map((name) => marked(name, (args) => args)),
+  ['join', join],
+  ['format', format],
+  ['striptags', striptags],
+  ['unescape', unescape],
+  ['escape', escapeMethod],
+]);

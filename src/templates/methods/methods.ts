@@ -1,0 +1,21 @@
+import type { Invoke, MethodTable } from '../values/callable.js';
+import { isDict } from '../values/dict.js';
+import { isList, isText, Range, Tuple } from '../values/value.js';
+import type { Value } from '../values/value.js';
+import { DICT_METHODS } from './dictMethods.js';
+import { LIST_METHODS, SEQUENCE_METHODS } from './listMethods.js';
+import { MARKUP_METHODS } from './markupMethods.js';
+import { STR_METHODS } from './strMethods.js';
+
+/** The method of a value by its name: the only way from a template to a function of a value. */
+export function methodOf(value: Value, name: string): Invoke | undefined {
+  return tableOf(value)?.get(name);
+}
+
+function tableOf(value: Value): MethodTable | undefined {
+  if (typeof value === 'string') return STR_METHODS;
+  if (isList(value)) return LIST_METHODS;
+  if (isText(value)) return MARKUP_METHODS;
+  if (isDict(value)) return DICT_METHODS;
+  return value instanceof Tuple || value instanceof Range ? SEQUENCE_METHODS : undefined;
+}

@@ -1,0 +1,36 @@
+import { compileTemplate } from '../compileTemplate.js';
+import type { CompiledTemplate } from '../compileTemplate.js';
+import type { TemplateLimits } from '../limits.js';
+import type { TemplateRequest } from './templateJob.js';
+
+const MAX_TEMPLATES = 500;
+/** Characters of source; compiled, a template takes about fifty times that in bytes. */
+const MAX_CHARACTERS = 600_000;
+
+/** Compiled templates by source, syntax and mode, the least recently used ones dropped first. */
+export class CompiledCache {
+  private readonly templates = new Map<string, CompiledTemplate>();
+  private characters = 0;
+
+  constructor(private readonly limits: TemplateLimits) {}
+
+  /** @throws TemplateError when the template doesn't compile; that is not remembered */
+  get({ source, syntax, mode }: TemplateRequest): CompiledTemplate {
+    const key = `${syntax}:${mode}:${source}`;
+    const known = this.templates.get(key);
+    const template = known ?? compileTemplate(source, { syntax, mode, limits: this.limits });
+    if (known === undefined) this.characters += key.length;
+    else this.templates.delete(key);
+    this.templates.set(key, template);
+    this.evict();
+    return template;
+  }
+
+  private evict(): void {
+    for (const key of this.templates.keys()) {
+      if (this.templates.size <= MAX_TEMPLATES && this.characters <= MAX_CHARACTERS) return;
+      this.templates.delete(key);
+      this.characters -= key.length;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { parseContextJson } from './contextJson.js';
+import { limitFault, renderFault } from './errors.js';
+import { Dict, dictEntries } from './values/dict.js';
+import { isPlainDict, isText, textOf, typeName } from './values/value.js';
+import type { PlainDict, Value } from './values/value.js';
+
+const MAX_DEPTH = 500;
+
+/** A context given as JSON text, read once for all the templates that render with it. */
+export class JsonContext {
+  private shared: PlainDict | undefined;
+
+  constructor(private readonly text: string) {}
+
+  static of(context: string | JsonContext): JsonContext {
+    return typeof context === 'string' ? new JsonContext(context) : context;
+  }
+
+  /** Values with Python's types, shared by the templates that don't change them. @throws Fault when it is no JSON object */
+  values(): PlainDict {
+    this.shared ??= this.ownValues();
+    return this.shared;
+  }
+
+  /** Values that one render may change. */
+  ownValues(): PlainDict {
+    return toContext(this.read((text) => parseContextJson(text)));
+  }
+
+  /** Values with JavaScript's types, for Liquid. */
+  plainValues(): Record<string, unknown> {
+    return toContext(this.read((text) => JSON.parse(text) as Value));
+  }
+
+  private read(parse: (text: string) => Value): Value {
+    try {
+      return parse(this.text);
+    } catch (error) {
+      throw renderFault(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
+
+function toContext(value: Value): PlainDict {
+  if (isPlainDict(value)) return value;
+  if (!(value instanceof Dict)) throw renderFault(`the context must be an object, not ${typeName(value)}`);
+  return Object.fromEntries(dictEntries(value).map(([key, item]) => [isText(key) ? textOf(key) : '', item]));
+}
+
+/** A copy that a template may change: lists and dicts are new, at every depth. @throws Fault for cyclic data */
+export function copyContext(context: PlainDict): PlainDict {
+  return Object.fromEntries(Object.entries(context).map(([key, value]) => [key, copyValue(value, 0)]));
+}
+
+function copyValue(value: Value, depth: number): Value {
+  if (depth > MAX_DEPTH) throw limitFault(`the context nests deeper than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) return value.map((item) => copyValue(item, depth + 1));
+  if (!isPlainDict(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyValue(item, depth + 1)]));
+}

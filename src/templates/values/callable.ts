@@ -1,0 +1,144 @@
+import type { Budget } from '../limits.js';
+import { renderFault } from '../errors.js';
+import { PyObject } from './value.js';
+import type { Value } from './value.js';
+
+/** What built-ins may know of the render they run in. */
+export interface Evaluation {
+  readonly budget: Budget;
+  /** Whether text made now must be escaped; `{% autoescape %}` changes it. */
+  readonly autoescape: boolean;
+  /** Whether the context's lists and dicts belong to this render alone, so that it may change them. */
+  readonly ownsContext: boolean;
+  /** Jinja2's `target.name` and `target[key]`. */
+  attribute(target: Value, name: string): Value;
+  item(target: Value, key: Value): Value;
+  hasFilter(name: string): boolean;
+  hasTest(name: string): boolean;
+  /** Applies a filter or test by its name, as `map`, `select` and their kin do. */
+  callFilter(name: string, input: Value, args: CallArguments): Value;
+  callTest(name: string, input: Value, args: CallArguments): boolean;
+}
+
+/** The arguments of one call. */
+export interface CallArguments {
+  readonly positional: readonly Value[];
+  readonly named: ReadonlyMap<string, Value>;
+}
+
+const NO_NAMES: ReadonlyMap<string, Value> = new Map();
+
+export function positionalArguments(...positional: readonly Value[]): CallArguments {
+  return { positional, named: NO_NAMES };
+}
+
+/** A value that can be called. */
+export abstract class Callable extends PyObject {
+  abstract call(args: CallArguments, evaluation: Evaluation): Value;
+}
+
+/** The parameters of a built-in, in order; the first `required` of them must be given. */
+export interface Signature {
+  readonly name: string;
+  readonly parameters: readonly string[];
+  readonly required: number;
+}
+
+/**
+ * The arguments in the order of the parameters, undefined (JavaScript's) where one was not given.
+ * @throws Fault for too many, unknown, repeated or missing ones.
+ */
+export function bindArguments(
+  { name, parameters, required }: Signature,
+  args: CallArguments,
+): (Value | undefined)[] {
+  const { positional, named } = args;
+  if (positional.length > parameters.length) {
+    throw renderFault(`${name}() takes at most ${parameters.length} arguments (${positional.length} given)`);
+  }
+  const bound: (Value | undefined)[] = [...positional];
+  for (const [key, value] of named) {
+    const index = parameters.indexOf(key);
+    if (index < 0) throw renderFault(`${name}() got an unexpected keyword argument '${key}'`);
+    if (bound[index] !== undefined) throw renderFault(`${name}() got multiple values for argument '${key}'`);
+    bound[index] = value;
+  }
+  for (let i = 0; i < required; i++) {
+    if (bound[i] === undefined)
+      throw renderFault(`${name}() missing required argument: '${parameters[i] ?? ''}'`);
+  }
+  return bound;
+}
+
+/** How a built-in receives its arguments: bound to parameters, or as they came. */
+export type Invoke = (self: Value, args: CallArguments, evaluation: Evaluation) => Value;
+
+/** A method taken off its object, as in `{% set f = name.upper %}{{ f() }}`. */
+export class BoundMethod extends Callable {
+  readonly typeName = 'builtin_function_or_method';
+  constructor(
+    private readonly self: Value,
+    private readonly invoke: Invoke,
+  ) {
+    super();
+  }
+
+  override call(args: CallArguments, evaluation: Evaluation): Value {
+    return this.invoke(this.self, args, evaluation);
+  }
+}
+
+/** A function of the template language, such as `range`. */
+export class BuiltinFunction extends Callable {
+  constructor(
+    private readonly invoke: (args: CallArguments, evaluation: Evaluation) => Value,
+    readonly typeName = 'type',
+  ) {
+    super();
+  }
+
+  override call(args: CallArguments, evaluation: Evaluation): Value {
+    return this.invoke(args, evaluation);
+  }
+}
+
+export type MethodTable = ReadonlyMap<string, Invoke>;
+
+type MethodBody<Self> = (self: Self, evaluation: Evaluation, ...args: (Value | undefined)[]) => Value;
+
+/** A method whose parameters can't be named, as most of Python's built-in methods. */
+export function method<Self extends Value>(body: MethodBody<Self>, most = 0, least = 0): MethodEntry<Self> {
+  return { body, parameters: undefined, most, least };
+}
+
+/** A method with parameters that can also be named. */
+export function namedMethod<Self extends Value>(
+  parameters: readonly string[],
+  body: MethodBody<Self>,
+  least = 0,
+): MethodEntry<Self> {
+  return { body, parameters, most: parameters.length, least };
+}
+
+interface MethodEntry<Self extends Value> {
+  readonly body: MethodBody<Self>;
+  readonly parameters: readonly string[] | undefined;
+  readonly most: number;
+  readonly least: number;
+}
+
+/** The methods of one type by name; `narrow` turns the object into what the bodies take. */
+export function methodTable<Self extends Value>(
+  narrow: (value: Value) => Self,
+  entries: Readonly<Record<string, MethodEntry<Self>>>,
+): MethodTable {
+  const table = new Map<string, Invoke>();
+  for (const [name, entry] of Object.entries(entries)) {
+    const parameters = entry.parameters ?? Array.from({ length: entry.most }, (_, i) => `argument ${i + 1}`);
+    const signature = { name, parameters, required: entry.least };
+    table.set(name, (self, args, evaluation) =>
+      entry.body(narrow(self), evaluation, ...bindArguments(signature, args)),
+    );
+  }
+  return table;
+}

@@ -1,0 +1,38 @@
+/**
+ * Python counts a string in code points, JavaScript in UTF-16 units. The two differ only where a string
+ * holds surrogates, so each function looks for those first and otherwise works on the string itself.
+ */
+
+const SURROGATE = /[\uD800-\uDFFF]/;
+
+export function hasAstral(text: string): boolean {
+  return SURROGATE.test(text);
+}
+
+/** The length in code points. */
+export function codePointLength(text: string): number {
+  if (!hasAstral(text)) return text.length;
+  let length = 0;
+  for (const _ of text) length++;
+  return length;
+}
+
+/** The characters as Python sees them. */
+export function codePoints(text: string): string[] {
+  return hasAstral(text) ? Array.from(text) : text.split('');
+}
+
+/** `text[start:end]` for bounds that are within the string already, counted in code points. */
+export function sliceCodePoints(text: string, start: number, end?: number): string {
+  return hasAstral(text) ? Array.from(text).slice(start, end).join('') : text.slice(start, end);
+}
+
+/** A UTF-16 index as a code point index (-1 stays -1). */
+export function toCodePointIndex(text: string, index: number): number {
+  return index < 0 || !hasAstral(text) ? index : codePointLength(text.slice(0, index));
+}
+
+/** A code point index as a UTF-16 index. */
+export function toUnitIndex(text: string, index: number): number {
+  return hasAstral(text) ? sliceCodePoints(text, 0, index).length : Math.min(index, text.length);
+}

@@ -1,0 +1,67 @@
+import type { Budget } from '../limits.js';
+import { str } from './text.js';
+import { Markup } from './value.js';
+import type { Text, Value } from './value.js';
+
+const SPECIAL = /[&<>'"]/;
+
+/** Text with HTML's five special characters replaced, the way MarkupSafe writes them. */
+export function escapeHtml(text: string): string {
+  if (!SPECIAL.test(text)) return text;
+  let out = '';
+  let from = 0;
+  for (let i = 0; i < text.length; i++) {
+    const entity = entityOf(text.charCodeAt(i));
+    if (entity === undefined) continue;
+    out += text.slice(from, i) + entity;
+    from = i + 1;
+  }
+  return out + text.slice(from);
+}
+
+function entityOf(code: number): string | undefined {
+  switch (code) {
+    case 38:
+      return '&amp;';
+    case 60:
+      return '&lt;';
+    case 62:
+      return '&gt;';
+    case 39:
+      return '&#39;';
+    case 34:
+      return '&#34;';
+    default:
+      return undefined;
+  }
+}
+
+/** The HTML of a value: escaped, unless it is markup already. */
+export function htmlOf(value: Value, budget: Budget): string {
+  if (typeof value === 'string') {
+    if (value.length > 64) budget.allocate(value.length);
+    return escapeHtml(value);
+  }
+  if (typeof value === 'number') return str(value, budget);
+  return value instanceof Markup ? value.text : escapeHtml(str(value, budget));
+}
+
+/** MarkupSafe's `escape(value)`. */
+export function escape(value: Value, budget: Budget): Markup {
+  return value instanceof Markup ? value : new Markup(htmlOf(value, budget));
+}
+
+/** MarkupSafe's `soft_str(value)`: text as it is, anything else as a str. */
+export function softText(value: Value, budget: Budget): Text {
+  return typeof value === 'string' || value instanceof Markup ? value : str(value, budget);
+}
+
+/** A result of the same kind as its origin: markup stays markup. */
+export function like(origin: Text, text: string): Text {
+  return origin instanceof Markup ? new Markup(text) : text;
+}
+
+/** The characters of `value` as they join text of `origin`'s kind: escaped where it is markup. */
+export function joined(origin: Text, value: Value, budget: Budget): string {
+  return origin instanceof Markup ? htmlOf(value, budget) : str(value, budget);
+}

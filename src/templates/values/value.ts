@@ -1,0 +1,202 @@
+import { renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
+
+/**
+ * The values a template works with, with Python's types on JavaScript's:
+ *
+ *  | Python            | here                                                                     |
+ *  |-------------------|--------------------------------------------------------------------------|
+ *  | None              | null                                                                     |
+ *  | bool              | boolean                                                                  |
+ *  | int               | number (an integer), or bigint beyond 2^53                               |
+ *  | float             | number when it has a fraction; a `Float` box when whole (`10/2` is 5.0)   |
+ *  | str               | string                                                                   |
+ *  | list              | Value[]                                                                  |
+ *  | dict              | `Dict` when the template made it, a plain object when it came as context |
+ *  | everything else   | a subclass of `PyObject`                                                 |
+ */
+export type Value = null | boolean | number | bigint | string | Value[] | PlainDict | PyObject;
+
+/** A dict that came with the context: only own properties count. */
+export interface PlainDict {
+  [key: string]: Value;
+}
+
+/** A Python object that no JavaScript type stands for. */
+export abstract class PyObject {
+  /** Python's name of the type, as error messages say it. */
+  abstract readonly typeName: string;
+
+  /** The value of an attribute, or undefined (JavaScript's) when there is none of that name. */
+  attribute(_name: string): Value | undefined {
+    return undefined;
+  }
+
+  /** Python's `len()`, or undefined for objects without one. */
+  size(): number | undefined {
+    return undefined;
+  }
+
+  /** Python's `repr()`; `print` is that of a value within this one. */
+  repr(_print: (value: Value) => string): string {
+    return `<${this.typeName} object>`;
+  }
+}
+
+/** A float with no fraction, which JavaScript alone would take for an integer. */
+export class Float extends PyObject {
+  readonly typeName = 'float';
+  constructor(readonly value: number) {
+    super();
+  }
+}
+
+/** Text that is HTML already: autoescaping leaves it alone, and what joins it is escaped. */
+export class Markup extends PyObject {
+  readonly typeName: string = 'Markup';
+  constructor(readonly text: string) {
+    super();
+  }
+}
+
+/** What `tojson` answers: a whole JSON value, which a JSON document may take in as it is. */
+export class JsonMarkup extends Markup {}
+
+export class Tuple extends PyObject {
+  readonly typeName = 'tuple';
+  constructor(readonly items: readonly Value[]) {
+    super();
+  }
+
+  override size(): number {
+    return this.items.length;
+  }
+}
+
+/** A name, attribute or item that isn't there. Prints as nothing; using it further is an error. */
+export class Undefined extends PyObject {
+  readonly typeName = 'Undefined';
+  constructor(
+    readonly message: string,
+    private readonly hint?: string,
+  ) {
+    super();
+  }
+
+  /** The error of using it. */
+  fault(): Fault {
+    return renderFault(this.message, this.hint);
+  }
+
+  override size(): number {
+    return 0;
+  }
+
+  override repr(): string {
+    return 'Undefined';
+  }
+}
+
+/** One pass over some values, like a Python generator: what was read is gone. */
+export class PyIterator extends PyObject {
+  constructor(
+    private readonly source: Iterator<Value>,
+    readonly typeName = 'generator',
+  ) {
+    super();
+  }
+
+  next(): IteratorResult<Value, unknown> {
+    return this.source.next();
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+}
+
+export class Range extends PyObject {
+  readonly typeName = 'range';
+  readonly length: number;
+  constructor(
+    readonly start: number,
+    readonly stop: number,
+    readonly step: number,
+  ) {
+    super();
+    this.length = Math.max(0, Math.ceil((stop - start) / step));
+  }
+
+  at(index: number): number {
+    return this.start + index * this.step;
+  }
+
+  override size(): number {
+    return this.length;
+  }
+
+  override attribute(name: string): Value | undefined {
+    return name === 'start' || name === 'stop' || name === 'step' ? this[name] : undefined;
+  }
+
+  override repr(): string {
+    return this.step === 1
+      ? `range(${this.start}, ${this.stop})`
+      : `range(${this.start}, ${this.stop}, ${this.step})`;
+  }
+}
+
+export type Text = string | Markup;
+
+export function isText(value: Value): value is Text {
+  return typeof value === 'string' || value instanceof Markup;
+}
+
+/** The characters of a str or Markup. */
+export function textOf(value: Text): string {
+  return typeof value === 'string' ? value : value.text;
+}
+
+export function isList(value: Value): value is Value[] {
+  return Array.isArray(value);
+}
+
+export function isPlainDict(value: Value): value is PlainDict {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof PyObject);
+}
+
+/** A float of any value: boxed when whole. */
+export function toFloat(value: number): Value {
+  return Number.isInteger(value) ? new Float(value) : value;
+}
+
+export function isFloat(value: Value): value is number | Float {
+  return value instanceof Float || (typeof value === 'number' && !Number.isInteger(value));
+}
+
+/** Python's int, which bool is one of. */
+export function isInt(value: Value): value is number | bigint | boolean {
+  return (
+    typeof value === 'boolean' ||
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && Number.isInteger(value))
+  );
+}
+
+/** The name of a value's Python type. */
+export function typeName(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return 'str';
+    case 'boolean':
+      return 'bool';
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return Number.isInteger(value) ? 'int' : 'float';
+    default:
+      if (value === null) return 'NoneType';
+      if (Array.isArray(value)) return 'list';
+      return value instanceof PyObject ? value.typeName : 'dict';
+  }
+}
