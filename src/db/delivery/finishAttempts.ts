@@ -45,7 +45,7 @@ const FINISH = {
   name: 'attempt_finish',
   text: `
     with w as materialized (
-      select r.*, position::int as position from rows from (json_to_recordset($1::json) as (
+      select * from rows from (json_to_recordset($1::json) as (
         tenantid int, deliveryid bigint, createtime timestamptz, sending boolean, starts int, outcome text,
         "httpStatus" int, state text, counted boolean, "providerMessageId" text, "errorCode" text, error text,
         "nextAttemptMs" bigint)) with ordinality as r(tenantid, deliveryid, createtime, sending, starts, outcome,
@@ -78,5 +78,5 @@ const FINISH = {
       set finished = excluded.finished, outcome = excluded.outcome, http_status = excluded.http_status,
         error = excluded.error
     )
-    select position from finished`,
+    select position::int as position from finished`,
 };

@@ -39,7 +39,7 @@ async function makePartition(
 ): Promise<boolean> {
   try {
     await ledger.transaction([
-      [SHORT_LOCK_TIMEOUT, []],
+      [CAREFULLY, []],
       [
         {
           text: `create table if not exists rowpost.${name} partition of rowpost.${table}
@@ -70,7 +70,7 @@ export async function dropOldPartitions(
     if (day === null || day >= oldest) continue;
     try {
       await ledger.transaction([
-        [SHORT_LOCK_TIMEOUT, []],
+        [CAREFULLY, []],
         [{ text: `drop table rowpost.${name}` }, []],
       ]);
       dropped.push(name);
@@ -100,9 +100,10 @@ const PRUNE_TICKS = {
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-const SHORT_LOCK_TIMEOUT = {
-  name: 'partition_lock_timeout',
-  text: `select set_config('lock_timeout', '300ms', true)`,
+const CAREFULLY = {
+  name: 'partition_carefully',
+  // The advisory lock: of several relays one makes a partition, and the others find it made.
+  text: `select pg_advisory_xact_lock(7231003), set_config('lock_timeout', '300ms', true)`,
 };
 
 /** `day` is YYYYMMDD, null for a default partition. */

@@ -63,8 +63,11 @@ interface Service {
   send(data: object): Promise<[{ statusCode: number; headers: unknown; body: unknown }, unknown]>;
 }
 
+// The typings declare the default instance only; the class is beside it.
+const { MailService } = sendgrid as unknown as { MailService: new () => Service };
+
 function createService(apiKey: string, request: object): Service {
-  const service = new sendgrid.MailService() as unknown as Service;
+  const service = new MailService();
   // Not setApiKey: it would also reset the base URL, and print a line for keys of unusual form.
   service.client.setDefaultHeader('Authorization', `Bearer ${apiKey}`);
   service.client.setDefaultRequest(request);

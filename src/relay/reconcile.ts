@@ -1,0 +1,51 @@
+import { openBatches } from '../db/delivery/batches.js';
+import type { Ledger } from '../db/delivery/ledger.js';
+import { endLostAttempts } from '../db/delivery/leases.js';
+import { takeDueDeliveries } from '../db/delivery/openDeliveries.js';
+import type { Queue } from '../queue/queue.js';
+import type { Admission } from './admission.js';
+import { publish } from './publish.js';
+
+export interface ReconcileDeps {
+  readonly ledger: Ledger;
+  readonly queue: Queue;
+  readonly admission: Admission;
+  readonly maxAttempts: number;
+}
+
+/** A batch this old without an end is looked at: it may have been lost on its way to the queue, or the queue with it. */
+const BATCH_AGE_MS = 3_000;
+const MOST_AT_ONCE = 2_000;
+
+/**
+ * Compares open work with the queue: whatever is open and should be there is added again. Jobs that are there already
+ * have the same ids, so adding them changes nothing.
+ */
+export class Reconciler {
+  #fromBatchid = '0';
+
+  constructor(private readonly deps: ReconcileDeps) {}
+
+  /** Batches that are not done. */
+  async batches(): Promise<void> {
+    const { ledger, queue, admission } = this.deps;
+    const open = await openBatches(ledger, {
+      fromBatchid: this.#fromBatchid,
+      minAgeMs: BATCH_AGE_MS,
+      limit: MOST_AT_ONCE,
+    });
+    this.#fromBatchid = open.nextFrom;
+    await publish(queue, admission, admission.offer(open.batches));
+  }
+
+  /** Deliveries whose worker is gone, and those that wait or are due and that nobody has taken. */
+  async deliveries(): Promise<void> {
+    const { ledger, queue, maxAttempts } = this.deps;
+    await endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE);
+    for (;;) {
+      const due = await takeDueDeliveries(ledger, MOST_AT_ONCE);
+      await queue.addDeliveries(due.map((job, index) => ({ job, delayMs: 0, ahead: index })));
+      if (due.length < MOST_AT_ONCE) return;
+    }
+  }
+}

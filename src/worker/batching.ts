@@ -1,0 +1,42 @@
+/**
+ * Runs single requests together: a request that comes while nothing runs goes at once and alone, those that come
+ * meanwhile go together when it is done. So one statement serves many deliveries under load, and none waits when idle.
+ */
+export function batched<Request, Answer>(
+  run: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+  mostAtOnce: number,
+): (request: Request) => Promise<Answer> {
+  interface Waiting {
+    readonly request: Request;
+    readonly resolve: (answer: Answer) => void;
+    readonly reject: (error: unknown) => void;
+  }
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  const runTogether = async (group: readonly Waiting[]): Promise<void> => {
+    try {
+      const answers = await run(group.map((item) => item.request));
+      group.forEach((item, index) => item.resolve(answers[index] as Answer));
+    } catch (error) {
+      const [only] = group;
+      if (group.length === 1) only?.reject(error);
+      // One request that PostgreSQL can't take must not fail the others.
+      else for (const item of group) await runTogether([item]);
+    }
+  };
+  const drain = async (): Promise<void> => {
+    running = true;
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, mostAtOnce);
+      waiting = waiting.slice(mostAtOnce);
+      await runTogether(group);
+    }
+    running = false;
+  };
+  return (request) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ request, resolve, reject });
+      if (!running) void drain();
+    });
+}

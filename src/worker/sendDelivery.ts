@@ -1,0 +1,191 @@
+import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
+import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
+import type { DeliveryJob } from '../queue/jobs.js';
+import type { Queue } from '../queue/queue.js';
+import { composeMessage, type ComposeDeps, type Composed } from './composeMessage.js';
+import type { DeliveryLedger } from './deliveryLedger.js';
+import type { LeaseKeeper } from './leaseKeeper.js';
+import { formatAddress, type MailMessage, type MailTransport, type SendOutcome } from './mail/transport.js';
+import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
+import { storable } from './storableText.js';
+
+export interface SendDeps extends ComposeDeps {
+  readonly ledger: DeliveryLedger;
+  readonly leases: LeaseKeeper;
+  readonly transport: MailTransport;
+  readonly queue: Pick<Queue, 'addDeliveries'>;
+  /** Decrypts a tenant's key. */
+  readonly decryptApiKey: (tenantid: number, key: StoredApiKey) => string;
+  readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
+  readonly sendDeadlineMs: number;
+}
+
+/**
+ * One attempt at a delivery, from the queue's hint to the ledger's record. Whatever the tenant, the provider or the
+ * network do ends as a state of the delivery; it rejects only when the database is away.
+ * @param repeated whether an earlier worker began with the same job and ended without a word
+ */
+export async function sendDelivery(deps: SendDeps, job: DeliveryJob, repeated: boolean): Promise<void> {
+  const delivery = await deps.ledger.load(job);
+  if (!delivery || !isOpen(delivery, job)) return;
+  if (repeated && !(await deps.ledger.countRepeatedStart(delivery))) return;
+
+  const obstacle = findObstacle(deps, delivery);
+  if (obstacle) return meetObstacle(deps, delivery, obstacle);
+
+  const composed = await compose(deps, delivery);
+  if (composed.kind !== 'message') return recordNoMessage(deps, delivery, composed);
+
+  await sendMessage(deps, delivery, composed.message);
+}
+
+/** A job is a hint: the delivery may have gone on since. */
+function isOpen(delivery: LoadedDelivery, job: DeliveryJob): boolean {
+  return delivery.starts === job.starts && (delivery.state === 'pending' || delivery.state === 'retrying');
+}
+
+type Obstacle =
+  | { readonly kind: 'key-missing' }
+  | { readonly kind: 'paused' }
+  | { readonly kind: 'wait'; readonly waitMs: number };
+
+function findObstacle(deps: SendDeps, { apiKey }: LoadedDelivery): Obstacle | undefined {
+  if (!deps.transport.needsApiKey) return undefined;
+  if (!apiKey) return { kind: 'key-missing' };
+  if (apiKey.pausedCode !== null) return { kind: 'paused' };
+  if (apiKey.waitUntilMs !== null)
+    return { kind: 'wait', waitMs: Math.max(0, apiKey.waitUntilMs - deps.now()) };
+  return undefined;
+}
+
+async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: Obstacle): Promise<void> {
+  switch (obstacle.kind) {
+    case 'paused':
+      return deps.ledger.pause({
+        ...keyOf(delivery),
+        starts: delivery.starts,
+        sending: false,
+        httpStatus: null,
+      });
+    case 'wait': {
+      const { outcome: _, ...decision } = decide(
+        { kind: 'rate_limited', httpStatus: 429, waitMs: obstacle.waitMs },
+        termsOf(deps, delivery),
+      );
+      return record(deps, delivery, { ...decision, outcome: null }, false);
+    }
+    case 'key-missing':
+      return recordNoMessage(deps, delivery, {
+        kind: 'failed',
+        code: 'EMAIL_APIKEY_MISSING',
+        error: 'the tenant has no email API key',
+      });
+  }
+}
+
+async function compose(deps: SendDeps, delivery: LoadedDelivery): Promise<Composed> {
+  if (!delivery.hasEvent) {
+    return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
+  }
+  if (delivery.queryRoleid === null)
+    return { kind: 'skipped', code: 'RULE_DELETED', error: 'the rule is gone' };
+  const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
+  if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
+  return composeMessage(deps, delivery, type);
+}
+
+async function recordNoMessage(
+  deps: SendDeps,
+  delivery: LoadedDelivery,
+  why: Exclude<Composed, { kind: 'message' }>,
+): Promise<void> {
+  const decision =
+    why.kind === 'retry'
+      ? decide(
+          { kind: 'retry', ambiguous: false, httpStatus: null, code: why.code, message: why.error },
+          termsOf(deps, delivery),
+        )
+      : {
+          ...NOTHING_SENT,
+          state: why.kind,
+          outcome: why.kind === 'failed' ? ('failed' as const) : null,
+          counted: why.kind === 'failed',
+          errorCode: why.code,
+          error: why.error,
+        };
+  await record(deps, delivery, decision, false);
+}
+
+const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
+
+/** From here on mail can leave: the start is committed first, and every end is recorded under its number. */
+async function sendMessage(deps: SendDeps, delivery: LoadedDelivery, message: MailMessage): Promise<void> {
+  const apiKey = delivery.apiKey ? deps.decryptApiKey(delivery.tenantid, delivery.apiKey) : '';
+  const askedAtMs = performance.now();
+  const started = await deps.ledger.start({
+    ...keyOf(delivery),
+    starts: delivery.starts,
+    recipients: message.recipients.map((address) => storable(formatAddress(address))),
+    subject: message.subject,
+  });
+  if (!started) return;
+  const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
+  const lease = deps.leases.hold(attempt, askedAtMs);
+  try {
+    const outcome = await deps.transport.send(message, {
+      apiKey,
+      deadlineMs: deps.sendDeadlineMs,
+      mayStart: () => lease.isHeld(),
+    });
+    await recordOutcome(deps, { ...delivery, starts: attempt.attempt }, outcome);
+  } finally {
+    lease.release();
+  }
+}
+
+async function recordOutcome(deps: SendDeps, delivery: LoadedDelivery, outcome: SendOutcome): Promise<void> {
+  if (outcome.kind === 'fenced') return;
+  if (outcome.kind === 'tenant_paused') {
+    const version = delivery.apiKey?.version ?? 0;
+    await deps.ledger.pauseTenant(delivery.tenantid, version, outcome.code, storable(outcome.message));
+    return deps.ledger.pause({
+      ...keyOf(delivery),
+      starts: delivery.starts,
+      sending: true,
+      httpStatus: outcome.httpStatus,
+    });
+  }
+  if (outcome.kind === 'rate_limited') await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
+  await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
+}
+
+/** Writes the end of an attempt down, and hints at the next one. */
+async function record(
+  deps: SendDeps,
+  delivery: LoadedDelivery,
+  decision: Decision,
+  sending: boolean,
+): Promise<void> {
+  const finish: AttemptFinish = {
+    ...keyOf(delivery),
+    ...decision,
+    error: decision.error === null ? null : storable(decision.error),
+    nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
+    sending,
+    starts: delivery.starts,
+  };
+  const recorded = await deps.ledger.finish(finish);
+  if (!recorded || finish.nextAttemptMs === null) return;
+  const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
+  const job = { ...keyOf(delivery), starts };
+  // The queue may be away: the reconciler finds the delivery when it is due.
+  await deps.queue.addDeliveries([{ job, delayMs: finish.nextAttemptMs, ahead: 0 }]).catch(() => undefined);
+}
+
+function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
+  return { ...deps.retryTerms, attempts: delivery.attempts, policy: delivery.policy };
+}
+
+function keyOf({ tenantid, deliveryid, createtime }: LoadedDelivery) {
+  return { tenantid, deliveryid, createtime };
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../src/db/database.js';
+import { PrincipalSource } from '../../src/db/principal.js';
+import { systemClock } from '../../src/clock.js';
+import { startRelay } from '../../src/relay/relay.js';
+import { migrateQueue, openQueue, type Queue } from '../../src/queue/queue.js';
+import { KeyRing } from '../../src/secrets.js';
+import { stopAll, type Stoppable } from '../../src/shutdown.js';
+import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
+import type { Config } from '../../src/config.js';
+import { TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { createTestRedis } from '../support/testRedis.js';
+
+export type Backend = 'redis' | 'postgres';
+export const BACKENDS: readonly Backend[] = ['redis', 'postgres'];
+
+export const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
+
+/** Short times, so that recovery can be watched. */
+export async function pipelineConfig(
+  backend: Backend,
+  overrides: Readonly<Record<string, string>> = {},
+): Promise<Config> {
+  return testConfig({
+    DATABASE_URL: 'postgres://unused',
+    ...(backend === 'redis' ? { REDIS_URL: overrides['REDIS_URL'] ?? (await createTestRedis()) } : {}),
+    MAIL_TRANSPORT: 'sendgrid',
+    RECONCILE_MS: '300',
+    RELAY_POLL_MS: '20',
+    LEASE_MS: '1500',
+    SEND_DEADLINE_MS: '800',
+    BACKOFF_BASE_MS: '50',
+    BACKOFF_CAP_MS: '500',
+    SHUTDOWN_GRACE_MS: '3000',
+    ...overrides,
+  });
+}
+
+/** A tenant with a schema name, a key and a role, as the control tables hold them. */
+export interface TestTenant {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly apiKey: string;
+}
+
+export async function createTenant(database: Database): Promise<TestTenant> {
+  const name = `t${randomBytes(6).toString('hex')}`;
+  const [tenant] = await database
+    .knex<{ tenantid: number }>('rowpost.tenant')
+    .insert({ name, schema: name } as never)
+    .returning('tenantid');
+  const tenantid = tenant!.tenantid;
+  const [role] = await database
+    .knex<{ roleid: number }>('rowpost.role')
+    .insert({ tenantid, login: 'root', capabilities: ['admin'] } as never)
+    .returning('roleid');
+  const apiKey = `SG.${name}`;
+  await database
+    .knex('rowpost.email_apikey')
+    .insert({ tenantid, apikey_encrypted: keyRing.encrypt(apiKey, `email_apikey:${tenantid}`) });
+  return { tenantid, roleid: role!.roleid, apiKey };
+}
+
+export interface RuleOptions {
+  readonly emailType?: string;
+  readonly template?: string;
+  readonly subject?: string;
+  readonly recipients?: unknown;
+  readonly sender?: string;
+  readonly queries?: unknown;
+  readonly options?: unknown;
+  readonly operations?: readonly string[];
+  readonly targets?: readonly string[];
+  readonly condition?: string | null;
+  readonly delivery?: 'at_least_once' | 'at_most_once';
+}
+
+/** An email type and a rule that sends it. @returns the rule's id */
+export async function createRule(
+  database: Database,
+  tenant: TestTenant,
+  options: RuleOptions = {},
+): Promise<string> {
+  const emailType = options.emailType ?? 'welcome';
+  await database
+    .knex('rowpost.email_types')
+    .insert({
+      tenantid: tenant.tenantid,
+      email_type: emailType,
+      template: options.template ?? 'hello',
+      subject: options.subject ?? 'Welcome',
+      recipients: JSON.stringify(options.recipients ?? ['ada@example.com']),
+      sender: options.sender ?? 'Shop <shop@example.com>',
+      queries: JSON.stringify(options.queries ?? []),
+      options: JSON.stringify(options.options ?? {}),
+    })
+    .onConflict(['tenantid', 'email_type'])
+    .ignore();
+  const [rule] = await database
+    .knex<{ ruleid: string }>('rowpost.email_rule')
+    .insert({
+      tenantid: tenant.tenantid,
+      name: randomBytes(6).toString('hex'),
+      operations: options.operations ?? ['insert'],
+      targets: options.targets ?? ['customer'],
+      email_type: emailType,
+      query_roleid: tenant.roleid,
+      condition: options.condition ?? null,
+      delivery: options.delivery ?? 'at_least_once',
+    } as never)
+    .returning('ruleid');
+  return String(rule!.ruleid);
+}
+
+/** Writes events as a tenant's committed transaction would have. */
+export async function writeEvents(
+  database: Database,
+  tenant: TestTenant,
+  count: number,
+  event: { readonly operation?: string; readonly target?: string; readonly new?: unknown } = {},
+): Promise<void> {
+  await database.pool.query(
+    `insert into rowpost.outbox (tenantid, roleid, operation, target, key, new)
+      select $1, $2, $3, $4, json_build_object('id', i), coalesce($6::json, json_build_object('id', i))
+      from generate_series(1, $5::int) i`,
+    [
+      tenant.tenantid,
+      tenant.roleid,
+      event.operation ?? 'insert',
+      event.target ?? 'customer',
+      count,
+      event.new === undefined ? null : JSON.stringify(event.new),
+    ],
+  );
+}
+
+/** Engine and renderer for rules that need neither: any use is a failure of the test. */
+export const noEngine: WorkerDeps['engine'] = {
+  runEmailQuery: () => Promise.reject(new Error('no query expected')),
+  evaluateCondition: () => Promise.reject(new Error('no condition expected')),
+};
+/** Texts without templates come out as they are. */
+export const plainRenderer: WorkerDeps['templates'] = {
+  render: ({ templates }) => Promise.resolve(templates.map(({ source }) => ({ ok: true, output: source }))),
+};
+
+export interface Pipeline {
+  readonly queue: Queue;
+  stop(): Promise<void>;
+}
+
+/** Relay and worker in this process, each with a queue of its own, as processes apart would have. */
+export async function startPipeline(
+  database: Database,
+  config: Config,
+  parts: { readonly relays?: number; readonly workers?: number } & Partial<WorkerDeps> = {},
+): Promise<Pipeline> {
+  await migrateQueue(config, database);
+  const { relays = 1, workers = 1, ...overrides } = parts;
+  const started: Stoppable[] = [];
+  const queues: Queue[] = [];
+  const open = async (): Promise<Queue> => {
+    const queue = await openQueue(config, database, testLog);
+    queues.push(queue);
+    return queue;
+  };
+  const base = { database, config, log: testLog, clock: systemClock };
+  for (let i = 0; i < relays; i++) started.push(await startRelay({ ...base, queue: await open() }));
+  for (let i = 0; i < workers; i++) {
+    started.push(
+      await startWorker({
+        ...base,
+        keyRing,
+        principals: new PrincipalSource(database.knex),
+        engine: noEngine,
+        templates: plainRenderer,
+        ...overrides,
+        queue: await open(),
+      }),
+    );
+  }
+  const queue = await open();
+  return {
+    queue,
+    async stop() {
+      await stopAll(started);
+      for (const each of queues) await each.close();
+    },
+  };
+}
+
+/** How many deliveries of a tenant are in each state. */
+export async function countStates(database: Database, tenantid: number): Promise<Record<string, number>> {
+  const { rows } = await database.pool.query<{ state: string; count: number }>(
+    'select state, count(*)::int as count from rowpost.email_delivery where tenantid = $1 group by state',
+    [tenantid],
+  );
+  return Object.fromEntries(rows.map((row) => [row.state, row.count]));
+}
