@@ -1,0 +1,87 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { Config } from '../config.js';
+import type { Catalog, Table } from '../db/catalog/catalog.js';
+import type { Database } from '../db/database.js';
+import { preparedText } from '../db/preparedStatements.js';
+import type { Principal } from '../db/principal.js';
+import { bind, toStatement, type Sql } from '../db/sql.js';
+import { Transactions } from '../db/tenantTransaction.js';
+import { AppError } from '../errors.js';
+import { FieldError } from './answer.js';
+import { createAliasSource } from './filter/scope.js';
+import { FilterTexts } from './plan/filterTexts.js';
+import { principalInputs } from './policy/policy.js';
+import { readListArguments } from './read/listArguments.js';
+import { tableNamed, type ReadContext } from './read/readContext.js';
+import { listJson } from './read/rowsSql.js';
+import { selectRows } from './read/selectRows.js';
+
+/** Reads lists of the control objects with the same arguments and the same SQL as the tenants' tables. */
+export interface ListReader {
+  /**
+   * The rows of a root list field with all that is selected below it, in one statement: objects by response key.
+   * Fields that the catalog lacks are left to their own resolvers. Throws AppError.
+   */
+  read(
+    info: GraphQLResolveInfo,
+    args: Readonly<Record<string, unknown>>,
+    tableName: string,
+  ): Promise<unknown[]>;
+}
+
+export interface ListReaderDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly catalog: Catalog;
+  /** The rows that the caller may see, at every level. */
+  readonly visible: (table: Table, alias: Sql) => Sql | 'all' | 'none';
+  /** For `$_PRINCIPAL` in filters. */
+  readonly principal?: Principal;
+}
+
+export function createListReader(deps: ListReaderDeps): ListReader {
+  const { config } = deps;
+  const transactions = new Transactions(deps.database.pool);
+  const filters = new FilterTexts();
+  const principal = deps.principal ? principalInputs(deps.principal) : {};
+
+  return {
+    async read(info, _args, tableName) {
+      const context: ReadContext = {
+        catalog: deps.catalog,
+        fragments: new Map(Object.entries(info.fragments)),
+        variables: info.variableValues,
+        access: { predicate: deps.visible },
+        aliases: createAliasSource(),
+        limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
+        filterVariables: [],
+        skipUnknown: true,
+      };
+      const { text, slots } = toStatement(compile(context, info, tableName));
+      const literals = context.filterVariables.map(
+        (name) => filters.parse(String(info.variableValues[name])).literals,
+      );
+      const values = bind({ text, slots }, { variables: info.variableValues, literals, principal });
+      const statement = preparedText(text);
+      const outcome = await transactions.run({
+        role: null,
+        mode: 'read',
+        statements: [{ statement, values }],
+      });
+      if (outcome.kind === 'failed') throw outcome.error;
+      return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as unknown[];
+    },
+  };
+}
+
+function compile(context: ReadContext, info: GraphQLResolveInfo, tableName: string): Sql {
+  const [field] = info.fieldNodes;
+  if (!field) throw new Error('a resolver is called for at least one field');
+  try {
+    const sets = info.fieldNodes.map((node) => node.selectionSet);
+    const selection = selectRows(context, tableNamed(context.catalog, tableName), sets, []);
+    return listJson(context, selection, readListArguments(context, field), []);
+  } catch (error) {
+    throw error instanceof FieldError ? new AppError(error.error.code, error.message, error.error) : error;
+  }
+}
