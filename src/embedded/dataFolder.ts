@@ -1,15 +1,21 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { access, chmod, constants, mkdir } from 'node:fs/promises';
 import { UsageError } from '../errors.js';
 
 /**
  * Makes Rowpost's own folder, if it isn't there. As root it may be passed through by PostgreSQL's account;
  * what is secret inside has mode 600. The mode of a folder that exists is left alone.
+ * @throws UsageError when it can't be made, or belongs to someone else
  */
 export async function ensureDataFolder(folder: string): Promise<void> {
   await makeFolder(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(() => {
+    throw new UsageError(
+      `the folder ${folder} belongs to another account; start Rowpost as that one, or choose another folder with ROWPOST_DATA_DIR`,
+    );
+  });
 }
 
-/** Like mkdir -p, with this mode for the folder whatever the umask. Throws an Error that says what to do. */
+/** Like mkdir -p, with this mode for the folder whatever the umask. Throws a UsageError that says what to do. */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
   try {
     const created = await mkdir(folder, { recursive: true });

@@ -46,7 +46,9 @@ describe('embedded PostgreSQL', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     holders.push(holder);
-    const [line] = (await once(createInterface({ input: holder.stdout }), 'line')) as [string];
+    const output = createInterface({ input: holder.stdout });
+    const [line] = (await Promise.race([once(output, 'line'), once(output, 'close')])) as [string?];
+    if (line === undefined) throw new Error('the holder ended before it had a server');
     return { holder, ...(JSON.parse(line) as { url: string; owned: boolean }) };
   };
   const serverPid = async (): Promise<number> =>
@@ -188,6 +190,8 @@ describe('embedded PostgreSQL', () => {
       await chmod(path.join(folder, 'closed'), 0o500);
       dataDir = path.join(folder, 'closed/.rowpost');
       expect(await failure(start())).to.match(/can't make the folder .*EACCES/);
+      dataDir = path.join(folder, 'closed');
+      expect(await failure(start())).to.include('belongs to another account');
     });
   }
 });
