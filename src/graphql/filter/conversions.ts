@@ -58,9 +58,9 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
       case 'timestamptz':
         return convert(sqlType, forms.moment, 'a date such as 2024-12-31 or 2024-12-31T23:59:00Z');
       case 'time':
-        return convert(sqlType, forms.withDigit, 'a time such as 23:59:00');
+        return convert(sqlType, forms.time, 'a time such as 23:59:00');
       case 'interval':
-        return convert(sqlType, forms.withDigit, 'an interval such as 7 days');
+        return convert(sqlType, forms.interval, 'an interval such as 7 days');
       case 'json':
         return convert('jsonb', forms.json, 'JSON text');
       case 'bytea':

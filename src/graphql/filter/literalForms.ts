@@ -78,8 +78,12 @@ export const moment: LiteralForm = (text) => {
   return dayExists && timeExists && zoneHour < 16 && zoneMinute < 60 ? trimmed : undefined;
 };
 
-/** Times of day and intervals in any form that has a number. */
-export const withDigit: LiteralForm = (text) => (/\d/.test(text) ? text : undefined);
+/** A time of day, in any form that has a number. */
+export const time: LiteralForm = (text) => (/\d/.test(text) ? text : undefined);
+
+/** Any form that has a number and is not a date. */
+export const interval: LiteralForm = (text) =>
+  /\d/.test(text) && !ISO_MOMENT.test(text.trim()) ? text : undefined;
 
 export const json: LiteralForm = (text) => {
   try {
