@@ -4,6 +4,7 @@ import path from 'node:path';
 import { prepareProject, projectDir } from './project.mjs';
 
 await prepareProject();
+console.log('starting PostgreSQL, the API, the relay and a worker');
 const demo = spawn(
   process.execPath,
   [path.join(projectDir, 'dist/main.js'), 'demo', ...process.argv.slice(2)],

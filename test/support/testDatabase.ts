@@ -40,8 +40,7 @@ export async function createTestDatabase(
   return { url, database, drop };
 }
 
-/** A second way in, as another process would have. The caller closes it. */
-export function openTestDatabase(url: string): Database {
+function openTestDatabase(url: string): Database {
   const config = testConfig();
   return openDatabase({
     url,

@@ -8,7 +8,7 @@ export interface Client {
   rolesPbac<T>(document: string, variables?: Variables): Promise<T>;
 }
 
-export type Variables = Readonly<Record<string, unknown>>;
+type Variables = Readonly<Record<string, unknown>>;
 
 export interface Credentials {
   readonly login: string;
