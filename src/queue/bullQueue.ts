@@ -48,7 +48,7 @@ export function createBullQueue(connections: QueueConnections, log: Logger): Que
       // Nobody reads the stream of events.
       streams: { events: { maxLen: 100 } },
     };
-    const queue = new BullQueue<T>(name, options as never, connections.backend as never) as BullQueue<T>;
+    const queue = new BullQueue<T>(name, options, connections.backend as never);
     queue.on('error', logOutages(log, `queue ${name}`));
     return queue;
   };
@@ -119,9 +119,9 @@ function startWorkers(
     const worker = new Worker<T, void>(
       name,
       run as never,
-      workerOptions as never,
+      workerOptions,
       connections.backend as never,
-    ) as Worker<T, void>;
+    );
     worker.on('error', logOutages(log, `worker of queue ${name}`));
     worker.on('failed', (job, error) => {
       log.warn({ err: error, job: job?.id }, 'a job broke off; the reconciler will bring it back');

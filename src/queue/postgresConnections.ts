@@ -39,7 +39,7 @@ export async function migratePostgresQueue(database: Database): Promise<void> {
   const pool = openQueuePool(database, 1);
   const client = await pool.connect();
   try {
-    await runMigrations(client as never, QUEUE_SCHEMA);
+    await runMigrations(client, QUEUE_SCHEMA);
   } finally {
     client.release();
     await pool.end();

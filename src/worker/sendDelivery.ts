@@ -68,7 +68,7 @@ async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: 
         httpStatus: null,
       });
     case 'wait': {
-      const { outcome: _, ...decision } = decide(
+      const decision = decide(
         { kind: 'rate_limited', httpStatus: 429, waitMs: obstacle.waitMs },
         termsOf(deps, delivery),
       );

@@ -109,7 +109,7 @@ export async function createRule(
       delivery: options.delivery ?? 'at_least_once',
     } as never)
     .returning('ruleid');
-  return String(rule!.ruleid);
+  return rule!.ruleid;
 }
 
 /** Writes events as a tenant's committed transaction would have. */

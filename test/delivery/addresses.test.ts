@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { formatAddress } from '../../src/worker/mail/transport.js';
+import { parseAddresses, withoutRepeats } from '../../src/worker/addresses.js';
+
+const valid = (text: string): string[] => parseAddresses(text).valid.map(formatAddress);
+
+describe('delivery: addresses (contract 5.4)', () => {
+  it('reads plain, named and quoted addresses, several in one text', () => {
+    expect(valid('a@b.org')).to.deep.equal(['a@b.org']);
+    expect(valid('Ada Lovelace <ada@b.org>, b@c.org;c@d.org')).to.deep.equal([
+      'Ada Lovelace <ada@b.org>',
+      'b@c.org',
+      'c@d.org',
+    ]);
+    expect(valid('"Lovelace, Ada" <ada@b.org>, x@y.org')).to.deep.equal([
+      '"Lovelace, Ada" <ada@b.org>',
+      'x@y.org',
+    ]);
+    expect(valid("o'hara+tag@sub.example.co.uk")).to.deep.equal(["o'hara+tag@sub.example.co.uk"]);
+    expect(valid('jürgen@müller.example')).to.deep.equal(['jürgen@xn--mller-kva.example']);
+  });
+
+  it('lets no line break pass', () => {
+    expect(valid('Eve\r\nBcc: x@y.org <eve@b.org>')).to.deep.equal(['"Eve Bcc: x@y.org" <eve@b.org>']);
+    expect(valid('\n  a@b.org,\n  c@d.org\n')).to.deep.equal(['a@b.org', 'c@d.org']);
+    expect(valid('a@b.org\r\nc@d.org')).to.deep.equal([]);
+  });
+
+  it('names what is no address', () => {
+    const bad = [
+      'plain',
+      '@b.org',
+      'a@',
+      'a@b',
+      'a b@c.org',
+      'a@b..org',
+      '.a@b.org',
+      'a@-b.org',
+      'a@b.org>',
+      'None',
+      '<>',
+    ];
+    for (const text of bad) expect(parseAddresses(text), text).to.deep.equal({ valid: [], invalid: [text] });
+    expect(parseAddresses(`${'a'.repeat(65)}@b.org`).valid).to.deep.equal([]);
+    expect(
+      parseAddresses(
+        `a@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.${'e'.repeat(60)}.${'f'.repeat(20)}.org`,
+      ).valid,
+    ).to.deep.equal([]);
+    expect(parseAddresses('a@b.org, nobody, ').invalid).to.deep.equal(['nobody']);
+    expect(parseAddresses(' , ;')).to.deep.equal({ valid: [], invalid: [] });
+  });
+
+  it('keeps each address once, in the first list that has it', () => {
+    const lists = ['a@b.org, A@B.ORG', 'a@b.org, c@d.org', 'c@d.org'].map(
+      (text) => parseAddresses(text).valid,
+    );
+    expect(withoutRepeats(lists).map((list) => list.map(formatAddress))).to.deep.equal([
+      ['a@b.org'],
+      ['c@d.org'],
+      [],
+    ]);
+  });
+});

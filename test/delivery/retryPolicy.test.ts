@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { backoffMs, decide, type DecidableOutcome, type RetryTerms } from '../../src/worker/retryPolicy.js';
+
+const TERMS: RetryTerms = {
+  attempts: 0,
+  policy: 'at_least_once',
+  maxAttempts: 3,
+  backoffBaseMs: 1000,
+  backoffCapMs: 10_000,
+  random: () => 0.5,
+};
+const RETRY = {
+  kind: 'retry',
+  ambiguous: false,
+  httpStatus: null,
+  code: 'ECONNREFUSED',
+  message: 'm',
+} as const;
+const AMBIGUOUS = { ...RETRY, ambiguous: true, httpStatus: 500, code: 'PROVIDER_500' } as const;
+
+describe('delivery: retry policy', () => {
+  const table: readonly [string, DecidableOutcome, Partial<RetryTerms>, object][] = [
+    [
+      'accepted → sent',
+      { kind: 'sent', httpStatus: 202, providerMessageId: 'x' },
+      {},
+      {
+        state: 'sent',
+        outcome: 'sent',
+        counted: true,
+        providerMessageId: 'x',
+        nextAttemptMs: null,
+        errorCode: null,
+      },
+    ],
+    [
+      'rejected → failed, whatever attempts are left',
+      { kind: 'rejected', httpStatus: 400, code: 'PROVIDER_400', message: 'bad' },
+      {},
+      { state: 'failed', outcome: 'rejected', counted: true, errorCode: 'PROVIDER_400', error: 'bad' },
+    ],
+    [
+      'rate limited → waits as asked, uses no attempt up, even at the last one',
+      { kind: 'rate_limited', httpStatus: 429, waitMs: 5000 },
+      { attempts: 99 },
+      { state: 'retrying', outcome: 'rate_limited', counted: false, nextAttemptMs: 6000 },
+    ],
+    ['did not leave → retrying', RETRY, {}, { state: 'retrying', outcome: 'retry', nextAttemptMs: 500 }],
+    ['did not leave, at most once → retrying', RETRY, { policy: 'at_most_once' }, { state: 'retrying' }],
+    ['did not leave, second time', RETRY, { attempts: 1 }, { state: 'retrying', nextAttemptMs: 1000 }],
+    [
+      'did not leave, last time → failed',
+      RETRY,
+      { attempts: 2 },
+      { state: 'failed', outcome: 'retry', nextAttemptMs: null },
+    ],
+    [
+      'may have left → retrying, recorded as ambiguous',
+      AMBIGUOUS,
+      {},
+      { state: 'retrying', outcome: 'ambiguous' },
+    ],
+    [
+      'may have left, at most once → unknown',
+      AMBIGUOUS,
+      { policy: 'at_most_once' },
+      { state: 'unknown', outcome: 'ambiguous', nextAttemptMs: null, errorCode: 'PROVIDER_500' },
+    ],
+    [
+      'may have left, last time → failed',
+      AMBIGUOUS,
+      { attempts: 2 },
+      { state: 'failed', outcome: 'ambiguous' },
+    ],
+  ];
+  for (const [name, outcome, terms, expected] of table) {
+    it(name, () => {
+      expect(decide(outcome, { ...TERMS, ...terms })).to.include(expected);
+    });
+  }
+
+  it('backs off between nothing and a bound that doubles up to the cap', () => {
+    const bounds = [0, 1, 2, 3, 4, 5, 60].map((attempts) =>
+      backoffMs(attempts, { ...TERMS, random: () => 1 }),
+    );
+    expect(bounds).to.deep.equal([1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
+    expect(backoffMs(5, { ...TERMS, random: () => 0 })).to.equal(0);
+  });
+});
