@@ -1,13 +1,20 @@
 import type { Principal } from '../db/principal.js';
+import { buildDataSchema } from '../graphql/schema/dataSchema.js';
+import { introspectionFromSchema, printSchema } from 'graphql';
 import type { SchemaDescription } from './auth/authBody.js';
 import type { WebDeps } from './server.js';
 
-/** The installation's root has no tables: its /query is empty. */
-const NO_TABLES: SchemaDescription = { sdl: '', introspectionJson: 'null' };
-
+/** What signing in tells of `/query`: the tenant's schema, or one without tables for the installation's roles. */
 export function describeFor(engine: WebDeps['engine']): (principal: Principal) => Promise<SchemaDescription> {
-  return (principal) =>
-    principal.schema === null
-      ? Promise.resolve(NO_TABLES)
-      : engine.describe(principal.tenantid, principal.schema);
+  const empty = describeEmpty();
+  return ({ tenantid, schema }) =>
+    schema === null ? Promise.resolve(empty) : engine.describe(tenantid, schema);
+}
+
+function describeEmpty(): SchemaDescription {
+  const schema = buildDataSchema({ version: '', schema: '', tables: new Map(), problems: [] });
+  return {
+    sdl: printSchema(schema),
+    introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
+  };
 }

@@ -9,6 +9,7 @@ import { consoleRoutes } from './console.js';
 import { describeFor } from './describeTenant.js';
 import { healthRoutes } from './health.js';
 import { sendFailure } from './http/failure.js';
+import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import type { WebDeps } from './server.js';
 
@@ -42,6 +43,9 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
     }),
   );
   app.use(consoleRoutes());
+  if (config.mailTransport === 'mailbox') {
+    app.use(mailboxRoutes({ ...config, knex: database.knex, principals, tokens, authenticator }));
+  }
   app.use(otherMethods, notFound);
   app.use(failure(deps));
   return app;

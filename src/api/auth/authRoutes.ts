@@ -1,10 +1,10 @@
 import { Router, type RequestHandler, type Response } from 'express';
-import { AppError } from '../../errors.js';
 import type { Principal } from '../../db/principal.js';
 import { sendJson } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import { composeAuthBody, type SchemaDescription } from './authBody.js';
 import type { Authenticator } from './authenticate.js';
+import { readCredentials, readTenantid } from './credentials.js';
 import { requireSignInAllowed, signIn, signInAnonymously, type SignInDeps } from './signIn.js';
 import type { Tokens } from './tokens.js';
 
@@ -22,11 +22,7 @@ export interface AuthRoutesDeps extends SignInDeps {
 export function authRoutes(deps: AuthRoutesDeps): Router {
   const byPassword: RequestHandler = async (req, res) => {
     const { values } = await readFields(req, deps.bodyLimitBytes);
-    const principal = await signIn(deps, {
-      tenantid: tenantidOf(values),
-      login: textOf(values, 'login'),
-      password: textOf(values, 'password'),
-    });
+    const principal = await signIn(deps, readCredentials(values));
     await answer(res, principal);
   };
   const byRefreshToken: RequestHandler = async (req, res) => {
@@ -36,7 +32,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   };
   const anonymously: RequestHandler = async (req, res) => {
     const { values } = await readFields(req, deps.bodyLimitBytes);
-    await answer(res, await signInAnonymously(deps, tenantidOf(values)));
+    await answer(res, await signInAnonymously(deps, readTenantid(values)));
   };
   const answer = async (res: Response, principal: Principal): Promise<void> => {
     const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);
@@ -44,19 +40,4 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
     sendJson(res, 200, composeAuthBody({ principal, tokens, baseUrl: deps.baseUrl, schema, controlSchema }));
   };
   return Router().post('/auth', byPassword).get('/auth', byRefreshToken).post('/anonauth', anonymously);
-}
-
-/** A number, or a string that holds one. */
-function tenantidOf(values: Readonly<Record<string, unknown>>): number {
-  const given = values['tenantid'];
-  const number = typeof given === 'string' && /^\s*\d+\s*$/.test(given) ? Number(given) : given;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number < 2 ** 31)
-    return number;
-  throw new AppError('BAD_REQUEST', 'tenantid must be the number of a tenant.');
-}
-
-function textOf(values: Readonly<Record<string, unknown>>, name: string): string {
-  const value = values[name];
-  if (typeof value === 'string' && value !== '') return value;
-  throw new AppError('BAD_REQUEST', `${name} must be a string that is not empty.`);
 }

@@ -101,9 +101,9 @@ export async function readRole(knex: Knex, tenantid: number, roleid: number): Pr
   return row;
 }
 
-/** The roles directly below one, deleted ones left out. */
+/** The roles directly below one. */
 export function readChildren(knex: Knex, tenantid: number, parentid: number): Promise<readonly RoleRow[]> {
-  return selectRoles(knex, 'tenantid = ? and parentid = ? and not deleted', [tenantid, parentid]);
+  return selectRoles(knex, 'tenantid = ? and parentid = ?', [tenantid, parentid]);
 }
 
 /** Whether `roleid` is below `ancestor` in the tree, at any depth. */

@@ -1,6 +1,6 @@
 import type { Addresses, EmailTypeValues } from '../../db/control/emailTypes.js';
 import { AppError } from '../../errors.js';
-import type { TemplateToCheck } from '../../templates/index.js';
+import type { TemplateRequest } from '../../templates/index.js';
 import type { ControlContext } from './controlContext.js';
 
 /**
@@ -32,15 +32,15 @@ export async function checkEmailType(
 }
 
 /** Every field of the type that the worker renders, by the name that errors show. */
-function templatesOf(type: EmailTypeValues): readonly TemplateToCheck[] {
+function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
   const { syntax, options } = type;
-  const template = (name: string, source: string, mode: TemplateToCheck['mode']): TemplateToCheck => ({
+  const template = (name: string, source: string, mode: TemplateRequest['mode']): TemplateRequest => ({
     name,
     source,
     syntax,
     mode,
   });
-  const addresses = (field: string, given: Addresses | null | undefined): readonly TemplateToCheck[] => {
+  const addresses = (field: string, given: Addresses | null | undefined): readonly TemplateRequest[] => {
     if (given == null) return [];
     if (typeof given === 'string') return [template(field, given, 'json')];
     return given.map((item, index) => template(`${field}[${index}]`, item, 'text'));

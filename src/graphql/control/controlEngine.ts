@@ -14,10 +14,13 @@ import { failedAnswer, requestError, type GraphqlAnswer } from '../answer.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../document/document.js';
 import { LruCache } from '../lruCache.js';
 import type { GraphqlRequest } from '../dataEngine.js';
+import { createListReader } from '../listReader.js';
+import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { resultAnswer } from './resultAnswer.js';
 import { resolveField } from './storedRow.js';
+import { visibleTo } from './visibility.js';
 
 export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
 
@@ -90,12 +93,19 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
 
 function executeOn(db: ControlDb, run: Run): Promise<ExecutionResult> {
   const { deps, schema, ready, request, principal, options } = run;
+  const reader = createListReader({
+    database: deps.database,
+    config: deps.config,
+    catalog: CONTROL_CATALOG,
+    visible: visibleTo(principal),
+    principal,
+  });
   const context: ControlContext = {
     principal,
     db,
     deps,
     options,
-    list: () => Promise.resolve([]),
+    list: (info, args, table) => reader.read(info, args, table),
     failed: false,
   };
   return Promise.resolve(

@@ -1,0 +1,29 @@
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Markup that needs no escaping any more. */
+export class Html {
+  constructor(readonly markup: string) {}
+}
+
+type Piece = string | number | Html | readonly Html[];
+
+/** Tag for markup: html`<b>${text}</b>`. Text is escaped, markup is kept. Attribute values must stand in double quotes. */
+export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+  let markup = texts[0] ?? '';
+  pieces.forEach((piece, index) => {
+    markup += render(piece) + (texts[index + 1] ?? '');
+  });
+  return new Html(markup);
+}
+
+function render(piece: Piece): string {
+  if (piece instanceof Html) return piece.markup;
+  if (typeof piece === 'object') return piece.map((item) => item.markup).join('');
+  return String(piece).replace(/[&<>"']/g, (char) => ESCAPES[char] ?? char);
+}

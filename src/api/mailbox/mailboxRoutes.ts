@@ -1,0 +1,133 @@
+import { Router, type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
+import { listMail, readMail } from '../../db/delivery/mailbox.js';
+import { AppError } from '../../errors.js';
+import { readCredentials } from '../auth/credentials.js';
+import { signIn, type SignInDeps } from '../auth/signIn.js';
+import type { Tokens } from '../auth/tokens.js';
+import { wantsHtml } from '../graphqlMediaType.js';
+import { sendJson } from '../http/failure.js';
+import { readFields } from '../http/readFields.js';
+import type { Html } from './html.js';
+import {
+  MAILBOX_COOKIE,
+  mailboxScope,
+  scopeOf,
+  type MailboxAccessDeps,
+  type MailboxScope,
+} from './mailboxAccess.js';
+import { mailboxPage, signInPage } from './page.js';
+
+export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
+  readonly tokens: Tokens;
+  readonly baseUrl: string;
+  readonly accessTokenSeconds: number;
+  readonly bodyLimitBytes: number;
+}
+
+const PAGE_SIZE = 50;
+
+/** A mail shows pictures and its own styles. It runs nothing, reaches nothing and has no origin. */
+const BODY_POLICY =
+  "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
+
+/** `/mailbox`: the mails that were kept instead of sent, each as its recipient would see it. JSON for who asks for it. */
+export function mailboxRoutes(deps: MailboxDeps): Router {
+  const { knex } = deps;
+
+  const list: RequestHandler = async (req, res) => {
+    const scope = await mailboxScope(req, deps);
+    const page = pageOf(req);
+    const mails = await listMail(knex, {
+      ...(scope.kind === 'tenant' ? { tenantid: scope.tenantid } : {}),
+      limit: PAGE_SIZE + 1,
+      offset: page * PAGE_SIZE,
+    });
+    const view = { mails: mails.slice(0, PAGE_SIZE), page, hasOlder: mails.length > PAGE_SIZE };
+    if (!wantsHtml(req.headers.accept)) {
+      sendJson(res, 200, JSON.stringify(view));
+      return;
+    }
+    const opened = req.params['mailid'] === undefined ? undefined : await openMail(req, scope);
+    sendPage(res, 200, mailboxPage(opened ? { ...view, opened } : view));
+  };
+
+  const one: RequestHandler = async (req, res, next) => {
+    if (wantsHtml(req.headers.accept)) {
+      await list(req, res, next);
+      return;
+    }
+    sendJson(res, 200, JSON.stringify(await openMail(req, await mailboxScope(req, deps))));
+  };
+
+  const body: RequestHandler = async (req, res) => {
+    const mail = await openMail(req, await mailboxScope(req, deps));
+    res.setHeader('content-security-policy', BODY_POLICY);
+    res.setHeader('cache-control', 'no-store');
+    res.type('html').send(mail.html);
+  };
+
+  const raw: RequestHandler = async (req, res) => {
+    const mail = await openMail(req, await mailboxScope(req, deps));
+    res.setHeader('cache-control', 'no-store');
+    res.type('text/plain').send(mail.html);
+  };
+
+  const enter: RequestHandler = async (req, res) => {
+    // A page elsewhere must not sign a visitor in as somebody of its choice.
+    if (req.headers['sec-fetch-site'] === 'cross-site') {
+      throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
+    }
+    const { values } = await readFields(req, deps.bodyLimitBytes);
+    const principal = await signIn(deps, readCredentials(values));
+    scopeOf(principal);
+    const token = await deps.tokens.issue(principal, 'access');
+    res.cookie(MAILBOX_COOKIE, token, {
+      path: '/mailbox',
+      httpOnly: true,
+      sameSite: 'strict',
+      secure: deps.baseUrl.startsWith('https:'),
+      maxAge: deps.accessTokenSeconds * 1000,
+    });
+    res.redirect(303, '/mailbox');
+  };
+
+  async function openMail(
+    req: Request,
+    scope: MailboxScope,
+  ): Promise<NonNullable<Awaited<ReturnType<typeof readMail>>>> {
+    const mailid = String(req.params['mailid']);
+    const mail = /^\d{1,18}$/.test(mailid) ? await readMail(knex, mailid) : undefined;
+    if (!mail || (scope.kind === 'tenant' && mail.tenantid !== scope.tenantid)) {
+      throw new AppError('NOT_FOUND', 'There is no such mail.');
+    }
+    return mail;
+  }
+
+  return Router()
+    .get('/mailbox', list)
+    .post('/mailbox/sign-in', enter)
+    .get('/mailbox/:mailid', one)
+    .get('/mailbox/:mailid/body', body)
+    .get('/mailbox/:mailid/raw', raw)
+    .use('/mailbox', askToSignIn);
+}
+
+/** Who is not signed in, or not as somebody who may read, gets the form; programs get the plain failure. */
+const askToSignIn: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  const isHtml = wantsHtml(req.headers.accept);
+  if (isHtml && error instanceof AppError && (error.status === 401 || error.status === 403)) {
+    sendPage(res, error.status, signInPage(error.code === 'TOKEN_MISSING' ? undefined : error.message));
+  } else {
+    next(error);
+  }
+};
+
+function sendPage(res: Response, status: number, page: Html): void {
+  res.setHeader('cache-control', 'no-store');
+  res.status(status).type('html').send(page.markup);
+}
+
+function pageOf(req: Request): number {
+  const page = Number(req.query['page'] ?? 0);
+  return Number.isInteger(page) && page >= 0 && page < 1_000_000 ? page : 0;
+}

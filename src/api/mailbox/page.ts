@@ -1,0 +1,130 @@
+import type { MailSummary, readMail } from '../../db/delivery/mailbox.js';
+import { Html, html } from './html.js';
+
+type Mail = NonNullable<Awaited<ReturnType<typeof readMail>>>;
+
+export interface MailboxView {
+  readonly mails: readonly MailSummary[];
+  /** From 0. */
+  readonly page: number;
+  readonly hasOlder: boolean;
+  readonly opened?: Mail;
+}
+
+/** The list of mails, beside the one that is open. */
+export function mailboxPage({ mails, page, hasOlder, opened }: MailboxView): Html {
+  const list = html`<nav class="list" aria-label="Mails">
+    ${
+      mails.length === 0
+        ? emptyNote
+        : html`<ol>
+            ${mails.map((mail) => listItem(mail, page, opened?.mailid))}
+          </ol>`
+    }
+    ${pager(page, hasOlder)}
+  </nav>`;
+  const reader = opened
+    ? message(opened)
+    : html`<p class="hint">Choose a mail to read it as its recipient would.</p>`;
+  return layout(
+    opened ? `${opened.subject} · Mailbox` : 'Mailbox',
+    html`<div class="${opened ? 'panes reading' : 'panes'}">
+      ${list}
+      <main>${reader}</main>
+    </div>`,
+  );
+}
+
+/** Asks for a login, where the mailbox is not open to everyone at the machine. */
+export function signInPage(problem: string | undefined): Html {
+  return layout(
+    'Sign in · Mailbox',
+    html`<main class="sign-in">
+      <h1>Sign in to read the mail</h1>
+      <p class="hint">As the tenant's root, or as a role that holds admin.</p>
+      ${problem === undefined ? new Html('') : html`<p class="problem" role="alert">${problem}</p>`}
+      <form method="post" action="/mailbox/sign-in">
+        <label for="tenantid">Tenant</label>
+        <input id="tenantid" name="tenantid" inputmode="numeric" required />
+        <label for="login">Login</label>
+        <input id="login" name="login" autocomplete="username" required />
+        <label for="password">Password</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" required />
+        <button>Sign in</button>
+      </form>
+    </main>`,
+  );
+}
+
+const emptyNote = html`<p class="hint">No mail yet. It arrives here when a change matches an email rule.</p>`;
+
+function listItem(mail: MailSummary, page: number, openedId: string | undefined): Html {
+  const current = mail.mailid === openedId ? new Html(' aria-current="page"') : new Html('');
+  return html`<li>
+    <a href="/mailbox/${mail.mailid}?page=${page}" ${current}>
+      <strong>${mail.subject}</strong>
+      <span>${mail.recipients.join(', ')}</span>
+      ${time(mail.time)}
+    </a>
+  </li>`;
+}
+
+function pager(page: number, hasOlder: boolean): Html {
+  const newer = page > 0 ? html`<a href="/mailbox?page=${page - 1}">Newer</a>` : new Html('');
+  const older = hasOlder ? html`<a href="/mailbox?page=${page + 1}">Older</a>` : new Html('');
+  return html`<p class="pager">${newer}${older}</p>`;
+}
+
+function message(mail: Mail): Html {
+  return html`<article>
+    <header>
+      <a class="back" href="/mailbox">All mail</a>
+      <h1>${mail.subject}</h1>
+      <dl>
+        <dt>From</dt>
+        <dd>${mail.sender}</dd>
+        <dt>To</dt>
+        <dd>${mail.recipients.join(', ')}</dd>
+        ${copies('Cc', mail.cc)}${copies('Bcc', mail.bcc)}
+        <dt>Time</dt>
+        <dd>${time(mail.time)}</dd>
+        <dt>Delivery</dt>
+        <dd>
+          ${mail.deliveryid} of tenant ${mail.tenantid} · <a href="/mailbox/${mail.mailid}/raw">source</a>
+        </dd>
+      </dl>
+    </header>
+    <iframe title="The mail, as its recipient sees it" src="/mailbox/${mail.mailid}/body" sandbox></iframe>
+  </article>`;
+}
+
+function copies(label: string, addresses: readonly string[]): Html {
+  return addresses.length === 0
+    ? new Html('')
+    : html`<dt>${label}</dt>
+        <dd>${addresses.join(', ')}</dd>`;
+}
+
+function time(moment: Date): Html {
+  const iso = moment.toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}
+
+function layout(title: string, content: Html): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/mailbox/mailbox.css" />
+      </head>
+      <body>
+        <header class="top">
+          <a href="/mailbox">Rowpost mailbox</a><span>Kept here instead of being sent</span>
+        </header>
+        ${content}
+      </body>
+    </html>`;
+}

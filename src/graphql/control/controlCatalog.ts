@@ -1,0 +1,101 @@
+import type { Catalog, Column, Relation, Table } from '../../db/catalog/catalog.js';
+import { columnType } from '../../db/catalog/types.js';
+
+/** The control tables as the list compiler sees them: what is not here can't be read, filtered by or ordered by. */
+export const CONTROL_CATALOG: Catalog = {
+  version: 'control',
+  schema: 'rowpost',
+  problems: [],
+  tables: new Map(
+    [
+      table('tenant', 'tenantid int4, name text, schema text, root_roleid int4, createtime timestamptz'),
+      table(
+        'role',
+        `roleid int4, tenantid int4, login text, name text, parentid int4, classes int4[], capabilities text[],
+         deleted bool, creatorid int4, createtime timestamptz, password_createtime timestamptz`,
+        [
+          toOne('parent', 'role', { parentid: 'roleid' }),
+          toOne('tenant', 'tenant', { tenantid: 'tenantid' }),
+          toMany('children', 'role', { roleid: 'parentid' }),
+        ],
+      ),
+      table('capability', 'capability text, package text, subset text, description text'),
+      table(
+        'policy_rule',
+        `ruleid int4, name text, capabilities text[], targets text[], roles int4[], classes int4[], filter text,
+         creatorid int4, createtime timestamptz`,
+      ),
+      table(
+        'email_types',
+        `email_type text, template text, subject text, recipients jsonb, sender text, queries jsonb, options jsonb,
+         syntax text, creatorid int4, createtime timestamptz`,
+      ),
+      table(
+        'email_rule',
+        `ruleid int8, name text, operations text[], targets text[], email_type text, query_roleid int4,
+         condition text, enabled bool, delivery text, creatorid int4, createtime timestamptz`,
+      ),
+      table(
+        'email_delivery',
+        `deliveryid int8, ruleid int8, email_type text, operation text, target text, key json, state text,
+         attempts int4, recipients text[], subject text, provider_message_id text, error_code text, error text,
+         createtime timestamptz, next_attempt timestamptz, sent_time timestamptz`,
+        [
+          toMany('email_attempt_collection', 'email_attempt', {
+            tenantid: 'tenantid',
+            deliveryid: 'deliveryid',
+            createtime: 'createtime',
+          }),
+        ],
+      ),
+      table(
+        'email_attempt',
+        'attempt int4, started timestamptz, finished timestamptz, outcome text, http_status int4, error text',
+      ),
+    ].map((item) => [item.name, item]),
+  ),
+};
+
+/** @param columns `name type, …`; the first one is the key. */
+function table(name: string, columns: string, relations: readonly Relation[] = []): Table {
+  const list = columns.split(',').map((text, index) => column(text.trim(), index === 0));
+  return {
+    name,
+    schema: 'rowpost',
+    sqlName: name,
+    kind: 'table',
+    columns: new Map(list.map((item) => [item.name, item])),
+    primaryKey: list.slice(0, 1),
+    relations: new Map(relations.map((relation) => [relation.field, relation])),
+  };
+}
+
+function column(text: string, inPrimaryKey: boolean): Column {
+  const [name = '', type = ''] = text.split(' ');
+  const array = type.endsWith('[]');
+  const sqlType = array ? type.slice(0, -2) : type;
+  return {
+    name,
+    sqlName: name,
+    type: columnType({ name: sqlType, sqlType, typtype: 'b', array, enumLabels: null }),
+    nullable: !inPrimaryKey,
+    hasDefault: false,
+    generated: false,
+    inPrimaryKey,
+    inForeignKey: false,
+  };
+}
+
+type Pairs = Readonly<Record<string, string>>;
+
+function toOne(field: string, target: string, pairs: Pairs): Relation {
+  return { kind: 'to-one', field, target, pairs: columnPairs(pairs) };
+}
+
+function toMany(field: string, target: string, pairs: Pairs): Relation {
+  return { kind: 'to-many', field, target, pairs: columnPairs(pairs) };
+}
+
+function columnPairs(pairs: Pairs): { here: string; there: string }[] {
+  return Object.entries(pairs).map(([here, there]) => ({ here, there }));
+}

@@ -1,0 +1,145 @@
+import { startWeb, type Web } from '../../src/api/server.js';
+import { systemClock, type Clock } from '../../src/clock.js';
+import type { Config } from '../../src/config.js';
+import { ensureInstallation } from '../../src/db/control/installation.js';
+import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { PrincipalSource } from '../../src/db/principal.js';
+import { createControlEngine } from '../../src/graphql/control/controlEngine.js';
+import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
+import { KeyRing } from '../../src/secrets.js';
+import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
+import { TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+export const PXADMIN_PASSWORD = 'installation root';
+export const ROOT_LOGIN = 'root';
+export const ROOT_PASSWORD = 'correct horse battery';
+
+/** What signing in answers, as far as tests look at it. */
+export interface AuthBody {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly message: string;
+  readonly roleid: number;
+  readonly tenantid: number;
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What is at a path such as `data.create_role.roleid`; undefined when there is nothing. */
+export function at(value: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], value);
+}
+
+/** The text or number at a path, as text. */
+export function textAt(value: unknown, path: string): string {
+  const found = at(value, path);
+  if (typeof found === 'string' || typeof found === 'number') return String(found);
+  throw new Error(`nothing at ${path} of ${JSON.stringify(value)}`);
+}
+
+export interface GraphqlResult {
+  readonly data?: Json | null;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions: Json & { readonly code: string };
+  }[];
+}
+
+export interface WebFixtureOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
+}
+
+/** A whole web process on a database of its own, and what tests need to talk to it. */
+export class WebFixture {
+  private constructor(
+    readonly testDatabase: TestDatabase,
+    readonly config: Config,
+    readonly engine: DataEngine,
+    readonly templates: TemplatePool,
+    readonly principals: PrincipalSource,
+    readonly web: Web,
+  ) {}
+
+  static async start(options: WebFixtureOptions = {}): Promise<WebFixture> {
+    const testDatabase = await createTestDatabase();
+    const { database } = testDatabase;
+    const config = testConfig({ DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env });
+    const clock = options.clock ?? systemClock;
+    await ensureInstallation(database.knex, PXADMIN_PASSWORD);
+    const principals = new PrincipalSource(database.knex, () => clock.now());
+    const engine = createDataEngine({ database, config, log: testLog });
+    const templates = createTemplatePool({
+      threads: config.renderThreads,
+      deadlineMs: config.renderDeadlineMs,
+    });
+    const base = { database, config, log: testLog, clock, principals, engine };
+    const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
+    const control = createControlEngine({ ...base, keyRing, templates });
+    const checks = options.checks ?? { postgres: () => database.pool.query('select') };
+    const web = await startWeb({ ...base, keyRing, control, checks });
+    return new WebFixture(testDatabase, config, engine, templates, principals, web);
+  }
+
+  async stop(): Promise<void> {
+    await this.web.stop();
+    await this.templates.close();
+    await this.engine.close();
+    await this.testDatabase.drop();
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.web.port}`;
+  }
+
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, init);
+  }
+
+  /** A tenant with the given tables, whose root signs in as ROOT_LOGIN with ROOT_PASSWORD. */
+  async createTenant(name: string, sql = ''): Promise<CreatedTenant> {
+    const { database } = this.testDatabase;
+    const tenant = await createTenant(database.knex, {
+      name,
+      rootLogin: ROOT_LOGIN,
+      rootPassword: ROOT_PASSWORD,
+    });
+    if (sql !== '') await runTenantSql(database, { tenantid: tenant.tenantid, sql });
+    return tenant;
+  }
+
+  postJson(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return this.fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async signIn(tenantid: number, login = ROOT_LOGIN, password = ROOT_PASSWORD): Promise<AuthBody> {
+    const response = await this.postJson('/auth', { tenantid, login, password });
+    if (response.status !== 200)
+      throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as AuthBody;
+  }
+
+  async graphql(
+    path: '/query' | '/roles_pbac',
+    token: string,
+    query: string,
+    variables?: unknown,
+  ): Promise<GraphqlResult> {
+    const response = await this.postJson(path, { query, variables }, { authorization: `Bearer ${token}` });
+    return (await response.json()) as GraphqlResult;
+  }
+
+  /** A request to `/roles_pbac`. */
+  control(token: string, query: string, variables?: unknown): Promise<GraphqlResult> {
+    return this.graphql('/roles_pbac', token, query, variables);
+  }
+}
