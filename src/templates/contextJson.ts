@@ -20,6 +20,7 @@ export function parseContextJson(text: string): Value {
 const MAX_DEPTH = 500;
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const SPACE = /[ \t\n\r]*/y;
+// eslint-disable-next-line no-control-regex -- JSON forbids them within strings
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 
 class JsonReader {

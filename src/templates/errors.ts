@@ -53,16 +53,18 @@ export class TemplateError extends Error {
 /**
  * A failure whose place is not known where it happens (inside a filter, an operator, a limit).
  * The node that was being evaluated catches it and notes its own offset; the outermost caller turns it
- * into a TemplateError. It carries no stack trace: templates fail as a matter of course.
+ * into a TemplateError.
  */
-export class Fault {
+export class Fault extends Error {
   offset = -1;
 
   constructor(
     readonly kind: TemplateErrorKind,
-    readonly message: string,
+    message: string,
     readonly hint?: string,
-  ) {}
+  ) {
+    super(message);
+  }
 }
 
 /** A failure of a template while it renders, such as Python's TypeError. */

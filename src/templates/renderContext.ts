@@ -1,16 +1,19 @@
 import { parseContextJson } from './contextJson.js';
 import { limitFault, renderFault } from './errors.js';
-import { Dict, dictEntries } from './values/dict.js';
+import { Dict, dictEntries, dictGet, isDict } from './values/dict.js';
 import { isPlainDict, isText, textOf, typeName } from './values/value.js';
 import type { PlainDict, Value } from './values/value.js';
 
 const MAX_DEPTH = 500;
 
-/** A context given as JSON text, read once for all the templates that render with it. */
+/** A context given as JSON text (or as a member of an object in it), read once for all the templates that render with it. */
 export class JsonContext {
   private shared: PlainDict | undefined;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly member?: string,
+  ) {}
 
   static of(context: string | JsonContext): JsonContext {
     return typeof context === 'string' ? new JsonContext(context) : context;
@@ -34,11 +37,18 @@ export class JsonContext {
 
   private read(parse: (text: string) => Value): Value {
     try {
-      return parse(this.text);
+      const root = parse(this.text);
+      return this.member === undefined ? root : memberOf(root, this.member);
     } catch (error) {
       throw renderFault(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+}
+
+/** A member that is null or left out is an empty context. */
+function memberOf(root: Value, member: string): Value {
+  const value = isDict(root) ? dictGet(root, member) : undefined;
+  return value === undefined || value === null ? {} : value;
 }
 
 function toContext(value: Value): PlainDict {

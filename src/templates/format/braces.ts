@@ -86,7 +86,7 @@ class BraceFormatter {
       case 'r':
         return repr(value, this.budget);
       case 'a':
-        return repr(value, this.budget).replace(/[^\x00-\x7f]/gu, hexEscape);
+        return repr(value, this.budget).replace(/\P{ASCII}/gu, hexEscape);
       default:
         throw renderFault(`Unknown conversion specifier ${conversion}`);
     }

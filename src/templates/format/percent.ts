@@ -121,7 +121,7 @@ class PercentFormatter {
       case 'r':
       case 'a': {
         const text = repr(value, this.budget);
-        const ascii = type === 'a' ? text.replace(/[^\x00-\x7f]/gu, hexEscape) : text;
+        const ascii = type === 'a' ? text.replace(/\P{ASCII}/gu, hexEscape) : text;
         return cut(this.escaping ? escapeHtml(ascii) : ascii, precision);
       }
       case 'c':

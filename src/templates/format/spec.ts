@@ -1,5 +1,6 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
 import { asInteger, asNumber, floatText } from '../values/numbers.js';
 import { str } from '../values/text.js';
@@ -155,6 +156,6 @@ function pad(text: string, spec: FormatSpec, align: string): string {
   return spec.fill.repeat(left) + text + spec.fill.repeat(missing - left);
 }
 
-function unknownCode(spec: FormatSpec, type: string): object {
+function unknownCode(spec: FormatSpec, type: string): Fault {
   return renderFault(`Unknown format code '${spec.type}' for object of type '${type}'`);
 }

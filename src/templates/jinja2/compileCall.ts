@@ -106,7 +106,7 @@ function compileMethodCall(
     const self = target(frame);
     try {
       const method =
-        self instanceof PyObject && self.attribute(name) !== undefined ? undefined : methodOf(self, name);
+        self instanceof PyObject && self.attribute?.(name) !== undefined ? undefined : methodOf(self, name);
       if (method !== undefined) return method(self, args(frame), run);
       return callValue(getAttribute(self, name, run.budget), args(frame), run);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 import { BuiltinFunction, Callable } from '../values/callable.js';
-import type { CallArguments, Evaluation } from '../values/callable.js';
+import type { CallArguments } from '../values/callable.js';
 import { equals } from '../values/compare.js';
 import { Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
@@ -47,8 +47,8 @@ export class LoopContext extends Callable {
 
   private pull(): Value | undefined {
     if (this.rest !== undefined) return this.rest[this.restPosition++];
-    const { done, value } = this.iterator.next();
-    return done === true ? undefined : value;
+    const next: IteratorResult<Value, unknown> = this.iterator.next();
+    return next.done === true ? undefined : next.value;
   }
 
   private peek(): Value | undefined {
@@ -121,7 +121,7 @@ export class LoopContext extends Callable {
   }
 
   /** `loop(items)` in a recursive loop. */
-  override call({ positional }: CallArguments, _evaluation: Evaluation): Value {
+  override call({ positional }: CallArguments): Value {
     const [items] = positional;
     if (this.recurse === undefined) {
       throw renderFault("The loop must have the 'recursive' marker to be called recursively.");

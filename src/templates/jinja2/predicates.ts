@@ -3,7 +3,7 @@ import type { CallArguments, Evaluation } from '../values/callable.js';
 import { bindArguments } from '../values/callable.js';
 import { contains, equals, ordered } from '../values/compare.js';
 import type { Ordering } from '../values/compare.js';
-import { isDict } from '../values/dict.js';
+import { hashKey, isDict } from '../values/dict.js';
 import { tryIterate, tryLength } from '../values/iterate.js';
 import { BINARY_OPERATORS } from '../values/operators.js';
 import { isLower, isUpper } from '../values/strings.js';
@@ -45,6 +45,12 @@ function remainderIs(input: Value, divisor: Value, remainder: number, { budget }
   return equals(BINARY_OPERATORS['%'](input, divisor, budget), remainder, budget);
 }
 
+/** What `is filter` looks up: only text names one, but what Python can't hash is an error. */
+function nameOf(value: Value): string {
+  hashKey(value);
+  return isText(value) ? textOf(value) : '';
+}
+
 function isSequence(value: Value): boolean {
   return (
     isText(value) ||
@@ -70,15 +76,15 @@ const DEFINITIONS: Readonly<Record<string, (name: string) => Predicate>> = {
   mapping: simple(isDict),
   sequence: simple((value) => isSequence(value) && tryLength(value) !== undefined),
   iterable: simple((value, { budget }) => tryIterate(value, budget) !== undefined),
-  callable: simple((value) => value instanceof Callable),
+  callable: simple((value) => value instanceof Callable || value instanceof Undefined),
   escaped: simple((value) => value instanceof Markup),
   lower: simple((value, { budget }) => isLower(str(value, budget))),
   upper: simple((value, { budget }) => isUpper(str(value, budget))),
   odd: simple((value, evaluation) => remainderIs(value, 2, 1, evaluation)),
   even: simple((value, evaluation) => remainderIs(value, 2, 0, evaluation)),
   divisibleby: withOperand((value, divisor, evaluation) => remainderIs(value, divisor, 0, evaluation), 'num'),
-  filter: simple((value, evaluation) => isText(value) && evaluation.hasFilter(textOf(value))),
-  test: simple((value, evaluation) => isText(value) && evaluation.hasTest(textOf(value))),
+  filter: simple((value, evaluation) => evaluation.hasFilter(nameOf(value))),
+  test: simple((value, evaluation) => evaluation.hasTest(nameOf(value))),
   sameas: withOperand((a, b) => a === b),
   in: withOperand((item, container, { budget }) => contains(container, item, budget), 'seq'),
   '==': equal,

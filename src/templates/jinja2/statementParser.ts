@@ -1,5 +1,5 @@
 import type { TemplateLimits } from '../limits.js';
-import { Fault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import type { Call, Data, Expression, FilterCall, Output, Parameter, Statement, Target } from './ast.js';
 import { ExpressionParser } from './expressionParser.js';
 import { tagHint } from './hints.js';

@@ -18,28 +18,24 @@ const SIMPLE: Readonly<Record<string, string>> = {
 /** The characters of a string literal, Python's escapes resolved. Unknown escapes keep their backslash. */
 export function unescapeString(body: string, offset: number): string {
   if (!body.includes('\\')) return body;
-  return body.replace(
-    ESCAPE,
-    (
-      escape: string,
-      octal?: string,
-      x?: string,
-      u?: string,
-      U?: string,
-      newline?: string,
-      other = '',
-      at = 0,
-    ) => {
-      if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
-      const hex = x ?? u ?? U;
-      if (hex !== undefined) return fromHex(hex, offset + at);
-      if (newline !== undefined) return '';
-      if (other === 'x' || other === 'u' || other === 'U')
-        throw syntaxFault(`truncated \\${other} escape`, offset + at);
-      if (other === 'N') throw syntaxFault('named characters (\\N{…}) are not supported', offset + at);
-      return SIMPLE[other] ?? escape;
-    },
-  );
+  let out = '';
+  let end = 0;
+  for (const match of body.matchAll(ESCAPE)) {
+    out += body.slice(end, match.index) + resolveEscape(match, offset + match.index);
+    end = match.index + match[0].length;
+  }
+  return out + body.slice(end);
+}
+
+function resolveEscape([escape, octal, x, u, U, newline, other]: RegExpMatchArray, offset: number): string {
+  if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
+  const hex = x ?? u ?? U;
+  if (hex !== undefined) return fromHex(hex, offset);
+  if (newline !== undefined || other === undefined) return '';
+  if (other === 'x' || other === 'u' || other === 'U')
+    throw syntaxFault(`truncated \\${other} escape`, offset);
+  if (other === 'N') throw syntaxFault('named characters (\\N{…}) are not supported', offset);
+  return SIMPLE[other] ?? escape;
 }
 
 function fromHex(hex: string, offset: number): string {

@@ -1,5 +1,5 @@
 import { Context, Liquid, LiquidError, Parser, TokenKind, toValueSync } from 'liquidjs';
-import type { Emitter, Template, Token, TopLevelToken } from 'liquidjs';
+import type { Emitter, Template, TopLevelToken } from 'liquidjs';
 import { BoundedEmitter } from '../emitter.js';
 import { Fault, limitFault, renderFault } from '../errors.js';
 import { Budget } from '../limits.js';
@@ -112,10 +112,10 @@ export function compileLiquid(source: string, limits: TemplateLimits, escaping: 
 /** An error of LiquidJS as ours, with the place its token knows. */
 function toFault(error: unknown, kind: 'syntax' | 'render'): unknown {
   if (!LiquidError.is(error)) return error;
-  const { originalError, token } = error as LiquidError & { originalError?: unknown; token?: Token };
+  const { originalError, token } = error as LiquidError & { originalError?: unknown };
   const cause = LiquidError.is(originalError) ? toFault(originalError, kind) : originalError;
   const fault = cause instanceof Fault ? cause : faultOf(error, cause, kind);
-  if (fault.offset < 0 && token) fault.offset = token.begin;
+  if (fault.offset < 0) fault.offset = token.begin;
   return fault;
 }
 

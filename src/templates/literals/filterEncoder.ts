@@ -1,4 +1,5 @@
 import { renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import { floatText } from '../values/numbers.js';
 import { sequenceItems } from '../values/dict.js';
 import { Float, isText, textOf, typeName, Undefined } from '../values/value.js';
@@ -54,7 +55,7 @@ export class FilterEncoder implements LiteralEncoder {
   }
 }
 
-function adjoining(): object {
+function adjoining(): Fault {
   return renderFault(
     'a value outside quotes cannot touch a name or another value',
     'put a space or quotes around it',
@@ -96,7 +97,7 @@ function plainDecimal(value: number): string {
   return Math.abs(value) >= 1 ? BigInt(value).toString() : value.toFixed(100).replace(/0+$/, '');
 }
 
-function notLiteral(value: Value): object {
+function notLiteral(value: Value): Fault {
   if (value instanceof Undefined) return renderFault(`${value.message}: a filter needs a value here`);
   if (isText(value)) return renderFault('text outside quotes in a filter', "put quotes around it: '{{ … }}'");
   return renderFault(`a ${typeName(value)} cannot stand in a filter outside quotes`);

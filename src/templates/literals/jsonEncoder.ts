@@ -1,4 +1,5 @@
 import { renderFault, limitFault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { isFloat, isText, JsonMarkup, textOf, typeName, Undefined } from '../values/value.js';
@@ -45,7 +46,7 @@ function isWord(character: string): boolean {
   return /[\w.+"-]/.test(character);
 }
 
-function adjoining(): object {
+function adjoining(): Fault {
   return renderFault(
     'a value outside quotes cannot touch another value',
     'put a comma or quotes between them',

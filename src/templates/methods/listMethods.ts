@@ -3,10 +3,10 @@ import { method, methodTable, namedMethod } from '../values/callable.js';
 import type { Evaluation, MethodTable } from '../values/callable.js';
 import { equals } from '../values/compare.js';
 import { toList } from '../values/iterate.js';
-import { asInteger, indexArgument } from '../values/numbers.js';
+import { indexArgument } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
 import { isTrue } from '../values/truth.js';
-import { isList, Range, Tuple } from '../values/value.js';
+import { isList, Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
 function narrowList(value: Value): Value[] {

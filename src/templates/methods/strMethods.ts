@@ -222,7 +222,7 @@ const METHODS = methodTable<string>(narrow, {
   isdecimal: every(/^\p{Nd}+$/u),
   isdigit: every(/^[\p{Nd}²³¹⁰⁴-⁹₀-₉]+$/u),
   isnumeric: every(/^\p{N}+$/u),
-  isascii: str((text) => /^[\x00-\x7f]*$/.test(text)),
+  isascii: str((text) => /^\p{ASCII}*$/u.test(text)),
   isidentifier: every(/^[\p{XIDS}_]\p{XIDC}*$/u),
   isprintable: str(
     (text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text) && !/[^ ]/u.test(text.replace(/\P{Zs}/gu, '')),

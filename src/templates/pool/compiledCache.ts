@@ -15,7 +15,7 @@ export class CompiledCache {
   constructor(private readonly limits: TemplateLimits) {}
 
   /** @throws TemplateError when the template doesn't compile; that is not remembered */
-  get({ source, syntax, mode }: TemplateRequest): CompiledTemplate {
+  get({ source, syntax, mode }: Omit<TemplateRequest, 'name'>): CompiledTemplate {
     const key = `${syntax}:${mode}:${source}`;
     const known = this.templates.get(key);
     const template = known ?? compileTemplate(source, { syntax, mode, limits: this.limits });

@@ -3,20 +3,46 @@ import { renderFault } from '../errors.js';
 import { methodOf } from '../methods/methods.js';
 import { BoundMethod } from './callable.js';
 import { codePointLength, sliceCodePoints } from './codePoints.js';
-import { dictGet, isDict } from './dict.js';
+import { dictGet, isDict, isHashable } from './dict.js';
 import { asInteger, indexArgument } from './numbers.js';
 import { repr } from './text.js';
-import { isList, isText, Markup, PyObject, Range, textOf, Tuple, typeName, Undefined } from './value.js';
+import {
+  Float,
+  isList,
+  isText,
+  Markup,
+  PyObject,
+  Range,
+  textOf,
+  toFloat,
+  Tuple,
+  typeName,
+  Undefined,
+} from './value.js';
 import type { Value } from './value.js';
 
 function ownAttribute(target: Value, name: string): Value | undefined {
   if (target instanceof Undefined) throw target.fault();
   if (target instanceof PyObject) {
-    const value = target.attribute(name);
+    const value = target.attribute?.(name);
     if (value !== undefined) return value;
   }
+  const number = numberAttribute(target, name);
+  if (number !== undefined) return number;
   const method = methodOf(target, name);
   return method === undefined ? undefined : new BoundMethod(target, method);
+}
+
+/** The parts of a number, which Python has as attributes. */
+function numberAttribute(target: Value, name: string): Value | undefined {
+  const integer = asInteger(target);
+  const number = integer ?? (target instanceof Float || typeof target === 'number' ? target : undefined);
+  if (number === undefined) return undefined;
+  if (name === 'real') return number;
+  if (name === 'imag') return integer === undefined ? toFloat(0) : 0;
+  if (integer === undefined) return undefined;
+  if (name === 'numerator') return integer;
+  return name === 'denominator' ? 1 : undefined;
 }
 
 /** Whether a value has an attribute (rather than an item) of that name. */
@@ -51,10 +77,6 @@ function itemOf(target: Value, key: Value): Value | undefined {
   if (isDict(target)) return isHashable(key) ? dictGet(target, key) : undefined;
   const index = asInteger(key);
   return index === undefined ? undefined : itemAt(target, Number(index));
-}
-
-function isHashable(key: Value): boolean {
-  return !isList(key) && !isDict(key);
 }
 
 /** The item at an index counted from either end, or undefined outside. */

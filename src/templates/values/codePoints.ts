@@ -12,8 +12,8 @@ export function hasAstral(text: string): boolean {
 /** The length in code points. */
 export function codePointLength(text: string): number {
   if (!hasAstral(text)) return text.length;
-  let length = 0;
-  for (const _ of text) length++;
+  let length = text.length;
+  for (let i = 1; i < text.length; i++) if (isTrailOfPair(text, i)) length--;
   return length;
 }
 
@@ -35,4 +35,9 @@ export function toCodePointIndex(text: string, index: number): number {
 /** A code point index as a UTF-16 index. */
 export function toUnitIndex(text: string, index: number): number {
   return hasAstral(text) ? sliceCodePoints(text, 0, index).length : Math.min(index, text.length);
+}
+
+function isTrailOfPair(text: string, index: number): boolean {
+  const [lead, trail] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
+  return lead >= 0xd800 && lead < 0xdc00 && trail >= 0xdc00 && trail < 0xe000;
 }

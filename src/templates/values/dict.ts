@@ -41,6 +41,12 @@ function hashObject(value: null | Value[] | PlainDict | PyObject): HashKey {
   throw renderFault(`unhashable type: '${typeName(value)}'`);
 }
 
+/** Whether `hashKey` takes a value. */
+export function isHashable(value: Value): boolean {
+  if (value instanceof Tuple) return value.items.every(isHashable);
+  return !isList(value) && !isDict(value);
+}
+
 const identities = new WeakMap<PyObject, number>();
 let lastIdentity = 0;
 

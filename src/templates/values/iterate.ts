@@ -2,18 +2,7 @@ import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import { codePointLength, codePoints } from './codePoints.js';
 import { dictKeys, dictSize, DictView, isDict } from './dict.js';
-import {
-  isList,
-  isText,
-  Markup,
-  PyIterator,
-  PyObject,
-  Range,
-  textOf,
-  Tuple,
-  typeName,
-  Undefined,
-} from './value.js';
+import { isList, isText, PyIterator, PyObject, Range, textOf, Tuple, typeName, Undefined } from './value.js';
 import type { Value } from './value.js';
 
 /** The items of any iterable, without making a list where that can be avoided; undefined for others. */
@@ -24,8 +13,7 @@ export function tryIterate(value: Value, budget: Budget): Iterable<Value> | unde
   if (isText(value)) {
     const text = textOf(value);
     budget.allocate(text.length);
-    const characters = codePoints(text);
-    return value instanceof Markup ? characters.map((character) => new Markup(character)) : characters;
+    return codePoints(text);
   }
   if (value instanceof Range) return rangeItems(value);
   if (value instanceof DictView) {
@@ -74,7 +62,7 @@ function* rangeItems(range: Range): Iterable<Value> {
 export function tryLength(value: Value): number | undefined {
   if (isList(value)) return value.length;
   if (isText(value)) return codePointLength(textOf(value));
-  if (value instanceof PyObject) return value.size();
+  if (value instanceof PyObject) return value.size?.();
   return isDict(value) ? dictSize(value) : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { limitFault, renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import { Float, toFloat } from './value.js';
 import { strip } from './whitespace.js';
 import type { Value } from './value.js';
@@ -170,7 +171,7 @@ function bounded(value: bigint): number | bigint {
   return fromBigInt(value);
 }
 
-function tooLarge(): Error | object {
+function tooLarge(): Fault {
   return limitFault(`an integer of more than ${MAX_INT_DIGITS} digits`);
 }
 

@@ -1,5 +1,6 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
+import type { Fault } from '../errors.js';
 import { percentFormat } from '../format/percent.js';
 import { htmlOf } from './escape.js';
 import {
@@ -48,7 +49,7 @@ function arithmetic(operator: string, a: Value, b: Value, ints: IntOperation, fl
   throw unsupported(operator, a, b);
 }
 
-function unsupported(operator: string, a: Value, b: Value): object {
+function unsupported(operator: string, a: Value, b: Value): Fault {
   if (a instanceof Undefined) return a.fault();
   if (b instanceof Undefined) return b.fault();
   const name = operator === '**' ? '** or pow()' : operator;
@@ -134,7 +135,7 @@ export function positive(value: Value): Value {
   throw badUnary('+', value);
 }
 
-function badUnary(operator: string, value: Value): object {
+function badUnary(operator: string, value: Value): Fault {
   if (value instanceof Undefined) return value.fault();
   return renderFault(`bad operand type for unary ${operator}: '${typeName(value)}'`);
 }

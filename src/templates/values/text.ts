@@ -61,7 +61,11 @@ class ReprWriter {
     }
     if (value instanceof Float) return floatText(value.value);
     if (value instanceof Markup) return `Markup(${this.write(value.text)})`;
-    return this.guarded(value, '...', () => value.repr((inner) => this.write(inner)));
+    return this.guarded(
+      value,
+      '...',
+      () => value.repr?.((inner) => this.write(inner)) ?? `<${value.typeName} object>`,
+    );
   }
 
   private writeDict(value: DictLike): string {
@@ -89,7 +93,7 @@ class ReprWriter {
   }
 }
 
-const NEEDS_ESCAPE = /[\\\x00-\x1f\x7f-\xa0\xad]|[^\P{C}]|[\p{Zl}\p{Zp}\p{Zs}]/u;
+const NEEDS_ESCAPE = /[\\\p{C}\p{Zl}\p{Zp}]|[^\P{Zs} ]/u;
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
   '\n': '\\n',
@@ -104,7 +108,7 @@ export function quote(text: string): string {
   let out = mark;
   for (const char of text) {
     if (char === mark) out += `\\${mark}`;
-    else if (char === ' ' || !NEEDS_ESCAPE.test(char)) out += char;
+    else if (!NEEDS_ESCAPE.test(char)) out += char;
     else out += SHORT_ESCAPES[char] ?? hexEscape(char);
   }
   return out + mark;

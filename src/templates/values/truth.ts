@@ -25,5 +25,5 @@ function isTrueObject(value: object & Value): boolean {
   }
   if (value instanceof Markup) return value.text !== '';
   if (value instanceof Float) return value.value !== 0;
-  return value.size() !== 0;
+  return value.size?.() !== 0;
 }

@@ -28,19 +28,13 @@ export abstract class PyObject {
   abstract readonly typeName: string;
 
   /** The value of an attribute, or undefined (JavaScript's) when there is none of that name. */
-  attribute(_name: string): Value | undefined {
-    return undefined;
-  }
+  attribute?(name: string): Value | undefined;
 
-  /** Python's `len()`, or undefined for objects without one. */
-  size(): number | undefined {
-    return undefined;
-  }
+  /** Python's `len()`, for objects that have one. */
+  size?(): number;
 
-  /** Python's `repr()`; `print` is that of a value within this one. */
-  repr(_print: (value: Value) => string): string {
-    return `<${this.typeName} object>`;
-  }
+  /** Python's `repr()`, where it isn't just the type's name; `print` is that of a value within this one. */
+  repr?(print: (value: Value) => string): string;
 }
 
 /** A float with no fraction, which JavaScript alone would take for an integer. */

@@ -51,6 +51,7 @@ export function splitWords(text: string): string[] {
 }
 
 /** What Python's `splitlines` breaks at. */
+// eslint-disable-next-line no-control-regex -- these control characters are line breaks to Python
 const LINE_BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
 
 /** Python's `text.splitlines(keepends)`. */

@@ -56,7 +56,7 @@ function runLoop(
   recurse: ((items: Value, depth0: number) => Value) | undefined,
 ): void {
   const { budget } = frame.run;
-  let ran = false;
+  let ran: boolean;
   try {
     const source = value instanceof Tuple ? value.items : iterate(value, budget);
     const items = parts.filter === undefined ? source : filtered(parts.filter, source, frame);

@@ -1,5 +1,5 @@
-import { Context, Token, TokenKind } from 'liquidjs';
-import type { Template } from 'liquidjs';
+import { Token, TokenKind } from 'liquidjs';
+import type { Context, Template } from 'liquidjs';
 import type { Frame } from '../runtime.js';
 
 /** A place in a Jinja2 template, as LiquidJS's errors want one. */
@@ -10,8 +10,8 @@ class PlaceToken extends Token {
 }
 
 /** The LiquidJS context of one render of a Jinja2 template: the frame rides along. */
-export abstract class JinjaContext extends Context {
-  abstract readonly frame: Frame;
+export interface JinjaContext extends Context {
+  readonly frame: Frame;
 }
 
 /**

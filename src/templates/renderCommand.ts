@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { compileTemplate } from './compileTemplate.js';
+import type { Syntax } from './compileTemplate.js';
+import { TemplateError } from './errors.js';
+import { renderJsonLines } from './renderJsonLines.js';
+
+/** The streams of a command. */
+export interface CommandStreams {
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+const USAGE = `usage: rowpost render <template-file> [context.json] [--autoescape] [--syntax liquid]
+       rowpost render --jsonl < lines.jsonl
+`;
+
+/** What went wrong with the command itself, rather than with a template. */
+class CommandError extends Error {}
+
+/**
+ * `rowpost render`: renders a template file with a context file to standard output, or with `--jsonl` one
+ * template for each line of standard input.
+ * @param argv what follows `render` on the command line
+ * @returns the exit code: 0, 1 for a template that fails, 2 for a wrong command line or an unreadable file
+ */
+export async function runRenderCommand(argv: readonly string[], io: CommandStreams): Promise<number> {
+  try {
+    return await run(argv, io);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    io.stderr.write(`rowpost render: ${error.message}\n`);
+    return 2;
+  }
+}
+
+async function run(argv: readonly string[], io: CommandStreams): Promise<number> {
+  const { values, positionals } = parseCommandLine(argv);
+  if (values.help) {
+    io.stdout.write(USAGE);
+    return 0;
+  }
+  if (values.jsonl) {
+    if (positionals.length > 0) throw new CommandError(`--jsonl takes no files\n${USAGE}`);
+    await renderJsonLines(io.stdin, io.stdout);
+    return 0;
+  }
+  const [templateFile, contextFile] = positionals;
+  if (templateFile === undefined || positionals.length > 2)
+    throw new CommandError(`which template?\n${USAGE}`);
+  const syntax = syntaxOf(values.syntax);
+  const source = await readInput(templateFile, io.stdin);
+  const contextJson = contextFile === undefined ? '{}' : await readInput(contextFile, io.stdin);
+  return renderFile(templateFile, source, contextJson, { syntax, autoescape: values.autoescape }, io);
+}
+
+function parseCommandLine(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        jsonl: { type: 'boolean', default: false },
+        autoescape: { type: 'boolean', default: false },
+        syntax: { type: 'string', default: 'jinja2' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new CommandError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+}
+
+function syntaxOf(name: string): Syntax {
+  if (name === 'jinja2' || name === 'liquid') return name;
+  throw new CommandError(`unknown syntax '${name}': jinja2 or liquid`);
+}
+
+/** A file's text; `-` is standard input. */
+async function readInput(path: string, stdin: NodeJS.ReadableStream): Promise<string> {
+  try {
+    return path === '-' ? await readText(stdin) : await readFile(path, 'utf8');
+  } catch (error) {
+    throw new CommandError(`can't read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface RenderFileOptions {
+  readonly syntax: Syntax;
+  readonly autoescape: boolean;
+}
+
+function renderFile(
+  file: string,
+  source: string,
+  contextJson: string,
+  options: RenderFileOptions,
+  io: CommandStreams,
+): number {
+  try {
+    const template = compileTemplate(source, {
+      syntax: options.syntax,
+      mode: options.autoescape ? 'html' : 'text',
+    });
+    io.stdout.write(template.renderJson(contextJson));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    io.stderr.write(describe(file, error));
+    return 1;
+  }
+}
+
+/** An error as compilers print theirs, with a caret under its place. */
+function describe(file: string, { line, column, message, sourceLine, hint }: TemplateError): string {
+  const caret = `${' '.repeat(Math.max(0, column - 1))}^`;
+  return [
+    `${file}:${line}:${column}: ${message}`,
+    `  ${sourceLine}`,
+    `  ${caret}`,
+    ...(hint === undefined ? [] : [`  hint: ${hint}`]),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import type { Syntax } from './compileTemplate.js';
+import { TemplateError } from './errors.js';
+import { DEFAULT_LIMITS } from './limits.js';
+import { CompiledCache } from './pool/compiledCache.js';
+import { JsonContext } from './renderContext.js';
+
+/** A line as it may come: every field is yet to be checked. */
+interface LineRequest {
+  readonly template?: unknown;
+  readonly autoescape?: unknown;
+  readonly syntax?: unknown;
+}
+
+interface LineError {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+  readonly hint: string | null;
+}
+
+type LineAnswer = { readonly output: string } | { readonly error: LineError };
+
+/**
+ * Renders one `{"template", "context", "autoescape", "syntax"?}` per input line into one `{"output"}` or
+ * `{"error": {message, line, column, hint}}` per output line, in order. A bad line is an error line; the rest go on.
+ */
+export async function renderJsonLines(
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+): Promise<void> {
+  const cache = new CompiledCache(DEFAULT_LIMITS);
+  for await (const line of readLines(input)) {
+    if (!output.write(`${JSON.stringify(renderLine(line, cache))}\n`)) await once(output, 'drain');
+  }
+}
+
+/** Lines end at newlines only: JSON may hold the other separators that Unicode knows. */
+async function* readLines(input: NodeJS.ReadableStream): AsyncGenerator<string> {
+  input.setEncoding('utf8');
+  let parts: string[] = [];
+  for await (const chunk of input) {
+    const [first = '', ...rest] = String(chunk).split('\n');
+    parts.push(first);
+    for (const part of rest) {
+      yield parts.join('');
+      parts = [part];
+    }
+  }
+  const last = parts.join('');
+  if (last !== '') yield last;
+}
+
+function renderLine(line: string, cache: CompiledCache): LineAnswer {
+  try {
+    const { template, syntax, autoescape } = readRequest(line);
+    const compiled = cache.get({ source: template, syntax, mode: autoescape ? 'html' : 'text' });
+    return { output: compiled.renderJson(new JsonContext(line, 'context')) };
+  } catch (error) {
+    if (error instanceof TemplateError) {
+      const { message, line: at, column, hint = null } = error;
+      return { error: { message, line: at, column, hint } };
+    }
+    if (error instanceof BadLine)
+      return { error: { message: error.message, line: 0, column: 0, hint: null } };
+    throw error;
+  }
+}
+
+/** A line that asks for nothing that can be rendered. */
+class BadLine extends Error {}
+
+function readRequest(line: string): { template: string; syntax: Syntax; autoescape: boolean } {
+  const { template, syntax = 'jinja2', autoescape = false } = parseLine(line);
+  if (typeof template !== 'string') throw new BadLine('"template" must be a string');
+  if (syntax !== 'jinja2' && syntax !== 'liquid' && syntax !== null)
+    throw new BadLine('"syntax" must be "jinja2" or "liquid"');
+  return { template, syntax: syntax ?? 'jinja2', autoescape: autoescape === true };
+}
+
+function parseLine(line: string): LineRequest {
+  let request: unknown;
+  try {
+    request = JSON.parse(line);
+  } catch (error) {
+    throw new BadLine(`the line is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof request !== 'object' || request === null || Array.isArray(request))
+    throw new BadLine('the line is no JSON object');
+  return request;
+}
