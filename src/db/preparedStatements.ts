@@ -33,7 +33,7 @@ export class PreparedStatements {
     }
     const name = statement.name;
     let held = this.#held.get(client);
-    if (!held) this.#held.set(client, (held = new Map()));
+    if (!held) this.#held.set(client, (held = new Map<string, true>()));
     const known = held.delete(name);
     held.set(name, true);
     if (known || held.size <= MOST_PER_CONNECTION) return { name };

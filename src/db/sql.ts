@@ -32,15 +32,11 @@ export interface Statement {
 
 /** Tag for templates: sql`select ${identifier('a')} from t where b = ${param(slot, 'int4')}`. Only pieces may be embedded. */
 export function sql(texts: TemplateStringsArray, ...pieces: readonly Sql[]): Sql {
-  const outTexts: string[] = [texts[0] ?? ''];
-  const slots: Slot[] = [];
+  const builder = new Builder(texts[0] ?? '');
   pieces.forEach((piece, index) => {
-    outTexts[outTexts.length - 1] += piece.texts[0] ?? '';
-    outTexts.push(...piece.texts.slice(1));
-    slots.push(...piece.slots);
-    outTexts[outTexts.length - 1] += texts[index + 1] ?? '';
+    builder.add(piece, texts[index + 1] ?? '');
   });
-  return new Sql(outTexts, slots);
+  return builder.done();
 }
 
 export const empty = new Sql([''], []);
@@ -75,14 +71,38 @@ export function join(
   pieces: readonly Sql[],
   separator: ', ' | ' and ' | ' or ' | ' || ' | ' union all ' | ' ' | '\n',
 ): Sql {
-  const texts: string[] = [''];
-  const slots: Slot[] = [];
+  const builder = new Builder('');
   pieces.forEach((piece, index) => {
-    texts[texts.length - 1] += (index > 0 ? separator : '') + (piece.texts[0] ?? '');
-    texts.push(...piece.texts.slice(1));
-    slots.push(...piece.slots);
+    builder.add(piece, index < pieces.length - 1 ? separator : '');
   });
-  return new Sql(texts, slots);
+  return builder.done();
+}
+
+/** Puts pieces side by side. */
+class Builder {
+  readonly #texts: string[] = [];
+  readonly #slots: Slot[] = [];
+  #last: string;
+
+  constructor(start: string) {
+    this.#last = start;
+  }
+
+  add(piece: Sql, after: string): void {
+    piece.texts.forEach((text, index) => {
+      if (index > 0) {
+        this.#texts.push(this.#last);
+        this.#last = '';
+      }
+      this.#last += text;
+    });
+    this.#last += after;
+    this.#slots.push(...piece.slots);
+  }
+
+  done(): Sql {
+    return new Sql([...this.#texts, this.#last], this.#slots);
+  }
 }
 
 /** Numbers the holes. */

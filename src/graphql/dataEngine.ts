@@ -8,7 +8,10 @@ import { Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
+import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
+import { Conditions, type EventRecords } from './email/condition.js';
+import { runEmailQuery, validateEmailQuery, type EmailQuery } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
 import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
@@ -31,6 +34,20 @@ export interface DataEngine {
   catalog(tenantid: number, schema: string): Promise<Catalog>;
   /** Re-reads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
   introspect(tenantid: number, schema: string): Promise<Catalog>;
+  /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
+  checkEmailQuery(tenantid: number, schema: string, query: string): Promise<void>;
+  /** Runs it read-only under the principal's rules. @returns JSON text: the list of its single root field, or the object of several. Throws AppError. */
+  runEmailQuery(principal: Principal, query: EmailQuery): Promise<string>;
+  /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
+  checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
+  /** For each event whether the condition holds; relations are read as they are now. One statement. Throws AppError. */
+  evaluateCondition(
+    tenantid: number,
+    schema: string,
+    target: string,
+    condition: string,
+    events: readonly EventRecords[],
+  ): Promise<boolean[]>;
   /** Drops what is remembered of a tenant. */
   forget(tenantid: number): void;
   close(): Promise<void>;
@@ -67,6 +84,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     log,
     ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
   };
+  const conditions = new Conditions(engine.transactions);
   const gate = new TenantGate({
     running: Math.max(1, Math.floor(config.pgPool * POOL_SHARE)),
     waiting: config.tenantConcurrency,
@@ -89,6 +107,19 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     },
     catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
     introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),
+    checkEmailQuery: (tenantid, schema, query) =>
+      withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
+        validateEmailQuery(engine, tenantid, catalog, query);
+      }),
+    runEmailQuery: (principal, query) => runEmailQuery(engine, principal, query),
+    checkCondition: (tenantid, schema, target, condition) =>
+      withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
+        conditions.check(tenantid, catalog, target, condition);
+      }),
+    evaluateCondition: (tenantid, schema, target, condition, events) =>
+      withCurrentCatalog(catalogs, tenantid, schema, (catalog) =>
+        conditions.evaluate(tenantid, catalog, target, condition, events),
+      ),
     forget: (tenantid) => {
       catalogs.forget(tenantid);
     },

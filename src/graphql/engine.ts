@@ -1,13 +1,12 @@
 import { executeSync, Kind, type DocumentNode, type SelectionNode } from 'graphql';
-import type { Catalog } from '../db/catalog/catalog.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
-import { isStaleSchema } from '../db/sqlState.js';
 import { tenantRole, type Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
-import { FieldError } from './answer.js';
-import { DocumentError, type ReadyDocument } from './document/document.js';
+import type { FieldError } from './answer.js';
+import { withCurrentCatalog } from './currentCatalog.js';
+import type { ReadyDocument } from './document/document.js';
 import { shapeKey } from './document/shapers.js';
 import { coerceVariables } from './document/variables.js';
 import { createAliasSource } from './filter/scope.js';
@@ -58,7 +57,7 @@ export async function executeRequest(
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
-  return withCurrentCatalog(deps, tenantid, schema, async (catalog) => {
+  return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(catalog);
     const { ready, variables, plan } = prepare(deps, principal, tenantSchema, request);
     if (plan.kind === 'mutation' && !allowMutation) {
@@ -89,28 +88,6 @@ function prepare(
     return planOperation(ready, variables, { catalog, schema, policy, aliases, limits: deps.limits });
   });
   return { ready, variables, plan };
-}
-
-/**
- * The tables may have changed since the catalog was read: a document or a statement that does not fit it is tried once
- * more when there is a new one. What failed has changed nothing.
- */
-async function withCurrentCatalog<T>(
-  deps: EngineDeps,
-  tenantid: number,
-  schema: string,
-  work: (catalog: Catalog) => Promise<T>,
-): Promise<T> {
-  const catalog = await deps.catalogs.get(tenantid, schema);
-  try {
-    return await work(catalog);
-  } catch (error) {
-    const misfit =
-      (error instanceof DocumentError && error.error.code === 'GRAPHQL_VALIDATION') ||
-      isStaleSchema(error instanceof FieldError ? error.error : error);
-    if (!misfit || !(await deps.catalogs.recheck(tenantid, catalog))) throw error;
-    return work(await deps.catalogs.get(tenantid, schema));
-  }
 }
 
 interface AssemblyScope {

@@ -6,7 +6,6 @@ import { preparedText } from '../db/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, toStatement, type Sql } from '../db/sql.js';
 import { Transactions } from '../db/tenantTransaction.js';
-import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
 import { FilterTexts } from './plan/filterTexts.js';
@@ -82,6 +81,6 @@ function compile(context: ReadContext, info: GraphQLResolveInfo, tableName: stri
     const selection = selectRows(context, tableNamed(context.catalog, tableName), sets, []);
     return listJson(context, selection, readListArguments(context, field), []);
   } catch (error) {
-    throw error instanceof FieldError ? new AppError(error.error.code, error.message, error.error) : error;
+    throw error instanceof FieldError ? error.error : error;
   }
 }

@@ -61,7 +61,7 @@ function shaperFor(argument: string, name: string): Shaper {
     case 'onconflict':
     case 'if':
     case 'cast':
-      return (variables) => JSON.stringify(variables[name]) ?? 'none';
+      return (variables) => JSON.stringify(variables[name] ?? null);
     default:
       return (variables) => givenShape(variables[name]);
   }
@@ -70,9 +70,14 @@ function shaperFor(argument: string, name: string): Shaper {
 function givenShape(value: unknown): string {
   if (value === undefined) return 'u';
   if (value === null) return 'n';
-  if (Array.isArray(value)) return `[${[...new Set(value.map(givenShape))].join('|')}]`;
+  if (Array.isArray(value)) return `[${withoutRepeats(value.map(givenShape)).join('|')}]`;
   if (typeof value === 'object') return `{${Object.keys(value).join(' ')}}`;
   return 'v';
+}
+
+/** Rows that follow each other and give the same columns are one group of an insert. */
+function withoutRepeats(shapes: readonly string[]): readonly string[] {
+  return shapes.filter((shape, index) => shape !== shapes[index - 1]);
 }
 
 /** Whether a value given in the document holds a variable. */

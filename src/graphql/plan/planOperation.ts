@@ -1,4 +1,4 @@
-import type { FieldNode, GraphQLSchema } from 'graphql';
+import { OperationTypeNode, type FieldNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import { preparedText } from '../../db/preparedStatements.js';
 import { toStatement, type Sql } from '../../db/sql.js';
@@ -41,7 +41,7 @@ export function planOperation(
     limits: deps.limits,
     filterVariables: [],
   };
-  const kind = ready.operation.operation === 'mutation' ? 'mutation' : 'query';
+  const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
   const fields = [...collectFields(context, rootType, [ready.operation.selectionSet])].map(
     ([key, nodes], index) =>

@@ -1,4 +1,4 @@
-import { valueFromAST, type FieldNode, type GraphQLInputType, type ValueNode } from 'graphql';
+import { Kind, valueFromAST, type FieldNode, type GraphQLInputType, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql.js';
 import { hasVariable } from '../document/shapers.js';
 
@@ -18,7 +18,7 @@ export function argumentValue(
 /** Reads the argument on every run: a literal is read once, now. */
 export function argumentSlot(node: ValueNode | undefined, type: GraphQLInputType): Slot {
   if (node === undefined) return () => undefined;
-  if (node.kind === 'Variable') {
+  if (node.kind === Kind.VARIABLE) {
     const name = node.name.value;
     return (inputs) => inputs.variables[name];
   }

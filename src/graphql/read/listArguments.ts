@@ -1,7 +1,6 @@
-import { GraphQLList, GraphQLString, type FieldNode, type ValueNode } from 'graphql';
+import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
 import type { Inputs, Slot } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { hasVariable } from '../document/shapers.js';
 import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import { SCALARS } from '../schema/scalars.js';
@@ -36,7 +35,7 @@ export function readFilter(context: ReadContext, node: ValueNode | undefined): L
   const text = argumentValue(node, GraphQLString, context.variables);
   if (typeof text !== 'string' || text.trim() === '') return undefined;
   const parsed = parseFilter(text);
-  if (node?.kind !== 'Variable' || !hasVariable(node)) return { parsed, filterIndex: 'fixed' };
+  if (node?.kind !== Kind.VARIABLE) return { parsed, filterIndex: 'fixed' };
   return { parsed, filterIndex: filterIndexOf(context, node.name.value) };
 }
 

@@ -1,4 +1,4 @@
-import type { FieldNode, SelectionSetNode } from 'graphql';
+import { Kind, type FieldNode, type SelectionSetNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { argumentNode } from './argument.js';
@@ -75,5 +75,7 @@ function selectRelation(
 function isCastToText(context: ReadContext, column: Column, node: FieldNode): boolean {
   const cast = argumentNode(node, 'cast');
   if (column.inPrimaryKey || cast === undefined) return false;
-  return cast.kind === 'Variable' ? context.variables[cast.name.value] === 'text' : cast.kind === 'EnumValue';
+  return cast.kind === Kind.VARIABLE
+    ? context.variables[cast.name.value] === 'text'
+    : cast.kind === Kind.ENUM;
 }

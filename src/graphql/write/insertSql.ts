@@ -20,6 +20,8 @@ export interface Insertion {
   readonly ctes: readonly Sql[];
   readonly from: Sql;
   readonly row: WrittenRow;
+  /** Whether every given row was written, where the policy may leave one out. */
+  readonly complete?: Sql;
 }
 
 /** One row, each value a parameter. */
@@ -117,6 +119,7 @@ function upsert(
       // A row that was inserted has no deleting or locking transaction.
       sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning t as row, t.xmax <> 0 as updated)`,
     ],
+    complete: sql`(select count(*) from ${written}) = (select count(*) from ${given})`,
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
     row: {
       table,

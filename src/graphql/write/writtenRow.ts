@@ -68,9 +68,16 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
     from ${keys} with ordinality k(key, n) join ${tableSql(table)} ${alias} on ${join(matches, ' and ')}${where([visible])}`;
 }
 
-function capture({ table, operation, old, changed }: WrittenRow): Sql {
-  const row = changed ?? old;
-  if (!row) throw new Error('a change has a row before or after it');
+/** The row that the answer shows: as it is after the change, or was before it is gone. */
+export function writtenAlias({ changed, old }: WrittenRow): Sql {
+  const alias = changed ?? old;
+  if (!alias) throw new Error('a change has a row before or after it');
+  return alias;
+}
+
+function capture(written: WrittenRow): Sql {
+  const { table, operation, old, changed } = written;
+  const row = writtenAlias(written);
   const roleid = param((inputs) => inputs.principal['roleid'], 'int4');
   const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null`);
   const key = table.primaryKey.map(

@@ -22,16 +22,18 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are read as JavaScript reads JSON
-type Json = any;
+/** An answer, walked by name and index; leaves are compared whole. */
+export interface Json {
+  readonly [key: string]: Json;
+}
 
 export interface Reply {
   readonly status: number;
-  readonly data?: Json;
+  readonly data?: Json | null;
   readonly errors?: {
     message: string;
     path?: string[];
-    extensions: { code: string } & Record<string, Json>;
+    extensions: { code: string } & Record<string, unknown>;
   }[];
   readonly body: string;
 }
@@ -42,8 +44,8 @@ export interface OutboxEvent {
   readonly operation: string;
   readonly target: string;
   readonly key: Json;
-  readonly old: Json;
-  readonly new: Json;
+  readonly old: Json | null;
+  readonly new: Json | null;
 }
 
 export async function openShop(ddl: string, settings: Record<string, string> = {}): Promise<Shop> {
@@ -83,7 +85,7 @@ export async function openShop(ddl: string, settings: Record<string, string> = {
     async data(query, variables, principal) {
       const reply = await ask(query, variables, principal);
       if (reply.errors) throw new Error(`unexpected errors: ${reply.body}`);
-      return reply.data;
+      return reply.data!;
     },
     async events() {
       const { rows } = await pool.query<OutboxEvent & { eventid: string }>(

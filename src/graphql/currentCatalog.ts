@@ -1,0 +1,35 @@
+import type { Catalog } from '../db/catalog/catalog.js';
+import type { CatalogStore } from '../db/catalog/catalogStore.js';
+import { isStaleSchema } from '../db/sqlState.js';
+import { AppError, type ErrorCode } from '../errors.js';
+import { FieldError } from './answer.js';
+import { DocumentError } from './document/document.js';
+
+/** What is said of names that the catalog lacks. */
+const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
+  'GRAPHQL_VALIDATION',
+  'UNKNOWN_TABLE',
+  'FILTER_UNKNOWN_COLUMN',
+  'EMAIL_QUERY_INVALID',
+]);
+
+/**
+ * The tables may have changed since the catalog was read: a document or a statement that does not fit it is tried once
+ * more when there is a new one. What failed has changed nothing.
+ */
+export async function withCurrentCatalog<T>(
+  catalogs: CatalogStore,
+  tenantid: number,
+  schema: string,
+  work: (catalog: Catalog) => T | Promise<T>,
+): Promise<T> {
+  const catalog = await catalogs.get(tenantid, schema);
+  try {
+    return await work(catalog);
+  } catch (error) {
+    const cause = error instanceof FieldError || error instanceof DocumentError ? error.error : error;
+    const misfit = (cause instanceof AppError && UNKNOWN_NAMES.has(cause.code)) || isStaleSchema(cause);
+    if (!misfit || !(await catalogs.recheck(tenantid, catalog))) throw error;
+    return work(await catalogs.get(tenantid, schema));
+  }
+}

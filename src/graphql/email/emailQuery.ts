@@ -1,0 +1,113 @@
+import { OperationTypeNode } from 'graphql';
+import type { Catalog } from '../../db/catalog/catalog.js';
+import type { Principal } from '../../db/principal.js';
+import { AppError, type ErrorDetails } from '../../errors.js';
+import { FieldError } from '../answer.js';
+import { DocumentError, type ReadyDocument } from '../document/document.js';
+import { executeRequest, type EngineDeps } from '../engine.js';
+import { createAliasSource } from '../filter/scope.js';
+import { planOperation } from '../plan/planOperation.js';
+import { unrestricted } from '../policy/policy.js';
+
+/** A query of an email type with its arguments, filters rendered. */
+export interface EmailQuery {
+  readonly query: string;
+  readonly filter?: string;
+  readonly ordering?: readonly string[];
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
+
+/** Whether the query can be run on these tables, whoever asks. Throws AppError EMAIL_QUERY_INVALID with line and column. */
+export function validateEmailQuery(
+  deps: EngineDeps,
+  tenantid: number,
+  catalog: Catalog,
+  query: string,
+): void {
+  const tenantSchema = deps.schemas.of(catalog);
+  try {
+    const { ready } = deps.plans.document(tenantid, tenantSchema, query, null);
+    checkOperation(ready);
+    const plan = planOperation(
+      ready,
+      {},
+      {
+        catalog,
+        schema: tenantSchema.schema,
+        policy: unrestricted,
+        aliases: createAliasSource(),
+        limits: deps.limits,
+      },
+    );
+    for (const field of plan.fields) if (field.kind === 'refused') throw field.error;
+  } catch (error) {
+    throw asInvalid(error);
+  }
+}
+
+/**
+ * Runs the query read-only under the principal's rules. @returns JSON text: the value of its single root field, or the
+ * object of several. Throws AppError: EMAIL_QUERY_INVALID, or what went wrong with a field.
+ */
+export async function runEmailQuery(
+  deps: EngineDeps,
+  principal: Principal,
+  { query, ...variables }: EmailQuery,
+): Promise<string> {
+  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false).catch(
+    (error: unknown) => {
+      throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
+    },
+  );
+  const [error] = errors;
+  if (error) throw error.error;
+  const [first, second] = fields;
+  if (first && !second) return first[1];
+  return `{${fields.map(([key, json]) => `"${key}":${json}`).join(',')}}`;
+}
+
+function checkOperation({ operation }: ReadyDocument): void {
+  if (operation.operation !== OperationTypeNode.QUERY) {
+    throw new AppError('EMAIL_QUERY_INVALID', 'An email type only reads: mutations are refused.', {
+      details: place(operation.loc?.startToken),
+    });
+  }
+  for (const { variable } of operation.variableDefinitions ?? []) {
+    const name = variable.name.value;
+    if (VARIABLES.includes(name)) continue;
+    throw new AppError('EMAIL_QUERY_INVALID', `A variable named ${name} is never given.`, {
+      hint: `Variables of the query must be named ${VARIABLES.join(', ')}.`,
+      details: place(variable.loc?.startToken),
+    });
+  }
+}
+
+function asInvalid(error: unknown): unknown {
+  if (error instanceof DocumentError) {
+    const [first] = error.graphqlErrors;
+    return invalid(first?.message ?? error.message, place(first?.locations?.[0]), error);
+  }
+  if (error instanceof FieldError) {
+    return invalid(
+      error.message,
+      { ...error.error.details, ...place(error.nodes[0]?.loc?.startToken) },
+      error,
+    );
+  }
+  return error;
+}
+
+function invalid(message: string, details: ErrorDetails, cause: Error): AppError {
+  return new AppError('EMAIL_QUERY_INVALID', message, { details, cause });
+}
+
+function unplaced(error: unknown): unknown {
+  return error instanceof FieldError ? error.error : error;
+}
+
+function place(at: { readonly line: number; readonly column: number } | undefined): ErrorDetails {
+  return at ? { line: at.line, column: at.column } : {};
+}

@@ -1,0 +1,68 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import type { Inputs, Slot } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { givenColumns, inputRow, type InputRow } from './inputValues.js';
+
+/** Rows of one `create_many_` input that follow each other and leave the same columns to their defaults. */
+export interface RowGroup {
+  readonly columns: readonly Column[];
+  readonly rows: (inputs: Inputs) => readonly InputRow[];
+}
+
+/** Each group is an insert of its own within the statement. */
+const MOST_GROUPS = 50;
+
+/**
+ * Splits rows into groups whose rows give the same columns: only a column that is not given takes its default. Groups
+ * keep the order of the input, so that answers and generated keys do. A missing column without a default counts as
+ * null, unless `exact`. Throws AppError BAD_USER_INPUT.
+ */
+export function groupRows(table: Table, sample: unknown, slot: Slot, exact: boolean): readonly RowGroup[] {
+  const split = (value: unknown): readonly Group[] => splitRows(table, rowsOf(value), exact);
+  const groups = split(sample);
+  if (groups.length > MOST_GROUPS) {
+    throw new AppError('BAD_USER_INPUT', 'The rows of input differ too often in the columns they give.', {
+      hint: 'Give the same columns in every row, or send rows with the same columns together.',
+      details: { argument: 'input' },
+    });
+  }
+  // Every group reads the same input: it is split once a run.
+  let last: { readonly inputs: Inputs; readonly groups: readonly Group[] } | undefined;
+  return groups.map(({ columns }, index) => ({
+    columns,
+    rows: (inputs) => {
+      if (last?.inputs !== inputs) last = { inputs, groups: split(slot(inputs)) };
+      return last.groups[index]?.rows ?? [];
+    },
+  }));
+}
+
+interface Group {
+  readonly columns: readonly Column[];
+  readonly rows: InputRow[];
+}
+
+function splitRows(table: Table, rows: readonly InputRow[], exact: boolean): readonly Group[] {
+  const given = rows.map((row) => givenColumns(table, row));
+  const plain = exact ? new Set<Column>() : new Set(given.flat().filter((column) => !column.hasDefault));
+  const groups: Group[] = [];
+  let lastKey: string | undefined;
+  rows.forEach((row, index) => {
+    const names = new Set(given[index]);
+    const columns = [...table.columns.values()].filter((column) => names.has(column) || plain.has(column));
+    if (columns.length === 0) {
+      throw new AppError('BAD_USER_INPUT', 'Every row of input must give a column.', {
+        details: { argument: 'input' },
+      });
+    }
+    const key = columns.map((column) => column.name).join(' ');
+    if (key === lastKey) groups.at(-1)?.rows.push(row);
+    else groups.push({ columns, rows: [row] });
+    lastKey = key;
+  });
+  return groups;
+}
+
+function rowsOf(value: unknown): readonly InputRow[] {
+  return Array.isArray(value) ? value.map(inputRow) : [];
+}

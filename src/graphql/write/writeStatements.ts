@@ -1,0 +1,59 @@
+import { join, sql, textConstant, type Sql } from '../../db/sql.js';
+import type { Change } from './changeSql.js';
+import type { Insertion } from './insertSql.js';
+import { refuse, type WriteContext } from './writeContext.js';
+import { answerOf, keyTexts, recorded, writtenAlias, writtenRowsJson, type Returning } from './writtenRow.js';
+
+/** The statements of a change to one row. `none` is the answer, or the refusal, when there is no row. */
+export function rowStatements(context: WriteContext, change: Change, returning: Returning, none: Sql): Sql[] {
+  const { keySetting } = returning;
+  const row = writtenAlias(change.row);
+  const value =
+    keySetting === undefined
+      ? answerOf(context, row, returning)
+      : remember(keySetting, sql`json_build_array(${keyTexts(change.row.table, row)})`);
+  const write = sql`with ${join(change.ctes, ', ')}
+    select coalesce((select ${recorded(change.row, value)} from ${change.from}), ${none})`;
+  if (keySetting === undefined) return [write];
+  return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
+}
+
+/** The statements of several insertions that are answered as one list. */
+export function listStatements(
+  context: WriteContext,
+  insertions: readonly Insertion[],
+  returning: Returning,
+): Sql[] {
+  const { keySetting } = returning;
+  const rows = insertions.map(({ row, from }) => {
+    const alias = writtenAlias(row);
+    const value =
+      keySetting === undefined
+        ? answerOf(context, alias, returning)
+        : sql`${keyTexts(row.table, alias)}::text`;
+    return sql`select ${recorded(row, value)} as j from ${from}`;
+  });
+  const ctes = join(
+    insertions.flatMap((item) => item.ctes),
+    ', ',
+  );
+  const source = sql`from (${join(rows, ' union all ')}) w`;
+  const list = complete(insertions, sql`'[' || coalesce(string_agg(w.j, ','), '') || ']'`);
+  if (keySetting === undefined) return [sql`with ${ctes}\nselect ${list} ${source}`];
+  return [
+    sql`with ${ctes}\nselect ${remember(keySetting, list)} ${source}`,
+    sql`select '[' || coalesce((${writtenRowsJson(context, returning)}), '') || ']'`,
+  ];
+}
+
+/** A row that is there and may not be updated is left out by PostgreSQL without a word: it denies the whole list. */
+function complete(insertions: readonly Insertion[], list: Sql): Sql {
+  const conditions = insertions.flatMap((item) => item.complete ?? []);
+  if (conditions.length === 0) return list;
+  return sql`case when ${join(conditions, ' and ')} then ${list} else ${refuse('policyDenied')} end`;
+}
+
+/** Hands keys to the next statement, for the rest of the transaction. */
+function remember(setting: string, keys: Sql): Sql {
+  return sql`set_config(${textConstant(setting)}, (${keys})::text, true)`;
+}
