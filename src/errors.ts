@@ -8,6 +8,7 @@ const CODES = {
   BODY_TOO_LARGE: [413, 'Send less in one request, or raise BODY_LIMIT_BYTES.'],
   NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
   METHOD_NOT_ALLOWED: [405, 'Queries go by GET or POST, mutations by POST.'],
+  NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send application/json, a urlencoded form or a multipart form.'],
   TOO_BUSY: [503, 'The tenant has too many requests in flight; retry after the time given in Retry-After.'],
   RATE_LIMITED: [429, 'Wait for the time given in Retry-After.'],
@@ -57,10 +58,12 @@ const CODES = {
   FOREIGN_KEY_VIOLATION: [409, 'The referenced row is missing, or this row is still referenced.'],
   NOT_NULL_VIOLATION: [400, 'Give the column a value.'],
   CHECK_VIOLATION: [400, 'The row breaks a check constraint of the table.'],
+  TRANSACTION_CONFLICT: [409, 'Nothing was changed. Send the request again.'],
   READ_ONLY_TABLE: [400, 'Views and tables without a primary key are read-only.'],
 
   // Tenants and roles
   TENANT_NOT_FOUND: [404, 'List tenants with "rowpost tenant list".'],
+  TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
   NAME_TAKEN: [409, 'Choose another name.'],
   UNKNOWN_CAPABILITY: [400, 'List them with { capability { capability } } on /roles_pbac.'],
   UNKNOWN_TABLE: [400, "The tenant's schema has no such table. Names are case-sensitive."],
@@ -105,5 +108,13 @@ export class AppError extends Error {
     this.status = ERROR_CODES[code][0];
     this.hint = options.hint ?? ERROR_CODES[code][1];
     this.details = options.details ?? {};
+  }
+}
+
+/** The command line is wrong, or a part of the installation is missing: said to the operator in one line, without a stack. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
   }
 }

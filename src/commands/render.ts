@@ -1,4 +1,4 @@
-import { runRenderCommand } from '../templates/index.js';
+import { runRenderCommand } from '../templates/renderCommand.js';
 import type { Command } from './command.js';
 
 export const render: Command = (args) =>

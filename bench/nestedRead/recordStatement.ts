@@ -1,0 +1,58 @@
+import { loadConfig } from '../../src/config.js';
+import { openDatabase } from '../../src/db/database.js';
+import { PrincipalSource } from '../../src/db/principal.js';
+import { createDataEngine } from '../../src/graphql/dataEngine.js';
+import { createLogger } from '../../src/log.js';
+import { testEnv } from '../../test/support/testConfig.js';
+
+export interface RecordedStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** The one statement that Rowpost sends for a query with one root field, taken from the connection it is sent on. */
+export async function recordStatement(request: {
+  readonly databaseUrl: string;
+  readonly tenantid: number;
+  readonly roleLogin: string;
+  readonly query: string;
+}): Promise<RecordedStatement> {
+  const log = createLogger('silent', 'bench');
+  const config = loadConfig(testEnv({ DATABASE_URL: request.databaseUrl }));
+  const database = openDatabase({
+    url: request.databaseUrl,
+    poolSize: 2,
+    statementTimeoutMs: 15_000,
+    lockTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000,
+    applicationName: 'bench',
+    log,
+  });
+  const engine = createDataEngine({ database, config, log });
+  try {
+    const role = await database
+      .knex<{ roleid: number; tenantid: number; login: string }>('rowpost.role')
+      .where({ tenantid: request.tenantid, login: request.roleLogin })
+      .first('roleid');
+    const principal = await new PrincipalSource(database.knex).load(request.tenantid, role?.roleid ?? 0);
+    if (!principal) throw new Error(`there is no role ${request.roleLogin}`);
+    const seen: RecordedStatement[] = [];
+    database.pool.on('acquire', (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      client.query = ((config: { text?: string; values?: unknown[] }, ...rest: unknown[]) => {
+        if (config.text?.includes('json')) seen.push({ text: config.text, values: config.values ?? [] });
+        return query(config, ...rest);
+      }) as typeof client.query;
+    });
+    // The first run also reads the catalog; only the second one is the request alone.
+    await engine.execute(principal, { query: request.query }, { allowMutation: false });
+    seen.length = 0;
+    await engine.execute(principal, { query: request.query }, { allowMutation: false });
+    const [statement] = seen;
+    if (!statement) throw new Error('no statement was seen');
+    return statement;
+  } finally {
+    await engine.close();
+    await database.close();
+  }
+}

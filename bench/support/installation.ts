@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import { runRowpost, startProcess, type RowpostProcess } from '../../test/support/rowpostProcess.js';
+
+/** A tenant with its tables filled, on a durable PostgreSQL, as an operator would set it up. */
+export interface BenchInstallation {
+  readonly databaseUrl: string;
+  readonly tenantid: number;
+  readonly schema: string;
+  /** Starts the shipped web process; further environment overrides its settings. */
+  startWeb(env?: Readonly<Record<string, string>>): Promise<BenchWeb>;
+  stop(): Promise<void>;
+}
+
+export interface BenchWeb {
+  readonly baseUrl: string;
+  readonly process: RowpostProcess;
+}
+
+const ROOT = { login: 'root', password: 'benchmark' };
+
+export async function createInstallation(tables: string): Promise<BenchInstallation> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-bench-'));
+  const postgres = await startEmbeddedPostgres({
+    dataDir: folder,
+    say: (line) => process.stderr.write(`${line}\n`),
+  });
+  const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark' };
+  await command(['release'], env);
+  const created = await command(
+    ['tenant', 'create', '--name', 'bench', '--root-login', ROOT.login, '--root-password', ROOT.password],
+    env,
+  );
+  const { tenantid, schema } = JSON.parse(created) as { tenantid: number; schema: string };
+  const file = path.join(folder, 'tables.sql');
+  await writeFile(file, tables);
+  await command(['tenant', 'sql', '--tenant', String(tenantid), '-f', file], env);
+  const started: RowpostProcess[] = [];
+  return {
+    databaseUrl: postgres.url,
+    tenantid,
+    schema,
+    async startWeb(overrides = {}) {
+      const web = await startProcess(['web'], { ...env, ...overrides });
+      started.push(web);
+      const port = /"port":(\d+)/.exec(web.log())?.[1];
+      if (port === undefined) throw new Error(`the web process names no port:\n${web.log()}`);
+      return { baseUrl: `http://127.0.0.1:${port}`, process: web };
+    },
+    async stop() {
+      for (const web of started) await web.kill('SIGTERM');
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+  const { code, stdout, stderr } = await runRowpost(args, env);
+  if (code !== 0) throw new Error(`rowpost ${args.join(' ')} exited ${String(code)}:\n${stderr}`);
+  return stdout;
+}
+
+export async function post<T>(url: string, body: unknown, token?: string): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as T & { errors?: unknown; error?: unknown };
+  if (answer.errors ?? answer.error) throw new Error(`${url}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+/** Signs in as the tenant's root role. @returns the access token */
+export async function signInAsRoot(baseUrl: string, tenantid: number): Promise<string> {
+  const { access_token } = await post<{ access_token: string }>(`${baseUrl}/auth`, { ...ROOT, tenantid });
+  return access_token;
+}
+
+/** A role that holds `capabilities` on `targets` by one policy rule, and nothing else. @returns its access token */
+export async function signInUnderPolicy(
+  baseUrl: string,
+  tenantid: number,
+  rule: {
+    readonly capabilities: readonly string[];
+    readonly targets: readonly string[];
+    readonly filter?: string;
+  },
+): Promise<string> {
+  const root = await signInAsRoot(baseUrl, tenantid);
+  const credentials = { login: 'clerk', password: 'benchmark-clerk' };
+  const { data } = await post<{ data: { create_role: { roleid: string } } }>(
+    `${baseUrl}/roles_pbac`,
+    {
+      query: 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+      variables: { input: { ...credentials, name: 'clerk', capabilities: ['login', ...rule.capabilities] } },
+    },
+    root,
+  );
+  await post(
+    `${baseUrl}/roles_pbac`,
+    {
+      query: 'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
+      variables: { input: { name: 'clerks', roles: [Number(data.create_role.roleid)], ...rule } },
+    },
+    root,
+  );
+  const { access_token } = await post<{ access_token: string }>(`${baseUrl}/auth`, {
+    ...credentials,
+    tenantid,
+  });
+  return access_token;
+}
