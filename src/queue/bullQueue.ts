@@ -84,7 +84,7 @@ function toDeliveryJob(order: DeliveryOrder) {
     name: 'send',
     data: order.job,
     opts: {
-      jobId: deliveryJobId(order.job),
+      jobId: deliveryJobId(order),
       priority: priorityOf(order.ahead),
       delay: Math.ceil(order.delayMs),
     },
@@ -116,12 +116,7 @@ function startWorkers(
       maxStalledCount: MAX_STALLED,
       runRetryDelay: RETRY_MS,
     };
-    const worker = new Worker<T, void>(
-      name,
-      run as never,
-      workerOptions,
-      connections.backend as never,
-    );
+    const worker = new Worker<T, void>(name, run as never, workerOptions, connections.backend as never);
     worker.on('error', logOutages(log, `worker of queue ${name}`));
     worker.on('failed', (job, error) => {
       log.warn({ err: error, job: job?.id }, 'a job broke off; the reconciler will bring it back');

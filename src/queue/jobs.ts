@@ -26,8 +26,12 @@ export interface DeliveryOrder {
 
 /** The same work has the same id, so adding it twice changes nothing. BullMQ allows neither colons nor mere digits. */
 export const batchJobId = (job: BatchJob): string => `b${job.batchid}`;
-/** Differs from attempt to attempt, so that a next one can be added while the last one's job is still being finished. */
-export const deliveryJobId = (job: DeliveryJob): string => `d${job.deliveryid}-${job.starts}`;
+/**
+ * Differs from attempt to attempt, so that a next one can be added while the last one's job is still being finished;
+ * and a job for later differs from one for now, which may be the one that adds it.
+ */
+export const deliveryJobId = ({ job, delayMs }: DeliveryOrder): string =>
+  `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.ceil(Date.now() + delayMs)}` : ''}`;
 
 /** So many are let through in the order in which they come; who has more ahead waits behind who has less. */
 const EVEN_TURN = 16;

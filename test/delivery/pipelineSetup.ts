@@ -1,4 +1,7 @@
+import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { systemClock } from '../../src/clock.js';
@@ -8,7 +11,7 @@ import { KeyRing } from '../../src/secrets.js';
 import { stopAll, type Stoppable } from '../../src/shutdown.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import type { Config } from '../../src/config.js';
-import { TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { TEST_SECRET_KEYS, testConfig, testEnv, testLog } from '../support/testConfig.js';
 import { createTestRedis } from '../support/testRedis.js';
 
 export type Backend = 'redis' | 'postgres';
@@ -17,11 +20,11 @@ export const BACKENDS: readonly Backend[] = ['redis', 'postgres'];
 export const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
 
 /** Short times, so that recovery can be watched. */
-export async function pipelineConfig(
+export async function pipelineEnv(
   backend: Backend,
   overrides: Readonly<Record<string, string>> = {},
-): Promise<Config> {
-  return testConfig({
+): Promise<Readonly<Record<string, string>>> {
+  return testEnv({
     DATABASE_URL: 'postgres://unused',
     ...(backend === 'redis' ? { REDIS_URL: overrides['REDIS_URL'] ?? (await createTestRedis()) } : {}),
     MAIL_TRANSPORT: 'sendgrid',
@@ -34,6 +37,23 @@ export async function pipelineConfig(
     SHUTDOWN_GRACE_MS: '3000',
     ...overrides,
   });
+}
+
+export async function pipelineConfig(
+  backend: Backend,
+  overrides: Readonly<Record<string, string>> = {},
+): Promise<Config> {
+  return testConfig(await pipelineEnv(backend, overrides));
+}
+
+/** Starts a worker in a process of its own, which the test may stop and kill. */
+export async function forkWorker(env: Readonly<Record<string, string>>): Promise<ChildProcess> {
+  const child = fork(fileURLToPath(new URL('./workerProcess.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx'],
+    env: { PATH: process.env['PATH'], TEST_LOG_LEVEL: process.env['TEST_LOG_LEVEL'], ...env },
+  });
+  await once(child, 'message');
+  return child;
 }
 
 /** A tenant with a schema name, a key and a role, as the control tables hold them. */

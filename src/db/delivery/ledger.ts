@@ -42,6 +42,9 @@ export function openLedger(database: Database, onIdleError: (error: Error) => vo
     options: `${base.options ?? ''} ${PLANNER_OPTIONS}`,
   });
   pool.on('error', onIdleError);
+  // A connection that breaks while a transaction holds it says so twice: its statements reject, and it emits an error,
+  // which would end the process if nobody listened.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
       const { rows } = await pool.query({ ...statement, values: [...values] });

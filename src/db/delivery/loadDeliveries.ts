@@ -63,9 +63,7 @@ interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
 function toDelivery(row: LoadedRow): LoadedDelivery {
   const { keyEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
   const apiKey =
-    keyEncrypted === null
-      ? null
-      : { encrypted: keyEncrypted, version: keyVersion, pausedCode, waitUntilMs };
+    keyEncrypted === null ? null : { encrypted: keyEncrypted, version: keyVersion, pausedCode, waitUntilMs };
   return { ...delivery, apiKey };
 }
 
