@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
+const APT_GET = '/usr/bin/apt-get';
 const HINT =
   'install Redis 7 so that redis-server is on the PATH (Debian: sudo apt-get install redis-server)';
 
@@ -10,7 +11,7 @@ const HINT =
  */
 export async function findRedisServer() {
   if (runs('redis-server')) return 'redis-server';
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+  if (process.getuid?.() !== 0 || !existsSync(APT_GET)) {
     throw new Error(`the tests need a real Redis: ${HINT}`);
   }
   console.error('redis-server is missing: installing it with apt-get');
@@ -26,7 +27,7 @@ function runs(program) {
 
 /** RUNLEVEL=1 keeps Debian from starting a Redis of the system's own, which the tests do not use. */
 function install(...args) {
-  const { status } = spawnSync('apt-get', ['-qq', ...args], {
+  const { status } = spawnSync(APT_GET, ['-qq', ...args], {
     stdio: ['ignore', 2, 2],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
   });

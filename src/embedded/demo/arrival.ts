@@ -18,7 +18,6 @@ interface Delivery {
   readonly error: string | null;
 }
 
-const DEADLINE_MS = 30_000;
 const POLL_MS = 100;
 /** States that wait for something to happen; the others are final. */
 const OPEN_STATES = ['pending', 'sending', 'retrying', 'paused'];
@@ -26,10 +25,12 @@ const OPEN_STATES = ['pending', 'sending', 'retrying', 'paused'];
 /**
  * Makes a change and follows its email in the ledger, as any client can.
  * @param emailType the type that the change's rule sends
+ * @param deadlineMs how long to wait for it
  */
 export async function followEmail(
   root: Client,
   emailType: string,
+  deadlineMs: number,
   change: () => Promise<void>,
 ): Promise<Arrival> {
   const before = await newestDeliveryid(root, emailType);
@@ -42,16 +43,16 @@ export async function followEmail(
       const { subject, recipients } = delivery;
       return { kind: 'sent', subject: subject ?? '', recipients: recipients ?? [], afterMs: waitedMs };
     }
-    if (delivery && !OPEN_STATES.includes(delivery.state)) return missing(delivery);
-    if (waitedMs > DEADLINE_MS) return missing(delivery);
+    const isOpen = !delivery || OPEN_STATES.includes(delivery.state);
+    if (!isOpen || waitedMs > deadlineMs) return missing(delivery, waitedMs);
     await delay(POLL_MS);
   }
 }
 
-function missing(delivery: Delivery | undefined): Arrival {
+function missing(delivery: Delivery | undefined, waitedMs: number): Arrival {
   const reason = delivery
     ? `its delivery is ${delivery.state}${delivery.error === null ? '' : `: ${delivery.error}`}`
-    : `no delivery after ${DEADLINE_MS / 1000} s`;
+    : `no delivery after ${Math.round(waitedMs / 1000)} s`;
   return { kind: 'missing', reason };
 }
 

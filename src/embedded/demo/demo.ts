@@ -12,21 +12,32 @@ export interface Stage {
   readonly colors: boolean;
 }
 
+const EMAIL_DEADLINE_MS = 30_000;
+
 /**
  * Plays the whole service on a shop: sets it up through the public API, changes rows, and waits for each email.
  * A second start finds what the first one made, and makes a new order.
- * @returns the emails that did not arrive; empty when all did
+ * @param emailDeadlineMs how long to wait for each email
+ * @returns the email types whose emails did not arrive; empty when all did
  */
-export async function runDemo(service: RunningService, stage: Stage): Promise<readonly string[]> {
+export async function runDemo(
+  service: RunningService,
+  stage: Stage,
+  emailDeadlineMs = EMAIL_DEADLINE_MS,
+): Promise<readonly string[]> {
   const narrator = createNarrator((text) => stage.write(text), stage.colors);
   narrator.chapter('A shop on Rowpost, set up through the public API');
   const tenant = await setUp(service, narrator);
-  const missing = await playChanges(tenant, narrator);
+  const missing = await playChanges(tenant, narrator, emailDeadlineMs);
   pointAround(service.baseUrl, tenant, missing, narrator);
   return missing;
 }
 
-async function playChanges({ root }: DemoTenant, narrator: Narrator): Promise<readonly string[]> {
+async function playChanges(
+  { root }: DemoTenant,
+  narrator: Narrator,
+  emailDeadlineMs: number,
+): Promise<readonly string[]> {
   const orderNumber = await nextOrderNumber(root);
   const leaver = await welcomeLeaver(root);
   const scenes = [
@@ -49,7 +60,7 @@ async function playChanges({ root }: DemoTenant, narrator: Narrator): Promise<re
   const missing: string[] = [];
   for (const { title, emailType, change } of scenes) {
     narrator.chapter(title);
-    const arrival = await followEmail(root, emailType, change);
+    const arrival = await followEmail(root, emailType, emailDeadlineMs, change);
     tell(arrival, emailType, narrator);
     if (arrival.kind === 'missing') missing.push(emailType);
   }
