@@ -44,7 +44,7 @@ describe('the demo on a service that sends nothing', function () {
         },
       },
       { write: (text) => told.push(text), colors: false },
-      200,
+      { emailDeadlineMs: 200 },
     );
     expect(missing).to.deep.equal(['order_confirmation', 'order_shipped', 'farewell']);
     expect(told.join(''))

@@ -12,24 +12,32 @@ export interface Stage {
   readonly colors: boolean;
 }
 
-const EMAIL_DEADLINE_MS = 30_000;
+interface DemoOptions {
+  /** How long to wait for each email. */
+  readonly emailDeadlineMs?: number;
+  /** False when the service stops right after the story, so that there is nowhere to look. */
+  readonly staysUp?: boolean;
+}
 
 /**
  * Plays the whole service on a shop: sets it up through the public API, changes rows, and waits for each email.
  * A second start finds what the first one made, and makes a new order.
- * @param emailDeadlineMs how long to wait for each email
  * @returns the email types whose emails did not arrive; empty when all did
  */
 export async function runDemo(
   service: RunningService,
   stage: Stage,
-  emailDeadlineMs = EMAIL_DEADLINE_MS,
+  { emailDeadlineMs = 30_000, staysUp = true }: DemoOptions = {},
 ): Promise<readonly string[]> {
   const narrator = createNarrator((text) => stage.write(text), stage.colors);
   narrator.chapter('A shop on Rowpost, set up through the public API');
   const tenant = await setUp(service, narrator);
   const missing = await playChanges(tenant, narrator, emailDeadlineMs);
-  pointAround(service.baseUrl, tenant, missing, narrator);
+  narrator.chapter(
+    missing.length === 0 ? 'All three emails have arrived' : `${missing.length} of three emails are missing`,
+  );
+  if (staysUp) pointAround(service.baseUrl, tenant, narrator);
+  else narrator.done('to look around, start the demo without --once: it keeps what it has');
   return missing;
 }
 
@@ -72,15 +80,7 @@ function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
   else narrator.trouble(`the email “${emailType}” has not arrived: ${arrival.reason}`);
 }
 
-function pointAround(
-  baseUrl: string,
-  tenant: DemoTenant,
-  missing: readonly string[],
-  narrator: Narrator,
-): void {
-  narrator.chapter(
-    missing.length === 0 ? 'All three emails have arrived' : `${missing.length} of three emails are missing`,
-  );
+function pointAround(baseUrl: string, tenant: DemoTenant, narrator: Narrator): void {
   narrator.pointer('The emails, as they look:', `${baseUrl}/mailbox`);
   narrator.pointer(
     'The shop in GraphiQL; sign in with:',
