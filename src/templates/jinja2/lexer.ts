@@ -9,6 +9,7 @@ const RAW_BEGIN = /\{%[-+]?\s*raw\s*(?:-%\}|%\})/y;
 const RAW_END = /\{%([-+]?)\s*endraw\s*(?:([-+])?%\})/g;
 const FLOAT = /(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)/iy;
 const INTEGER = /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*/iy;
+const ASCII_NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 const NAME = /[\p{XIDS}_][\p{XIDC}]*/uy;
 
 /** The source as Jinja2 reads it: one kind of newline, and one newline at the very end dropped. */
@@ -21,6 +22,10 @@ export function normalizeSource(source: string): string {
 export function tokenize(source: string): Token[] {
   return new Lexer(source).run();
 }
+
+const OPERATORS_BY_TEXT: ReadonlyMap<string, Operator> = new Map(
+  OPERATORS.map((operator) => [operator, operator]),
+);
 
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
@@ -138,7 +143,7 @@ class Lexer {
     } else if (code === 39 || code === 34) {
       this.readString(code);
     } else {
-      const name = matchAt(NAME, source, position);
+      const name = nameAt(source, position);
       if (name !== undefined) this.take('name', name);
       else this.readOperator(open, begin);
     }
@@ -167,7 +172,7 @@ class Lexer {
 
   private readOperator(open: string[], begin: number): void {
     const { source, position } = this;
-    const operator = OPERATORS.find((candidate) => source.startsWith(candidate, position));
+    const operator = operatorAt(source, position);
     if (operator === undefined) {
       const char = String.fromCodePoint(source.codePointAt(position) ?? 0);
       throw syntaxFault(`unexpected char ${JSON.stringify(char)}`, position, characterHint(source, position));
@@ -187,6 +192,20 @@ class Lexer {
         throw syntaxFault(`unexpected '${operator}', expected '${expected}'`, this.position);
     }
   }
+}
+
+/** A name; the faster pattern does for those in ASCII. */
+function nameAt(source: string, position: number): string | undefined {
+  const name = matchAt(ASCII_NAME, source, position);
+  const ended = source.charCodeAt(position + (name?.length ?? 0)) < 0x80;
+  return ended || position + (name?.length ?? 0) >= source.length ? name : matchAt(NAME, source, position);
+}
+
+function operatorAt(source: string, position: number): Operator | undefined {
+  return (
+    OPERATORS_BY_TEXT.get(source.slice(position, position + 2)) ??
+    OPERATORS_BY_TEXT.get(source.charAt(position))
+  );
 }
 
 function matchAt(pattern: RegExp, source: string, position: number): string | undefined {

@@ -1,6 +1,6 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 
-/** What a walk over names tells of each: whether it is read or assigned. Answering false ends the walk. */
+/** What a walk over names tells of each: whether it is read or assigned. */
 export interface NameVisitor {
   read(name: string): void;
   assign(name: string): void;
@@ -9,7 +9,6 @@ export interface NameVisitor {
 /** Visits every name an expression reads. */
 export function walkExpression(node: Expression | undefined, visitor: NameVisitor): void {
   if (node === undefined) return;
-  const walk = (child: Expression | undefined) => walkExpression(child, visitor);
   switch (node.kind) {
     case 'constant':
       return;
@@ -18,55 +17,55 @@ export function walkExpression(node: Expression | undefined, visitor: NameVisito
       return;
     case 'list':
     case 'tuple':
-      node.items.forEach(walk);
+      for (const item of node.items) walkExpression(item, visitor);
       return;
     case 'dict':
       for (const [key, value] of node.entries) {
-        walk(key);
-        walk(value);
+        walkExpression(key, visitor);
+        walkExpression(value, visitor);
       }
       return;
     case 'unary':
-      walk(node.operand);
+      walkExpression(node.operand, visitor);
       return;
     case 'binary':
     case 'logical':
-      walk(node.left);
-      walk(node.right);
+      walkExpression(node.left, visitor);
+      walkExpression(node.right, visitor);
       return;
     case 'concat':
-      node.parts.forEach(walk);
+      for (const part of node.parts) walkExpression(part, visitor);
       return;
     case 'compare':
-      walk(node.first);
-      for (const { operand } of node.rest) walk(operand);
+      walkExpression(node.first, visitor);
+      for (const { operand } of node.rest) walkExpression(operand, visitor);
       return;
     case 'attribute':
-      walk(node.target);
+      walkExpression(node.target, visitor);
       return;
     case 'item':
-      walk(node.target);
-      walk(node.key);
+      walkExpression(node.target, visitor);
+      walkExpression(node.key, visitor);
       return;
     case 'slice':
-      walk(node.target);
-      walk(node.start);
-      walk(node.stop);
-      walk(node.step);
+      walkExpression(node.target, visitor);
+      walkExpression(node.start, visitor);
+      walkExpression(node.stop, visitor);
+      walkExpression(node.step, visitor);
       return;
     case 'call':
-      walk(node.callee);
+      walkExpression(node.callee, visitor);
       walkArguments(node, visitor);
       return;
     case 'filter':
     case 'test':
-      walk(node.input);
+      walkExpression(node.input, visitor);
       walkArguments(node, visitor);
       return;
     case 'conditional':
-      walk(node.test);
-      walk(node.then);
-      walk(node.otherwise);
+      walkExpression(node.test, visitor);
+      walkExpression(node.then, visitor);
+      walkExpression(node.otherwise, visitor);
       return;
   }
 }
