@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { openShop, roleWith, SHOP_DDL, type Reply, type Shop } from './support/shop.js';
+
+describe('documents of /query', () => {
+  let shop: Shop;
+  before(async () => (shop = await openShop(SHOP_DDL)));
+  after(() => shop.close());
+
+  const refusedWith = async (
+    query: string,
+    code: string,
+    variables?: Record<string, unknown>,
+  ): Promise<Reply> => {
+    const reply = await shop.ask(query, variables);
+    expect(reply.status).to.equal(400);
+    expect(reply).not.to.have.property('data');
+    expect(reply.errors![0]!.extensions).to.include({ code });
+    return reply;
+  };
+
+  it('tells syntax and validation errors with their place', async () => {
+    expect(
+      await refusedWith('{ customer { name }', 'GRAPHQL_SYNTAX').then((reply) => reply.errors![0]),
+    ).to.have.property('locations');
+    await refusedWith('{ customer { nam } }', 'GRAPHQL_VALIDATION');
+    await refusedWith('{ customers { name } }', 'GRAPHQL_VALIDATION');
+    await refusedWith('query a { __typename } query b { __typename }', 'GRAPHQL_VALIDATION');
+    await refusedWith('query ($limit: Int!) { customer(limit: $limit) { name } }', 'BAD_USER_INPUT', {
+      limit: 'many',
+    });
+  });
+
+  it('bounds documents before it works on them', async () => {
+    const nested = `${'{ customer { orders_collection '.repeat(8)}{ order_id }${'} }'.repeat(8)}`;
+    for (const query of [
+      nested,
+      '{'.repeat(50_000),
+      `{ ${Array.from({ length: 10_000 }, (_, i) => `a${i}: customer { name }`).join(' ')} }`,
+      `{ customer { ${'name '.repeat(60)} } }`,
+      `{ customer(filter: "${'x'.repeat(10)}") { name } ${'a '.repeat(30_000)} }`,
+      // each fragment uses the next one ten times: 10^12 fields
+      `{ customer { ...f0 } } ${Array.from({ length: 12 }, (_, i) => `fragment f${i} on customer { ${Array.from({ length: 10 }, (_, j) => `a${j}: orders_collection { customer { ${i < 11 ? `...f${i + 1}` : 'name'} } }`).join(' ')} }`).join(' ')}`,
+    ]) {
+      const startedAt = performance.now();
+      await refusedWith(query, 'DOCUMENT_TOO_COMPLEX');
+      expect(performance.now() - startedAt, query.slice(0, 50)).to.be.below(1000);
+    }
+  });
+
+  it('answers introspection beside data', async () => {
+    const data = await shop.data(
+      '{ __schema { queryType { name } } mine: __type(name: "customer") { name } customer(limit: 1) { name } }',
+    );
+    expect(data).to.deep.equal({
+      __schema: { queryType: { name: 'Query' } },
+      mine: { name: 'customer' },
+      customer: [{ name: 'Ada' }],
+    });
+  });
+
+  it('refuses mutations where only queries are allowed', async () => {
+    const answer = await shop.engine.execute(
+      shop.root,
+      { query: 'mutation { delete_customer(customer_id: 1) { name } }' },
+      { allowMutation: false },
+    );
+    expect(answer.status).to.equal(405);
+    expect(await shop.events()).to.deep.equal([]);
+  });
+
+  it('chooses the operation by its name', async () => {
+    const query = 'query a { customer(limit: 1) { name } } query b { orders(limit: 1) { order_id } }';
+    const answer = await shop.engine.execute(
+      shop.root,
+      { query, operationName: 'b' },
+      { allowMutation: true },
+    );
+    expect(answer.body).to.equal('{"data":{"orders":[{"order_id":"1"}]}}');
+  });
+
+  it('uses one plan for one shape of filter and another for the next', async () => {
+    const query = 'query ($f: String, $o: [String]) { customer(filter: $f, ordering: $o) { name } }';
+    const names = async (f: unknown, o: unknown = null): Promise<unknown> =>
+      (await shop.data(query, { f, o })).customer!;
+    expect(await names("name = 'Ada'")).to.deep.equal([{ name: 'Ada' }]);
+    expect(await names("name = 'Grace'")).to.deep.equal([{ name: 'Grace' }]);
+    expect(await names("name != 'Grace'", 'name desc')).to.deep.equal([{ name: 'Linus' }, { name: 'Ada' }]);
+    expect(await names('')).to.deep.equal([{ name: 'Ada' }, { name: 'Grace' }, { name: 'Linus' }]);
+  });
+
+  it('answers a bad filter as the error of its field', async () => {
+    const reply = await shop.ask(
+      'query ($f: String) { customer(filter: $f) { name } orders(limit: 1) { order_id } }',
+      {
+        f: 'name = ',
+      },
+    );
+    expect(reply.status).to.equal(200);
+    expect(reply.data).to.deep.equal({ customer: null, orders: [{ order_id: '1' }] });
+    expect(reply.errors![0]).to.deep.include({ path: ['customer'] });
+    expect(reply.errors![0]!.extensions).to.include({ code: 'FILTER_SYNTAX', line: 1 });
+  });
+
+  it('caps lists at every level', async () => {
+    const small = await openShop(SHOP_DDL, { LIST_DEFAULT_LIMIT: '1', LIST_MAX_LIMIT: '2' });
+    try {
+      expect((await small.data('{ customer { orders_collection { order_id } } }')).customer).to.deep.equal([
+        { orders_collection: [{ order_id: '1' }] },
+      ]);
+      expect((await small.data('{ customer(limit: 1000) { name } }')).customer).to.have.length(2);
+      const reply = await small.ask('{ customer(limit: -1) { name } }');
+      expect(reply.errors![0]!.extensions.code).to.equal('BAD_USER_INPUT');
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('reads the tables again on demand, for administrators', async () => {
+    expect(await shop.data('{ Utility { introspect __typename } }')).to.deep.equal({
+      Utility: { introspect: true, __typename: 'Utility' },
+    });
+    const reply = await shop.ask('{ Utility { introspect } }', {}, roleWith(shop, ['select']));
+    expect(reply.errors![0]!.extensions.code).to.equal('PERMISSION_DENIED');
+  });
+});
