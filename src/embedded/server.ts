@@ -38,8 +38,9 @@ export interface LaunchOptions {
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 5_000_000;
 const START_DEADLINE_MS = 60_000;
-/** Fast shutdown normally takes well under a second; then come the harder signals. */
+/** Sessions that are about to close may do so; then they are cut, which normally takes well under a second. */
 const STOP_STEPS = [
+  ['SIGTERM', 500],
   ['SIGINT', 10_000],
   ['SIGQUIT', 5_000],
   ['SIGKILL', 5_000],
