@@ -5,6 +5,8 @@ import { NameScope } from './names.js';
 /** One relation before it has a name: the names it would like, best first. */
 interface Wish {
   readonly names: readonly [preferred: string, fallback: string];
+  /** Of two wishes for one name the lower rank has it; of equal ranks neither. */
+  readonly rank: number;
   readonly build: (field: string) => Relation;
 }
 
@@ -37,24 +39,28 @@ export function deriveRelations(
   );
 }
 
-/** The short name when nobody else wants it, otherwise the long one: which of two relations comes first never matters. */
+/**
+ * The short name, unless a column has it, or another relation wants it that comes before or has equal claims: then the
+ * long one. So a join table that is added later renames nothing.
+ */
 function nameRelations(
   table: string,
   wishes: readonly Wish[],
   columns: ReadonlySet<string>,
   problems: string[],
 ): ReadonlyMap<string, Relation> {
-  const wanted = new Map<string, number>();
-  for (const { names } of wishes) wanted.set(names[0], (wanted.get(names[0]) ?? 0) + 1);
   const scope = new NameScope(columns);
   const relations = new Map<string, Relation>();
-  for (const { names, build } of wishes) {
-    const [preferred, fallback] = names;
-    const name = !columns.has(preferred) && wanted.get(preferred) === 1 ? preferred : fallback;
+  for (const wish of wishes) {
+    const [preferred, fallback] = wish.names;
+    const isContested = wishes.some(
+      (other) => other !== wish && other.names[0] === preferred && other.rank <= wish.rank,
+    );
+    const name = isContested || columns.has(preferred) ? fallback : preferred;
     const field = scope.take(name);
     if (field !== name)
       problems.push(`${table}: the relation ${name} is served as ${field}, its name being taken`);
-    relations.set(field, build(field));
+    relations.set(field, wish.build(field));
   }
   return relations;
 }
@@ -65,6 +71,7 @@ function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
   const target = nameOf(key.target);
   return {
     names: [target, `${stem(key.columns)}_${target}`],
+    rank: 0,
     build: (field) => ({ kind: 'to-one', field, target, pairs: pairs(key.columns, key.targetColumns) }),
   };
 }
@@ -73,6 +80,7 @@ function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
   const target = nameOf(child.name);
   return {
     names: [`${target}_collection`, `${stem(key.columns)}_${target}_collection`],
+    rank: 1,
     build: (field) => ({ kind: 'to-many', field, target, pairs: pairs(key.targetColumns, key.columns) }),
   };
 }
@@ -81,6 +89,7 @@ function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nam
   const target = nameOf(far.target);
   return {
     names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],
+    rank: 2,
     build: (field) => ({
       kind: 'many-to-many',
       field,
