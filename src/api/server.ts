@@ -47,6 +47,7 @@ export interface Web extends Stoppable {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+const SWEEP_MS = 50;
 
 /** Starts the HTTP server on `config.port`. Stopping it finishes the requests in hand. */
 export async function startWeb(deps: WebDeps): Promise<Web> {
@@ -57,7 +58,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics(deps.registry);
-  let stopping = false;
+  let stopped: Promise<void> | undefined;
 
   const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
     createGraphqlEndpoint({ executor, authenticator, bodyLimitBytes: config.bodyLimitBytes, log });
@@ -65,7 +66,13 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
   ]);
-  const pages = createPages({ ...deps, tokens, authenticator, metrics, isStopping: () => stopping });
+  const pages = createPages({
+    ...deps,
+    tokens,
+    authenticator,
+    metrics,
+    isStopping: () => stopped !== undefined,
+  });
   const cors = createCors(config.corsOrigins);
 
   const server = createServer((req, res) => {
@@ -74,7 +81,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     res.setHeader('x-request-id', id);
     metrics.observe(req.method ?? '', path, res);
     log.debug({ id, method: req.method, path }, 'request');
-    if (stopping) res.setHeader('connection', 'close');
+    if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
     const answer = graphql.get(path);
     if (answer && !isPageVisit(req)) void answer(req, res);
@@ -87,10 +94,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   log.info({ port }, 'listening');
   return {
     port,
-    async stop() {
-      stopping = true;
-      await close(server);
-    },
+    stop: () => (stopped ??= close(server)),
   };
 }
 
@@ -114,10 +118,13 @@ function listen(server: Server, port: number): Promise<void> {
 }
 
 /** Idle connections end now, busy ones after their answer. */
-function close(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
+async function close(server: Server): Promise<void> {
+  // A connection whose answer leaves during the stop would wait for its keep-alive to run out.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  await new Promise<void>((resolve, reject) => {
     server.close((error) => (error ? reject(error) : resolve()));
   });
+  clearInterval(sweep);
 }
 
 /** Lets `Utility.role_token` issue tokens, without the control engine knowing how. */

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/db/control/tenants.js';
 import {
+  at,
+  textAt,
   PXADMIN_PASSWORD,
   ROOT_LOGIN,
   ROOT_PASSWORD,

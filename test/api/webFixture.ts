@@ -51,6 +51,8 @@ export interface GraphqlResult {
 
 export interface WebFixtureOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** What no environment variable says. */
+  readonly config?: Partial<Config>;
   readonly clock?: Clock;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
 }
@@ -69,7 +71,8 @@ export class WebFixture {
   static async start(options: WebFixtureOptions = {}): Promise<WebFixture> {
     const testDatabase = await createTestDatabase();
     const { database } = testDatabase;
-    const config = testConfig({ DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env });
+    const env = { DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env };
+    const config = { ...testConfig(env), ...options.config };
     const clock = options.clock ?? systemClock;
     await ensureInstallation(database.knex, PXADMIN_PASSWORD);
     const principals = new PrincipalSource(database.knex, () => clock.now());

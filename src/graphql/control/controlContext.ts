@@ -42,6 +42,10 @@ export interface ControlContext {
     args: Readonly<Record<string, unknown>>,
     table: string,
   ) => Promise<unknown[]>;
+  /** Runs one piece of work after another: a transaction is one connection, which takes one statement at a time. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** What must happen once the mutations are committed. */
+  readonly afterCommit: (() => void)[];
   /** Set by the first mutation that fails: those after it are left out, as all will be rolled back. */
   failed: boolean;
 }

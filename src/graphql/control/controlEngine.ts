@@ -69,7 +69,8 @@ interface Run {
 }
 
 async function query(run: Run): Promise<GraphqlAnswer> {
-  return resultAnswer(await executeOn(run.deps.database.knex, run), run.deps.log);
+  const context = contextOf(run, run.deps.database.knex);
+  return resultAnswer(await executeWith(context, run), run.deps.log);
 }
 
 async function mutate(run: Run): Promise<GraphqlAnswer> {
@@ -79,11 +80,16 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
   }
   const trx = await deps.database.knex.transaction();
   try {
-    const result = await executeOn(trx, run);
-    const failed = result.errors !== undefined && result.errors.length > 0;
-    await (failed ? trx.rollback() : trx.commit());
-    // What was rolled back is not told as done.
-    return resultAnswer(failed && 'data' in result ? { ...result, data: null } : result, deps.log);
+    const context = contextOf(run, trx);
+    const result = await executeWith(context, run);
+    if (result.errors) {
+      await trx.rollback();
+      // What was rolled back is not told as done.
+      return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
+    }
+    await trx.commit();
+    for (const step of context.afterCommit) step();
+    return resultAnswer(result, deps.log);
   } finally {
     if (!trx.isCompleted()) await trx.rollback();
     // Roles and rules take effect here at once; other processes see them within a second.
@@ -91,8 +97,7 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
   }
 }
 
-function executeOn(db: ControlDb, run: Run): Promise<ExecutionResult> {
-  const { deps, schema, ready, request, principal, options } = run;
+function contextOf({ deps, principal, options }: Run, db: ControlDb): ControlContext {
   const reader = createListReader({
     database: deps.database,
     config: deps.config,
@@ -100,24 +105,33 @@ function executeOn(db: ControlDb, run: Run): Promise<ExecutionResult> {
     visible: visibleTo(principal),
     principal,
   });
-  const context: ControlContext = {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
     principal,
     db,
     deps,
     options,
     list: (info, args, table) => reader.read(info, args, table),
+    inTurn: (work) => {
+      const turn = last.then(work);
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    afterCommit: [],
     failed: false,
   };
-  return Promise.resolve(
-    execute({
-      schema,
-      document: ready.document,
-      contextValue: context,
-      variableValues: request.variables ?? {},
-      operationName: request.operationName || null,
-      fieldResolver: resolveField,
-    }),
-  );
+}
+
+function executeWith(context: ControlContext, { schema, ready, request }: Run): Promise<ExecutionResult> {
+  const result = execute({
+    schema,
+    document: ready.document,
+    contextValue: context,
+    variableValues: request.variables ?? {},
+    operationName: request.operationName || null,
+    fieldResolver: resolveField,
+  });
+  return Promise.resolve(result);
 }
 
 function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {

@@ -53,15 +53,16 @@ function stoppingAtFirstError(fields: ControlFields): ControlFields {
     field: GraphQLFieldConfig<unknown, ControlContext>,
   ): GraphQLFieldConfig<unknown, ControlContext> => ({
     ...field,
-    resolve: async (source, args: unknown, context, info) => {
-      if (context.failed) return null;
-      try {
-        return await field.resolve?.(source, args, context, info);
-      } catch (error) {
-        context.failed = true;
-        throw error;
-      }
-    },
+    resolve: (source, args: unknown, context, info) =>
+      context.inTurn(async () => {
+        if (context.failed) return null;
+        try {
+          return await field.resolve?.(source, args, context, info);
+        } catch (error) {
+          context.failed = true;
+          throw error;
+        }
+      }),
   });
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, guard(field)]));
 }

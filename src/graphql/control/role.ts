@@ -63,7 +63,7 @@ function related(
 ): GraphQLFieldResolver<unknown, ControlContext> {
   return (source, args, context, info) =>
     source instanceof StoredRow
-      ? load(source.row as RoleRow, context)
+      ? context.inTurn(() => load(source.row as RoleRow, context))
       : resolveField(source, args, context, info);
 }
 

@@ -80,12 +80,15 @@ export const tenant: ControlObject = {
       type: tenantType,
       args: tenantid,
       description: 'Deletes the tenant with its tables and all that it has stored.',
-      resolve: async (_source, args: { tenantid: string }, { principal, db, deps }) => {
+      resolve: async (_source, args: { tenantid: string }, { principal, db, deps, afterCommit }) => {
         requireInstallationAdmin(principal);
         const id = numericId(args.tenantid, 'tenant');
         const before = await stored(db, id);
         await deleteTenant(db, id);
-        deps.engine.forget(id);
+        afterCommit.push(() => {
+          deps.engine.forget(id);
+          deps.principals.forget(id);
+        });
         return before;
       },
     },

@@ -1,0 +1,152 @@
+import { expect } from 'chai';
+import { serverAudits } from 'graphql-http';
+import { WebFixture, type GraphqlResult, type Json } from './webFixture.js';
+
+for (const path of ['/query', '/roles_pbac'] as const) {
+  describe(`GraphQL over HTTP at ${path}`, () => {
+    let fixture: WebFixture;
+    let authorization: string;
+
+    before(async () => {
+      fixture = await WebFixture.start();
+      const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+      authorization = `Bearer ${(await fixture.signIn(tenantid)).access_token}`;
+    });
+    after(() => fixture.stop());
+
+    const withToken = (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+      const headers = new Headers(init.headers);
+      headers.set('authorization', authorization);
+      return fetch(input, { ...init, headers });
+    };
+    const send = (init: RequestInit, search = ''): Promise<Response> =>
+      withToken(`${fixture.url}${path}${search}`, init);
+    const post = (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+      send({
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+
+    // The suite of graphql-http: every MUST, SHOULD and MAY is a test of its own.
+    for (const audit of serverAudits({ url: () => `${fixture.url}${path}`, fetchFn: withToken })) {
+      it(`audit ${audit.id}: ${audit.name}`, async () => {
+        const result = await audit.fn();
+        expect(result.status, 'reason' in result ? result.reason : '').to.equal('ok');
+      });
+    }
+
+    const QUERY = 'query ($name: String!) { __type(name: $name) { name } }';
+    const ANSWER = { data: { __type: { name: 'Query' } } };
+
+    it('takes variables as an object and as a string that holds JSON; unknown keys and variables are ignored', async () => {
+      for (const variables of [{ name: 'Query', more: 1 }, '{"name": "Query", "more": 1}']) {
+        const response = await post({ query: QUERY, variables, more: [1], id: 'x' });
+        expect(response.status).to.equal(200);
+        expect(await response.json()).to.deep.equal(ANSWER);
+      }
+      for (const variables of [null, '', 'null', undefined]) {
+        expect(
+          await (await post({ query: '{ __typename }', variables, operationName: '' })).json(),
+        ).to.deep.equal({
+          data: { __typename: 'Query' },
+        });
+      }
+    });
+
+    it('takes urlencoded and multipart forms', async () => {
+      const fields = { query: QUERY, variables: '{"name": "Query"}', more: 'x' };
+      const multipart = new FormData();
+      for (const [name, value] of Object.entries(fields)) multipart.set(name, value);
+      for (const body of [new URLSearchParams(fields), multipart]) {
+        const response = await send({ method: 'POST', body });
+        expect(response.status).to.equal(200);
+        expect(await response.json()).to.deep.equal(ANSWER);
+      }
+    });
+
+    it('serves aliases, fragments, directives and several root fields', async () => {
+      const query = `query Both($no: Boolean = false) { a: __typename ...f b: __type(name: "Query") { ...g @skip(if: $no) } }
+        fragment f on Query { c: __typename @include(if: $no) } fragment g on __Type { n: name }`;
+      expect(await (await post({ query, operationName: 'Both' })).json()).to.deep.equal({
+        data: { a: 'Query', b: { n: 'Query' } },
+      });
+    });
+
+    it('answers GET queries, and refuses mutations by GET with 405', async () => {
+      const search = new URLSearchParams({ query: QUERY, variables: '{"name":"Query"}' });
+      expect(await (await send({}, `?${search.toString()}`)).json()).to.deep.equal(ANSWER);
+      const mutation = new URLSearchParams({ query: 'mutation { __typename }' });
+      const response = await send({}, `?${mutation.toString()}`);
+      expect(response.status).to.equal(405);
+      expect(response.headers.get('allow')).to.equal('POST');
+      expect(((await response.json()) as GraphqlResult).errors?.[0]?.extensions.code).to.equal(
+        'METHOD_NOT_ALLOWED',
+      );
+    });
+
+    it('shows browsers a page that needs no token and brings its own files', async () => {
+      const response = await fixture.fetch(path, { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect(response.status).to.equal(200);
+      expect(response.headers.get('content-type')).to.include('text/html');
+      const page = await response.text();
+      const files = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '');
+      expect(files).to.have.length(2);
+      for (const file of files) expect((await fixture.fetch(file)).status, file).to.equal(200);
+      expect(page).to.not.match(/(src|href)="(https?:)?\/\//);
+      expect(response.headers.get('content-security-policy')).to.include("script-src 'self'");
+    });
+
+    it('names what is wrong with a document, in the envelope of GraphQL', async () => {
+      const cases = [
+        ['{', 'GRAPHQL_SYNTAX'],
+        ['{ nothing_here }', 'GRAPHQL_VALIDATION'],
+        ['query ($a: Int!) { __typename @skip(if: $a) }', 'GRAPHQL_VALIDATION'],
+      ] as const;
+      for (const [query, code] of cases) {
+        const response = await post({ query });
+        expect(response.status).to.equal(200);
+        const body = (await response.json()) as GraphqlResult;
+        expect(body.errors?.[0]?.extensions.code).to.equal(code);
+        expect(body).to.not.have.property('data');
+        const strict = await post({ query }, { accept: 'application/graphql-response+json' });
+        expect(strict.status).to.equal(400);
+      }
+    });
+
+    it('answers what is not a GraphQL request with 400, and what can not be read with its own status', async () => {
+      const statusAndCode = async (response: Response): Promise<[number, unknown]> => {
+        const body = (await response.json()) as Json & GraphqlResult;
+        return [response.status, body.errors?.[0]?.extensions.code ?? body['code']];
+      };
+      expect(await statusAndCode(await post({}))).to.deep.equal([400, 'BAD_REQUEST']);
+      expect(await statusAndCode(await post({ query: '{ __typename }', variables: '{' }))).to.deep.equal([
+        400,
+        'BAD_REQUEST',
+      ]);
+      const large = await post({ query: '{ __typename }', more: 'x'.repeat(fixture.config.bodyLimitBytes) });
+      expect(await statusAndCode(large)).to.deep.equal([413, 'BODY_TOO_LARGE']);
+      const text = await send({
+        method: 'POST',
+        headers: { 'content-type': 'text/plain' },
+        body: '{ __typename }',
+      });
+      expect(await statusAndCode(text)).to.deep.equal([415, 'UNSUPPORTED_MEDIA_TYPE']);
+      const picky = await post({ query: '{ __typename }' }, { accept: 'image/png' });
+      expect(await statusAndCode(picky)).to.deep.equal([406, 'NOT_ACCEPTABLE']);
+      const put = await send({ method: 'PUT', body: '{}' });
+      expect(await statusAndCode(put)).to.deep.equal([405, 'METHOD_NOT_ALLOWED']);
+      expect(put.headers.get('allow')).to.equal('GET, POST');
+    });
+
+    it('asks for a token first', async () => {
+      const response = await fixture.postJson(path, { query: '{ __typename }' });
+      expect(response.status).to.equal(401);
+      expect(await response.json()).to.deep.equal({
+        error: 'The request has no bearer token.',
+        status: 401,
+        code: 'TOKEN_MISSING',
+      });
+    });
+  });
+}

@@ -1,0 +1,171 @@
+import { request } from 'node:http';
+import { expect } from 'chai';
+import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+
+const HTML = { accept: 'text/html' };
+
+async function putMail(
+  fixture: WebFixture,
+  tenantid: number,
+  deliveryid: number,
+  subject: string,
+): Promise<string> {
+  const [row] = await fixture.testDatabase.database
+    .knex('rowpost.mailbox')
+    .insert({
+      tenantid,
+      deliveryid,
+      sender: 'Shop <shop@example.com>',
+      recipients: ['Ada <ada@example.com>'],
+      cc: ['copy@example.com'],
+      bcc: [],
+      subject,
+      html: '<h1>Thank you</h1><script>top.location = "https://evil.example"</script>',
+    })
+    .returning<{ mailid: string }[]>('mailid');
+  return row!.mailid;
+}
+
+describe('/mailbox', () => {
+  let fixture: WebFixture;
+  let shop: CreatedTenant;
+  let other: CreatedTenant;
+  let mailid: string;
+  let otherMailid: string;
+
+  before(async () => {
+    fixture = await WebFixture.start();
+    shop = await fixture.createTenant('shop');
+    other = await fixture.createTenant('other');
+    mailid = await putMail(fixture, shop.tenantid, 1, 'Order <7> & more');
+    otherMailid = await putMail(fixture, other.tenantid, 2, 'Not yours');
+  });
+  after(() => fixture.stop());
+
+  async function enter(tenantid: number, login = ROOT_LOGIN, password = ROOT_PASSWORD): Promise<Response> {
+    return fixture.fetch('/mailbox/sign-in', {
+      method: 'POST',
+      body: new URLSearchParams({ tenantid: String(tenantid), login, password }),
+      headers: HTML,
+      redirect: 'manual',
+    });
+  }
+  const cookieOf = (response: Response): string => response.headers.get('set-cookie')?.split(';')[0] ?? '';
+
+  it('asks visitors to sign in, and programs for a token', async () => {
+    const page = await fixture.fetch('/mailbox', { headers: HTML });
+    expect(page.status).to.equal(401);
+    const text = await page.text();
+    expect(text).to.include('Sign in to read the mail').and.not.include('Order');
+    const json = await fixture.fetch('/mailbox');
+    expect([json.status, ((await json.json()) as Json)['code']]).to.deep.equal([401, 'TOKEN_MISSING']);
+    for (const path of [`/mailbox/${mailid}`, `/mailbox/${mailid}/body`, `/mailbox/${mailid}/raw`]) {
+      expect((await fixture.fetch(path)).status, path).to.equal(401);
+    }
+  });
+
+  it("shows a tenant's root its own tenant's mail, and no other", async () => {
+    const entered = await enter(shop.tenantid);
+    expect(entered.status).to.equal(303);
+    expect(entered.headers.get('set-cookie'))
+      .to.match(/HttpOnly/)
+      .and.match(/SameSite=Strict/)
+      .and.match(/Path=\/mailbox/);
+    const headers = { ...HTML, cookie: cookieOf(entered) };
+    const list = await (await fixture.fetch('/mailbox', { headers })).text();
+    expect(list).to.include('Order &lt;7&gt; &amp; more').and.not.include('Not yours');
+    const mail = await (await fixture.fetch(`/mailbox/${mailid}`, { headers })).text();
+    expect(mail).to.include('Shop &lt;shop@example.com&gt;').and.include('copy@example.com');
+    expect(mail)
+      .to.match(/<iframe[^>]*\ssandbox>/)
+      .and.not.include('<script>');
+    expect((await fixture.fetch(`/mailbox/${otherMailid}`, { headers })).status).to.equal(404);
+    expect((await fixture.fetch(`/mailbox/${otherMailid}/body`, { headers })).status).to.equal(404);
+  });
+
+  it('shows a mail as its recipient would see it, and lets it do nothing', async () => {
+    const { access_token } = await fixture.signIn(shop.tenantid);
+    const headers = { authorization: `Bearer ${access_token}` };
+    const body = await fixture.fetch(`/mailbox/${mailid}/body`, { headers });
+    expect(body.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+    const policy = body.headers.get('content-security-policy');
+    expect(policy)
+      .to.match(/^sandbox; default-src 'none'/)
+      .and.not.include('script');
+    expect(await body.text()).to.include('<h1>Thank you</h1>');
+    const raw = await fixture.fetch(`/mailbox/${mailid}/raw`, { headers });
+    expect(raw.headers.get('content-type')).to.include('text/plain');
+    expect(raw.headers.get('x-content-type-options')).to.equal('nosniff');
+    const list = (await (await fixture.fetch('/mailbox', { headers })).json()) as { mails: Json[] };
+    expect(list.mails).to.have.length(1);
+    expect(list.mails[0]).to.include({ mailid, subject: 'Order <7> & more' });
+  });
+
+  it('shows the installation root everything, and plain roles nothing', async () => {
+    const all = await enter(0, 'pxadmin', PXADMIN_PASSWORD);
+    const list = await (
+      await fixture.fetch('/mailbox', { headers: { ...HTML, cookie: cookieOf(all) } })
+    ).text();
+    expect(list).to.include('Order').and.include('Not yours');
+
+    const { access_token } = await fixture.signIn(shop.tenantid);
+    await fixture.control(
+      access_token,
+      'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+      {
+        input: { login: 'clerk', password: 'secret' },
+      },
+    );
+    const refused = await enter(shop.tenantid, 'clerk', 'secret');
+    expect(refused.status).to.equal(403);
+    expect(refused.headers.get('set-cookie')).to.equal(null);
+    const wrong = await enter(shop.tenantid, ROOT_LOGIN, 'wrong');
+    expect([wrong.status, (await wrong.text()).includes('Login failed.')]).to.deep.equal([401, true]);
+  });
+
+  it('refuses a sign-in that another site sends', async () => {
+    const response = await fixture.fetch('/mailbox/sign-in', {
+      method: 'POST',
+      body: new URLSearchParams({ tenantid: '1', login: 'a', password: 'b' }),
+      headers: { 'sec-fetch-site': 'cross-site' },
+    });
+    expect(response.status).to.equal(403);
+  });
+});
+
+describe('/mailbox of an embedded installation', () => {
+  let fixture: WebFixture;
+
+  before(async () => {
+    fixture = await WebFixture.start({ config: { embedded: true } });
+    await putMail(fixture, (await fixture.createTenant('shop')).tenantid, 1, 'Hello');
+  });
+  after(() => fixture.stop());
+
+  it('is open to this machine', async () => {
+    const page = await fixture.fetch('/mailbox', { headers: HTML });
+    expect(page.status).to.equal(200);
+    expect(await page.text()).to.include('Hello');
+  });
+
+  it('is closed under a foreign name, which a page elsewhere may have made lead here', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      request(`${fixture.url}/mailbox`, { headers: { host: 'evil.example' } }, (res) => {
+        res.resume();
+        resolve(res.statusCode);
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(status).to.equal(401);
+  });
+});
+
+describe('an installation that sends its mail', () => {
+  it('has no mailbox', async () => {
+    const fixture = await WebFixture.start({ env: { MAIL_TRANSPORT: 'sendgrid' } });
+    expect((await fixture.fetch('/mailbox')).status).to.equal(404);
+    await fixture.stop();
+  });
+});
