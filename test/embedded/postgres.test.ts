@@ -15,7 +15,9 @@ import { waitFor } from '../support/waitFor.js';
 const HOLDER = fileURLToPath(new URL('holdPostgres.ts', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 
-describe('embedded PostgreSQL', () => {
+describe('embedded PostgreSQL', function () {
+  this.timeout(60_000);
+
   let folder: string;
   let dataDir: string;
   const started: EmbeddedPostgres[] = [];
@@ -29,8 +31,9 @@ describe('embedded PostgreSQL', () => {
   afterEach(async () => {
     for (const holder of holders.splice(0)) {
       if (holder.exitCode !== null || holder.signalCode !== null) continue;
+      const exited = once(holder, 'exit');
       holder.kill('SIGTERM');
-      await once(holder, 'exit');
+      await exited;
     }
     for (const server of started.splice(0)) await server.stop();
     await rm(folder, { recursive: true, force: true });
