@@ -2,15 +2,25 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 
 const ROOT = new URL('../../', import.meta.url);
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...readdirSync(new URL('docs/', ROOT)).map((name) => `docs/${name}`)];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(new URL('docs/', ROOT)).map((name) => `docs/${name}`),
+];
 
 describe('documentation', () => {
   for (const page of PAGES.filter((name) => name.endsWith('.md'))) {
     it(`${page} names only files that exist`, () => {
       const text = readFileSync(new URL(page, ROOT), 'utf8');
-      const named = [...text.matchAll(/`((?:src|migrations|test|bench|scripts|docs)\/[\w./-]*\w\/?)`/g)].map((m) => m[1]!);
-      const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map((m) => new URL(m[1]!, new URL(page, ROOT)).href);
-      const missing = [...named.map((path) => new URL(path, ROOT).href), ...linked].filter((href) => !existsSync(new URL(href)));
+      const named = [...text.matchAll(/`((?:src|migrations|test|bench|scripts|docs)\/[\w./-]*\w\/?)`/g)].map(
+        (m) => m[1]!,
+      );
+      const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
+        (m) => new URL(m[1]!, new URL(page, ROOT)).href,
+      );
+      const missing = [...named.map((path) => new URL(path, ROOT).href), ...linked].filter(
+        (href) => !existsSync(new URL(href)),
+      );
       expect(missing).to.deep.equal([]);
     });
   }

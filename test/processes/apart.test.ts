@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { createTestRedis } from '../support/testRedis.js';
+import { waitFor } from '../support/waitFor.js';
+import { createFleet, createOrders, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+
+const ORDERS = 1_000;
+
+/** Redis with the PostgreSQL versions that we promise, and no Redis at all. */
+const INSTALLATIONS = [
+  { name: 'Redis and PostgreSQL 15', postgres: 15, redis: true },
+  { name: 'Redis and PostgreSQL 18', postgres: 18, redis: true },
+  { name: 'PostgreSQL 18 alone', postgres: 18, redis: false },
+] as const;
+
+for (const { name, postgres, redis } of INSTALLATIONS) {
+  describe(`processes apart, on ${name}`, function () {
+    this.timeout(120_000);
+    let fleet: Fleet;
+
+    before(async () => {
+      fleet = await createFleet({ postgres, redisUrl: redis ? await createTestRedis() : undefined });
+      await Promise.all(
+        (['web', 'web', 'relay', 'relay', 'worker', 'worker'] as const).map((part) => fleet.start(part)),
+      );
+      await setUpConfirmations(fleet);
+    });
+    after(() => fleet.stop());
+
+    it('1,000 mutations from 16 clients through 2 relays and 2 workers are 1,000 emails', async () => {
+      const { acknowledged, unknown } = await createOrders(fleet, ORDERS);
+      expect(unknown).to.deep.equal([]);
+      expect(acknowledged).to.have.lengthOf(ORDERS);
+      await waitFor('every email', () => mailsPerOrder(fleet).size >= ORDERS, { timeoutMs: 60_000 });
+      await waitFor('every delivery to be recorded', async () => {
+        const { rows } = await fleet.testDatabase.database.pool.query<{ open: string }>(
+          `select count(*) as open from rowpost.email_delivery where state <> 'sent'`,
+        );
+        return rows[0]!.open === '0';
+      });
+      const twice = [...mailsPerOrder(fleet)].filter(([, mails]) => mails !== 1);
+      expect(twice).to.deep.equal([]);
+      const [first] = fleet.provider.calls;
+      expect(first).to.include({ apiKey: 'SG.fleet', path: '/v3/mail/send' });
+    });
+  });
+}
