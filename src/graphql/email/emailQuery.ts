@@ -105,6 +105,9 @@ function invalid(message: string, details: ErrorDetails, cause: Error): AppError
 }
 
 function unplaced(error: unknown): unknown {
+  if (error instanceof AppError && error.code === 'METHOD_NOT_ALLOWED') {
+    return invalid('An email type only reads: mutations are refused.', {}, error);
+  }
   return error instanceof FieldError ? error.error : error;
 }
 

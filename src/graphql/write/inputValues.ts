@@ -30,9 +30,10 @@ export function fromRecord(
   type: ColumnType,
   value: Sql,
 ): { readonly recordType: string; readonly value: Sql } {
-  return type.kind === 'bytea' && !type.array
-    ? { recordType: 'text', value: sql`decode(${value}, 'base64')` }
-    : { recordType: fullSqlType(type), value };
+  if (type.kind !== 'bytea') return { recordType: fullSqlType(type), value };
+  if (!type.array) return { recordType: 'text', value: sql`decode(${value}, 'base64')` };
+  const items = sql`array(select decode(e, 'base64') from unnest(${value}) with ordinality u(e, n) order by n)`;
+  return { recordType: 'text[]', value: sql`case when ${value} is not null then ${items} end` };
 }
 
 /** Throws AppError BAD_USER_INPUT for a label that the enum lacks: PostgreSQL's error would not name the column. */

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { preparedText } from '../../src/db/preparedStatements.js';
+import { Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import { waitFor } from '../support/waitFor.js';
+import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
+
+describe('transactions', () => {
+  let shop: Shop;
+  before(
+    async () =>
+      (shop = await openShop(SHOP_DDL, {
+        PG_POOL: '4',
+        TENANT_CONCURRENCY: '2',
+        PG_CONNECT_TIMEOUT_MS: '400',
+      })),
+  );
+  after(() => shop.close());
+
+  const run = (mode: 'read' | 'write', ...texts: string[]): Promise<TransactionOutcome> =>
+    new Transactions(shop.test.database.pool).run({
+      role: null,
+      mode,
+      statements: texts.map((text) => ({ statement: preparedText(text), values: [] })),
+    });
+  const codeOf = (outcome: TransactionOutcome): string =>
+    outcome.kind === 'failed' ? outcome.error.code : 'done';
+
+  it('report the first error and the statement that raised it', async () => {
+    const outcome = await run('write', 'select 1::text', 'select (1 / 0)::text', 'select 2::text');
+    expect(outcome).to.include({ kind: 'failed', statement: 1 });
+    expect(codeOf(outcome)).to.equal('BAD_USER_INPUT');
+    expect(codeOf(await run('read', 'select 1::text'))).to.equal('done');
+  });
+
+  it('end in OUTCOME_UNKNOWN when the connection breaks while a commit may be under way', async () => {
+    const breaking = 'select pg_terminate_backend(pg_backend_pid())::text';
+    const { pool } = shop.test.database;
+    const transactions = new Transactions(pool);
+    const slow = transactions.run({
+      role: null,
+      mode: 'write',
+      statements: [{ statement: preparedText('select pg_sleep(20)::text /* to be cut */'), values: [] }],
+    });
+    const other = new pg.Client({ connectionString: shop.test.url });
+    await other.connect();
+    try {
+      const pid = await waitFor('the slow statement', async () => {
+        const { rows } = await other.query<{ pid: number }>(
+          "select pid from pg_stat_activity where query like '%to be cut%' and pid <> pg_backend_pid() and state = 'active'",
+        );
+        return rows[0]?.pid;
+      });
+      // A connection that ends without a word from the server, as a broken network does.
+      const clients = (
+        pool as unknown as { _clients: { processID: number; connection: { stream: { destroy(): void } } }[] }
+      )._clients;
+      clients.find((client) => client.processID === pid)!.connection.stream.destroy();
+      expect(codeOf(await slow)).to.equal('OUTCOME_UNKNOWN');
+      await other.query('select pg_terminate_backend($1)', [pid]);
+    } finally {
+      await other.end();
+    }
+    // The server's own word that it ended the session says that nothing was committed.
+    expect(codeOf(await run('write', breaking))).to.equal('DATABASE_UNAVAILABLE');
+    expect(codeOf(await run('read', breaking))).to.equal('DATABASE_UNAVAILABLE');
+    expect(codeOf(await run('read', 'select 1::text'))).to.equal('done');
+  });
+
+  it('survive more hot statements than a connection keeps', async () => {
+    const transactions = new Transactions(shop.test.database.pool);
+    const statements = Array.from({ length: 150 }, (_, i) => ({
+      statement: preparedText(`select '${i}'`),
+      values: [],
+    }));
+    for (let round = 0; round < 7; round++) {
+      for (const [index, statement] of statements.entries()) {
+        const outcome = await transactions.run({ role: null, mode: 'read', statements: [statement] });
+        expect(outcome).to.deep.equal({ kind: 'done', results: [[[String(index)]]] });
+      }
+    }
+  });
+
+  it('end a statement that takes too long', async () => {
+    const transactions = new Transactions(shop.test.database.pool);
+    const outcome = await transactions.run({
+      role: null,
+      mode: 'read',
+      statements: [
+        { statement: preparedText("select set_config('statement_timeout', '20', true)"), values: [] },
+        { statement: preparedText('select pg_sleep(5)::text'), values: [] },
+      ],
+    });
+    expect(codeOf(outcome)).to.equal('STATEMENT_TIMEOUT');
+  });
+
+  it('let no tenant hold the pool: the rest waits, then is refused with 503', async () => {
+    const lock = await shop.test.database.pool.connect();
+    try {
+      await lock.query(`begin; lock table ${shop.tenant.schema}.customer in access exclusive mode`);
+      // three run (three quarters of four connections), two wait, the sixth is refused at once
+      const asked = Array.from({ length: 5 }, () => shop.ask('{ customer { name } }'));
+      await waitFor('three blocked statements', async () => {
+        const { rows } = await shop.test.database.pool.query<{ n: string }>(
+          "select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        return rows[0]!.n === '3';
+      });
+      const sixth = await shop.engine.execute(
+        shop.root,
+        { query: '{ customer { name } }' },
+        { allowMutation: false },
+      );
+      expect(sixth.status).to.equal(503);
+      expect(sixth.retryAfterSeconds).to.equal(1);
+      expect(JSON.parse(sixth.body)).to.have.nested.property('errors[0].extensions.code', 'TOO_BUSY');
+      // another tenant's role is not held up by this one's line
+      const neighbour = { ...roleWith(shop, []), tenantid: shop.tenant.tenantid + 1000, schema: 'nowhere' };
+      const other = await shop.engine.execute(
+        neighbour,
+        { query: '{ __typename }' },
+        { allowMutation: false },
+      );
+      expect(other.status).to.equal(200);
+      await lock.query('rollback');
+      const replies = await Promise.all(asked);
+      const statuses = replies.map((reply) => reply.status);
+      expect(statuses.filter((status) => status === 200)).to.have.length.at.least(3);
+      expect(
+        statuses.filter((status) => status === 503).length +
+          statuses.filter((status) => status === 200).length,
+      ).to.equal(5);
+    } finally {
+      lock.release();
+    }
+  });
+});
