@@ -1,47 +1,12 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { sql, type Sql } from '../../db/sql.js';
+import { sql } from '../../db/sql.js';
+import { AGGREGATES } from './aggregateTable.js';
 import type { Environment, Value } from './environment.js';
 import { errorAt } from './errors.js';
 import { asItself, compileSide } from './operands.js';
-import { isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
+import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
 import type { CallNode } from './tree.js';
 import { pathsOf } from './walk.js';
-import { describe, family, isWholeNumber, orderable, TYPES } from './types.js';
-
-interface Aggregate {
-  /** Undefined when the aggregate doesn't go with the type. */
-  readonly result: (type: ColumnType) => ColumnType | undefined;
-  readonly write: (value: Sql) => Sql;
-}
-
-const ordered = (type: ColumnType): ColumnType | undefined =>
-  orderable(type) && !['boolean', 'uuid', 'bytea', 'other'].includes(type.kind) ? type : undefined;
-
-const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
-  ['min', { result: ordered, write: (x) => sql`min(${x})` }],
-  ['max', { result: ordered, write: (x) => sql`max(${x})` }],
-  [
-    'avg',
-    {
-      result: (type) => {
-        if (family(type) === 'number') return type.kind === 'float' ? TYPES.float8 : TYPES.numeric;
-        return family(type) === 'interval' ? type : undefined;
-      },
-      write: (x) => sql`avg(${x})`,
-    },
-  ],
-  [
-    'sum',
-    {
-      result: (type) => {
-        if (isWholeNumber(type)) return type.kind === 'integer' ? TYPES.int8 : TYPES.numeric;
-        return family(type) === 'number' || family(type) === 'interval' ? type : undefined;
-      },
-      write: (x) => sql`sum(${x})`,
-    },
-  ],
-  ['count', { result: () => TYPES.int8, write: (x) => sql`count(${x})` }],
-]);
+import { describe, TYPES } from './types.js';
 
 export function isAggregate(node: CallNode): boolean {
   return AGGREGATES.has(node.name);
@@ -54,6 +19,8 @@ export function isAggregate(node: CallNode): boolean {
  * @throws AppError FILTER_TYPE, FILTER_SYNTAX
  */
 export function compileAggregate(node: CallNode, environment: Environment): Value {
+  if (environment.scope.aggregateColumn)
+    return aggregatedColumn(node, environment.scope.aggregateColumn, environment);
   const aggregate = AGGREGATES.get(node.name);
   const [argument] = node.args;
   if (!aggregate || node.args.length !== (node.star ? 0 : 1)) {
@@ -74,6 +41,21 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
     type,
     canFail: correlated && value.canFail,
   };
+}
+
+/** Where rows are results of an aggregate, `sum(total)` is one of their columns. */
+function aggregatedColumn(
+  node: CallNode,
+  columnOf: (node: CallNode) => string | undefined,
+  environment: Environment,
+): Value {
+  const name = columnOf(node);
+  if (name === undefined) {
+    const message = `${node.name} is not the aggregate that is asked for here`;
+    throw errorAt('FILTER_TYPE', message, node.at, 'Name the aggregate, or one of the keys.');
+  }
+  const path = { kind: 'path', at: node.at, names: [name] } as const;
+  return compileColumn(resolvePath(path, environment), path, environment);
 }
 
 /** The rows that the aggregate is over, and what its argument can name. */

@@ -149,7 +149,7 @@ export function formParameter(
   return param(literalSlot(scope, literals, index, send), 'text');
 }
 
-/** @throws AppError FILTER_TYPE at the literal, when the statement is bound. */
+/** @throws AppError FILTER_TYPE at the literal: when the statement is bound, or compiled if the literal is fixed. */
 function checked(item: ListItem, { form, expected }: Conversion): unknown {
   if (item.kind === 'null') return null;
   if (item.kind === 'boolean') return item.value;
@@ -166,8 +166,8 @@ function literalSlot(
   send: (literal: Literal) => unknown,
 ): Slot {
   if (filterIndex === 'fixed') {
-    const literal = known(literals[index]);
-    return () => send(literal);
+    const value = send(known(literals[index]));
+    return () => value;
   }
   return (inputs) => send(known(inputs.literals[filterIndex]?.[index] as Literal | undefined));
 }

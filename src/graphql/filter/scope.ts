@@ -1,4 +1,5 @@
 import { identifier, type Sql } from '../../db/sql.js';
+import type { CallNode } from './tree.js';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 
 /** Which rows of a table the principal may read. */
@@ -31,9 +32,11 @@ export interface PathScope {
 export interface StatementScope extends PathScope {
   /**
    * Which list of `Inputs.literals` holds the expression's literals; `fixed` when they belong to the plan, as those of
-   * a policy rule do: the literals given at compile time are then bound on every run.
+   * a policy rule do: those given at compile time are then checked at once, and bound on every run.
    */
   readonly filterIndex: number | 'fixed';
+  /** Where rows are results of an aggregate: the column that a call such as `sum(total)` stands for. */
+  readonly aggregateColumn?: (node: CallNode) => string | undefined;
 }
 
 /** Where an expression over the rows of a table stands. */

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
-import { bind, toStatement } from '../../../src/db/sql.js';
+import { bind, identifier, toStatement } from '../../../src/db/sql.js';
+import { compileFilter } from '../../../src/graphql/filter/compile.js';
+import { parseFilter } from '../../../src/graphql/filter/parser.js';
+import { createAliasSource } from '../../../src/graphql/filter/scope.js';
 import { expectError } from './expectError.js';
-import { compileShopFilter, openShop, type Shop } from './shop.js';
+import { compileShopFilter, EVERYTHING, openShop, SHOP, shopTable, type Shop } from './shop.js';
 
 /** Which of the four orders pass; the last one is null in every column but its key. */
 const RESULTS: Readonly<Record<string, readonly [filter: string, ids: number[]][]>> = {
@@ -337,6 +340,14 @@ describe('filters: values that their column refuses, when bound', () => {
       expect(error.details['offset']).to.equal(offset);
     });
   }
+
+  it('literals that belong to the plan are refused when it is made', () => {
+    const { tree, literals } = parseFilter("mood = 'angry'");
+    const scope = { catalog: SHOP, table: shopTable('orders'), alias: identifier('r'), access: EVERYTHING };
+    const compile = () =>
+      compileFilter(tree, literals, { ...scope, aliases: createAliasSource(), filterIndex: 'fixed' });
+    expectError('FILTER_TYPE', compile);
+  });
 
   it('a plan made for one text serves another of its shape', () => {
     const { where } = compileShopFilter('orders', "mood = 'calm'");

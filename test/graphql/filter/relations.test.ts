@@ -153,11 +153,11 @@ describe('filters and rows that a role may not read', () => {
     expectError('PERMISSION_DENIED', () => compileShopFilter('order_label', '', hiding(true)));
   });
 
-  // PostgreSQL may evaluate conditions in any order; the cheapest first, when they differ.
+  // PostgreSQL may evaluate conditions in any order: it tries a costly one last.
   const expensive = (hidden: string): RowAccess => ({
     predicate: (table, alias) =>
       table.name === hidden
-        ? sql`(${alias}.id <> 3 and (select count(*) from shop.item x where x.id > ${alias}.id) >= 0)`
+        ? sql`case when (select count(*) from shop.item x where x.id > ${alias}.id) >= 0 then ${alias}.id <> 3 end`
         : 'all',
   });
   const failing: [hidden: string, table: string, filter: string, ids: number[]][] = [

@@ -1,0 +1,139 @@
+import { GraphQLList, GraphQLString, type FieldNode } from 'graphql';
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { jsonText } from '../../db/catalog/types.js';
+import { empty, identifier, join, param, sql, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { AGGREGATES } from '../filter/aggregateTable.js';
+import { compileFilter } from '../filter/compile.js';
+import type { RowAccess } from '../filter/scope.js';
+import { suggestion } from '../filter/suggestion.js';
+import type { CallNode } from '../filter/tree.js';
+import { compileOrdering, type OrderingScope } from '../ordering/compileOrdering.js';
+import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';
+import { argumentNode, argumentValue } from '../read/argument.js';
+import { concatText } from '../read/jsonConcat.js';
+import { readFilter, readListArguments, type ListFilter } from '../read/listArguments.js';
+import type { ReadContext } from '../read/readContext.js';
+import { columnSql, readable, where } from '../read/rowsSql.js';
+import { GroupedRows } from './groupedRows.js';
+import { resultTable } from './resultTable.js';
+import { readSubquery, type Subquery } from './subquery.js';
+
+/** Results may all be read: what they are made of was filtered. */
+const RESULTS: RowAccess = { predicate: () => 'all' };
+const STRINGS = new GraphQLList(GraphQLString);
+
+/**
+ * One field of `Aggregates`, `sum(subquery: "{ orders { total customer { country } } }", …)`, as a JSON text: a list of
+ * objects `{"sum": …, "customer_country": …}`. Only rows that the principal may read count; a key behind a relation
+ * whose row is absent or hidden is null. The SQL depends on the values of `subquery`, `ordering` and `distincton`, and
+ * on the shapes of `filter` and `having`.
+ *
+ * @throws AppError BAD_USER_INPUT, GRAPHQL_*, FILTER_*, ORDERING_INVALID, PERMISSION_DENIED, DOCUMENT_TOO_COMPLEX
+ */
+export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
+  const name = node.name.value;
+  const text = argumentValue(argumentNode(node, 'subquery'), GraphQLString, context.variables);
+  if (typeof text !== 'string') throw new AppError('BAD_USER_INPUT', `${name} needs a subquery.`);
+  const subquery = readSubquery(text, context.catalog);
+  const page = readListArguments(context, node);
+  const having = readFilter(context, argumentNode(node, 'having'));
+  const table = resultTable(name, subquery);
+  const alias = context.aliases.next();
+  const results: OrderingScope = { ...context, access: RESULTS, table, alias };
+  const condition = having ? where([havingSql(results, name, subquery, having)]) : empty;
+  const groups = sql`(${groupsOf(context, name, subquery, table, page.filter)}) ${alias}${condition}`;
+  const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, table));
+  const limited = sql`${rows} limit ${param(page.limit, 'int8')} offset ${param(page.offset, 'int8')}`;
+  const row = context.aliases.next();
+  return sql`select '[' || coalesce(string_agg(${objectJson(table, row)}, ','), '') || ']' from (${limited}) ${row}`;
+}
+
+/**
+ * The groups, with all their columns. `offset 0` keeps `having` out of it: PostgreSQL would try a condition on a key
+ * before it knows which rows may be read, and an error of the condition would tell of the others.
+ */
+function groupsOf(
+  context: ReadContext,
+  name: string,
+  subquery: Subquery,
+  result: Table,
+  filter: ListFilter | undefined,
+): Sql {
+  const { table, columns } = subquery;
+  const aggregate = AGGREGATES.get(name);
+  if (!aggregate) throw new Error(`there is no aggregate ${name}`);
+  const rows = new GroupedRows(context, table);
+  const [aggregated, ...keys] = columns.map((column) => rows.valueOf(column)) as [Sql, ...Sql[]];
+  const scope = { ...context, table, alias: rows.alias };
+  const filters: ListFilter[] = [
+    ...(filter ? [filter] : []),
+    ...(subquery.filter ? [{ parsed: subquery.filter, filterIndex: 'fixed' } as const] : []),
+  ];
+  const condition = where([
+    readable(context, table, rows.alias),
+    ...filters.map(
+      ({ parsed, filterIndex }) =>
+        sql`(${compileFilter(parsed.tree, parsed.literals, { ...scope, filterIndex })})`,
+    ),
+  ]);
+  const names = [...result.columns.values()].map((column) => identifier(column.sqlName));
+  const values = [aggregate.write(aggregated), ...keys];
+  const results = values.map((value, i) => sql`${value} as ${names[i] ?? empty}`);
+  const grouping = keys.length === 0 ? empty : sql` group by ${join(keys, ', ')}`;
+  return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;
+}
+
+/** `having` names the aggregate as `sum`, and as `sum(total)` and `sum(*)` when that is what is aggregated. */
+function havingSql(results: OrderingScope, name: string, subquery: Subquery, having: ListFilter): Sql {
+  const [{ path, column }] = subquery.columns;
+  const names = [...path.map((step) => step.relation.field), column.name].join('.');
+  const aggregateColumn = ({ name: called, star, args: [arg] }: CallNode): string | undefined =>
+    called === name && (star || (arg?.kind === 'path' && arg.names.join('.') === names)) ? name : undefined;
+  const { parsed, filterIndex } = having;
+  return compileFilter(parsed.tree, parsed.literals, { ...results, filterIndex, aggregateColumn });
+}
+
+/** Of the rows with equal keys the first in the ordering, then all in the ordering. */
+function orderedRows(
+  results: OrderingScope,
+  from: Sql,
+  ordering: ParsedOrdering,
+  keys: readonly Column[],
+): Sql {
+  const { alias, aliases } = results;
+  if (keys.length === 0) return sql`select ${alias}.* from ${from}${compileOrdering(ordering, results)}`;
+  const first = keys.map(({ name }): OrderingTerm => {
+    const at = { offset: 0, line: 1, column: 1 };
+    return { path: { kind: 'path', at, names: [name] }, descending: false, nulls: undefined };
+  });
+  const byKeys = compileOrdering({ terms: [...first, ...ordering.terms], shape: '' }, results);
+  const columns = join(
+    keys.map((key) => columnSql(alias, key)),
+    ', ',
+  );
+  const chosen = aliases.next();
+  const order = compileOrdering(ordering, { ...results, alias: chosen });
+  return sql`select ${chosen}.* from (select distinct on (${columns}) ${alias}.* from ${from}${byKeys}) ${chosen}${order}`;
+}
+
+function distinctKeys(context: ReadContext, node: FieldNode, table: Table): Column[] {
+  const given = argumentValue(argumentNode(node, 'distincton'), STRINGS, context.variables);
+  const names = Array.isArray(given)
+    ? given.filter((name): name is string => typeof name === 'string' && name !== '')
+    : [];
+  return names.map((name) => {
+    const column = table.columns.get(name.trim());
+    if (column) return column;
+    const hint = suggestion(name, table.columns.keys());
+    throw new AppError('BAD_USER_INPUT', `distincton: the result has no "${name}".`, hint ? { hint } : {});
+  });
+}
+
+function objectJson(table: Table, row: Sql): Sql {
+  const parts = [...table.columns.values()].flatMap((column, i) => [
+    `${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`,
+    jsonText(column, columnSql(row, column)),
+  ]);
+  return concatText([...parts, '}']);
+}

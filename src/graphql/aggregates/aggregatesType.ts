@@ -1,0 +1,27 @@
+import { GraphQLList, GraphQLObjectType, GraphQLString } from 'graphql';
+import { AGGREGATES } from '../filter/aggregateTable.js';
+import { SCALARS } from '../schema/scalars.js';
+
+const ARGUMENTS = {
+  subquery: {
+    type: GraphQLString,
+    description: 'A GraphQL query for one table: its first field is aggregated, the others are group keys.',
+  },
+  filter: { type: GraphQLString, description: "On the table's rows." },
+  having: { type: GraphQLString, description: 'On the results: names the aggregate and the keys.' },
+  ordering: { type: new GraphQLList(GraphQLString), description: 'By the aggregate and the keys.' },
+  limit: { type: SCALARS.Int },
+  offset: { type: SCALARS.Int },
+  distincton: {
+    type: new GraphQLList(GraphQLString),
+    description: 'Keys of which each combination comes once: the first in the ordering.',
+  },
+};
+
+/** The type of `Aggregates` on Query: one field per aggregate, each a list of objects. */
+export const AGGREGATES_TYPE = new GraphQLObjectType({
+  name: 'Aggregates',
+  fields: Object.fromEntries(
+    [...AGGREGATES.keys()].sort().map((name) => [name, { type: SCALARS.GenericScalar, args: ARGUMENTS }]),
+  ),
+});

@@ -1,0 +1,43 @@
+import { identifier, join, sql, type Sql } from '../../db/sql.js';
+import type { Table } from '../../db/catalog/catalog.js';
+import type { ReadContext } from '../read/readContext.js';
+import { columnSql, readable, tableSql } from '../read/rowsSql.js';
+import type { Step, SubqueryColumn } from './subquery.js';
+
+/** A table with the rows that its to-one relations lead to, as FROM items: rows that may not be read are absent. */
+export class GroupedRows {
+  readonly alias: Sql;
+  readonly #joins: Sql[] = [];
+  readonly #aliases = new Map<string, Sql>();
+
+  constructor(
+    private readonly context: ReadContext,
+    private readonly table: Table,
+  ) {
+    this.alias = context.aliases.next();
+  }
+
+  /** The column's value; its relations are joined when first met. @throws AppError PERMISSION_DENIED */
+  valueOf({ path, column }: SubqueryColumn): Sql {
+    let alias = this.alias;
+    for (const step of path) alias = this.#aliases.get(step.names) ?? this.#join(alias, step);
+    return columnSql(alias, column);
+  }
+
+  /** What follows `from`. */
+  from(): Sql {
+    return join([sql`${tableSql(this.table)} ${this.alias}`, ...this.#joins], ' ');
+  }
+
+  #join(here: Sql, { relation, target, names }: Step): Sql {
+    const there = this.context.aliases.next();
+    this.#aliases.set(names, there);
+    const visible = readable(this.context, target, there);
+    const ties = relation.pairs.map(
+      (pair) => sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`,
+    );
+    const conditions = visible === 'all' ? ties : [...ties, sql`(${visible})`];
+    this.#joins.push(sql`left join ${tableSql(target)} ${there} on ${join(conditions, ' and ')}`);
+    return there;
+  }
+}

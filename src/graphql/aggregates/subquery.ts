@@ -1,0 +1,157 @@
+import {
+  GraphQLError,
+  Kind,
+  parse,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+} from 'graphql';
+import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
+import { AppError } from '../../errors.js';
+import { parseFilter, type ParsedFilter } from '../filter/parser.js';
+import { suggestion } from '../filter/suggestion.js';
+import { collectFields } from '../read/collectFields.js';
+
+/** What an aggregate is over: a table, and columns reached from it. */
+export interface Subquery {
+  readonly table: Table;
+  /** In the order of the text; the first is aggregated, the others are group keys. */
+  readonly columns: readonly [SubqueryColumn, ...SubqueryColumn[]];
+  /** A filter written in the text itself. */
+  readonly filter: ParsedFilter | undefined;
+}
+
+export interface SubqueryColumn {
+  /** `column`, or `parent_column` behind a relation; aliases take the place of names. */
+  readonly key: string;
+  readonly path: readonly Step[];
+  readonly column: Column;
+}
+
+/** A to-one relation, with the names that lead to it from the table, for equal ways to be one join. */
+export interface Step {
+  readonly relation: ToOne;
+  readonly target: Table;
+  readonly names: string;
+}
+
+const MOST_CHARACTERS = 10_000;
+const MOST_TOKENS = 1_000;
+const MOST_COLUMNS = 32;
+const MOST_STEPS = 8;
+
+/**
+ * Reads the text of a subquery: `{ orders { total customer { country } } }`, named or not. Variables have no values in
+ * it: arguments that are variables are left out, as if not given.
+ *
+ * @throws AppError GRAPHQL_SYNTAX, GRAPHQL_VALIDATION, DOCUMENT_TOO_COMPLEX, FILTER_SYNTAX
+ */
+export function readSubquery(text: string, catalog: Catalog): Subquery {
+  const document = parseText(text);
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  const [operation] = operations;
+  const roots = operation?.selectionSet.selections ?? [];
+  const [root] = roots;
+  if (!operation || operations.length > 1 || operation.operation.valueOf() !== 'query') {
+    throw invalid('The subquery must be one query.');
+  }
+  if (roots.length !== 1 || root?.kind !== Kind.FIELD)
+    throw invalid('The subquery must have one field: a table.');
+  const table = catalog.tables.get(root.name.value);
+  if (!table) throw unknown(`There is no table "${root.name.value}".`, root, catalog.tables.keys());
+  const scope = { fragments, variables: {} };
+  const columns = collectColumns({ catalog, scope }, table, [root], [], '');
+  const [first, ...others] = columns;
+  if (!first) throw invalid('The subquery names no column.', root);
+  if (columns.length > MOST_COLUMNS) {
+    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MOST_COLUMNS} columns.`);
+  }
+  return { table, columns: [first, ...others], filter: writtenFilter(root) };
+}
+
+interface Reading {
+  readonly catalog: Catalog;
+  readonly scope: Parameters<typeof collectFields>[0];
+}
+
+function collectColumns(
+  reading: Reading,
+  table: Table,
+  nodes: readonly FieldNode[],
+  path: readonly Step[],
+  prefix: string,
+): SubqueryColumn[] {
+  const sets = nodes.map((node) => node.selectionSet);
+  const columns: SubqueryColumn[] = [];
+  for (const [key, [field, ...repeated]] of collectFields(reading.scope, table.name, sets)) {
+    if (!field) continue;
+    const name = field.name.value;
+    const column = table.columns.get(name);
+    if (column) {
+      columns.push({ key: prefix + key, path, column });
+      continue;
+    }
+    const relation = table.relations.get(name);
+    const target = relation && reading.catalog.tables.get(relation.target);
+    if (!relation || !target) {
+      throw unknown(`"${table.name}" has no field "${name}".`, field, [
+        ...table.columns.keys(),
+        ...table.relations.keys(),
+      ]);
+    }
+    if (relation.kind !== 'to-one') {
+      const hint = `Aggregate "${relation.target}" itself, grouped by its relation to "${table.name}".`;
+      throw invalid(`"${name}" is a collection: a subquery follows to-one relations only.`, field, hint);
+    }
+    if (path.length >= MOST_STEPS)
+      throw invalid(`The subquery goes over more than ${MOST_STEPS} relations.`, field);
+    const step = { relation, target, names: `${path.at(-1)?.names ?? ''}.${name}` };
+    columns.push(
+      ...collectColumns(reading, target, [field, ...repeated], [...path, step], `${prefix}${key}_`),
+    );
+  }
+  return columns;
+}
+
+function writtenFilter(root: FieldNode): ParsedFilter | undefined {
+  let filter: ParsedFilter | undefined;
+  for (const { name, value } of root.arguments ?? []) {
+    if (value.kind === Kind.VARIABLE || value.kind === Kind.NULL) continue;
+    if (name.value !== 'filter' || value.kind !== Kind.STRING) {
+      throw invalid(`"${name.value}" does not go in a subquery.`, root, 'Give it to the aggregate itself.');
+    }
+    if (value.value.trim() !== '') filter = parseFilter(value.value);
+  }
+  return filter;
+}
+
+function parseText(text: string): DocumentNode {
+  if (text.length > MOST_CHARACTERS) {
+    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery is longer than ${MOST_CHARACTERS} characters.`);
+  }
+  try {
+    return parse(text, { maxTokens: MOST_TOKENS, noLocation: false });
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    const [place] = error.locations ?? [];
+    throw new AppError('GRAPHQL_SYNTAX', `The subquery does not parse: ${error.message}`, {
+      details: place ? { line: place.line, column: place.column } : {},
+    });
+  }
+}
+
+function unknown(message: string, node: FieldNode, names: Iterable<string>): AppError {
+  return invalid(message, node, suggestion(node.name.value, names));
+}
+
+function invalid(message: string, node?: FieldNode, hint?: string): AppError {
+  const place = node?.loc?.startToken;
+  return new AppError('GRAPHQL_VALIDATION', message, {
+    hint: hint ?? 'Write { table { aggregated key key parent { key } } }.',
+    details: place ? { line: place.line, column: place.column } : {},
+  });
+}
