@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import ts from 'typescript';
+
+interface HostileCase {
+  readonly id: string;
+  readonly template?: string;
+  /** The template as pieces and how often each is repeated. */
+  readonly parts?: readonly (readonly [piece: string, times: number])[];
+  readonly context?: Record<string, unknown>;
+  readonly syntax?: string;
+}
+
+interface HostileResult {
+  readonly id: string;
+  readonly exitCode: number | null;
+  readonly outcome?: {
+    readonly ok: boolean;
+    readonly name?: string;
+    readonly kind?: string;
+    readonly message?: string;
+  };
+  readonly cpuMs: number;
+  readonly growthMb: number;
+  readonly escaped: boolean;
+}
+
+const HERE = import.meta.dirname;
+const SOURCE = path.resolve(HERE, '../../src/templates');
+/** Within node_modules, so that the library's own dependencies are found from there. */
+const BUILT = path.resolve(HERE, `../../node_modules/.cache/rowpost-hostile-${process.pid}`);
+const AT_ONCE = 2;
+
+/** Plain JavaScript of the library: a loader in each process would cost more than the templates. */
+async function buildLibrary(): Promise<void> {
+  for (const file of await readdir(SOURCE, { recursive: true })) {
+    if (!file.endsWith('.ts')) continue;
+    const source = await readFile(path.join(SOURCE, file), 'utf8');
+    const { outputText } = ts.transpileModule(source, {
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2023,
+        module: ts.ModuleKind.ESNext,
+        verbatimModuleSyntax: true,
+      },
+    });
+    const target = path.join(BUILT, file.replace(/\.ts$/, '.js'));
+    await mkdir(path.dirname(target), { recursive: true });
+    await writeFile(target, outputText);
+  }
+  await writeFile(path.join(BUILT, 'package.json'), '{"type":"module"}');
+}
+
+async function runCase(hostile: HostileCase): Promise<HostileResult> {
+  const { id, template, parts = [], context, syntax } = hostile;
+  const source = template ?? parts.map(([piece, times]) => piece.repeat(times)).join('');
+  const library = pathToFileURL(path.join(BUILT, 'compileTemplate.js')).href;
+  const child = spawn(
+    process.execPath,
+    ['--max-old-space-size=512', path.join(HERE, 'hostileProcess.mjs'), library],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: {},
+      timeout: 10_000,
+    },
+  );
+  child.stdin.end(JSON.stringify({ template: source, context, syntax }));
+  const exited = once(child, 'close') as Promise<[number | null]>;
+  const printed = await text(child.stdout);
+  const [exitCode] = await exited;
+  const failed = { cpuMs: Infinity, growthMb: Infinity, escaped: true };
+  return { id, exitCode, ...(exitCode === 0 ? (JSON.parse(printed) as typeof failed) : failed) };
+}
+
+async function runAll(cases: readonly HostileCase[]): Promise<HostileResult[]> {
+  const results: HostileResult[] = [];
+  const waiting = [...cases];
+  const runner = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      results.push(await runCase(next));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, runner));
+  return results;
+}
+
+describe('hostile templates, each in a process of its own with a 512 MB heap', function () {
+  this.timeout(180_000);
+  let results: HostileResult[];
+
+  before(async () => {
+    await buildLibrary();
+    const lines = (await readFile(path.join(HERE, 'hostile.jsonl'), 'utf8')).trim().split('\n');
+    results = await runAll(lines.map((line) => JSON.parse(line) as HostileCase));
+  });
+
+  after(() => rm(BUILT, { recursive: true, force: true }));
+
+  const offenders = (bad: (result: HostileResult) => boolean) =>
+    results
+      .filter(bad)
+      .map(
+        ({ id, cpuMs, growthMb, outcome }) =>
+          `${id}: ${Math.round(cpuMs)} ms, ${Math.round(growthMb)} MB, ${JSON.stringify(outcome)}`,
+      );
+
+  it('are at least a hundred', () => expect(results.length).to.be.at.least(100));
+  it('abort no process', () => expect(offenders(({ exitCode }) => exitCode !== 0)).to.deep.equal([]));
+  it('run no code and change no prototype', () =>
+    expect(offenders(({ escaped }) => escaped)).to.deep.equal([]));
+  it('take at most 2 s of processor time', () =>
+    expect(offenders(({ cpuMs }) => cpuMs > 2_000)).to.deep.equal([]));
+  it('take at most 200 MB', () => expect(offenders(({ growthMb }) => growthMb > 200)).to.deep.equal([]));
+  it('fail as templates, never as bugs', () =>
+    expect(
+      offenders(({ outcome }) => outcome?.ok === false && outcome.name !== 'TemplateError'),
+    ).to.deep.equal([]));
+});
