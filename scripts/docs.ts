@@ -12,7 +12,7 @@ export const REFERENCE_DOCS = {
 
 function configurationPage(): string {
   const rows = Object.values(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
-    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${String(fallback)}\``);
+    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${fallback.toString()}\``);
     return `| \`${env}\` | ${shown} | ${doc} |`;
   });
   return `# Configuration
