@@ -145,4 +145,21 @@ export class WebFixture {
   control(token: string, query: string, variables?: unknown): Promise<GraphqlResult> {
     return this.graphql('/roles_pbac', token, query, variables);
   }
+
+  /** A role made by `maker`, and a token for it: without a password, which would take its time. */
+  async createMember(
+    maker: string,
+    login: string,
+    capabilities: readonly string[],
+    parentid?: number,
+  ): Promise<{ roleid: number; token: string }> {
+    const made = await this.control(
+      maker,
+      'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+      { input: { login, capabilities, parentid } },
+    );
+    const roleid = Number(textAt(made, 'data.create_role.roleid'));
+    const token = await this.control(maker, `{ Utility { role_token(roleid: ${roleid}) } }`);
+    return { roleid, token: textAt(token, 'data.Utility.role_token') };
+  }
 }

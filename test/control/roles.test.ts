@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/db/control/tenants.js';
-import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: roleInput) { create_role(input: $input) {
   roleid login name tenantid parentid classes capabilities deleted creatorid createtime password_createtime
@@ -27,18 +27,12 @@ describe('roles_pbac: role', () => {
 
   const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
-  /** Makes a role and signs it in. */
-  async function member(
+  const member = (
     login: string,
     capabilities: readonly string[],
     maker = root,
-  ): Promise<{ roleid: string; token: string }> {
-    const made = await fixture.control(maker, CREATE, {
-      input: { login, password: 'secret', capabilities: ['login', ...capabilities] },
-    });
-    const { access_token } = await fixture.signIn(tenant.tenantid, login, 'secret');
-    return { roleid: textAt(made, 'data.create_role.roleid'), token: access_token };
-  }
+  ): Promise<{ roleid: number; token: string }> =>
+    fixture.createMember(maker, login, ['login', ...capabilities]);
 
   it('is created below its maker, and shown the same by the mutation and by the list', async () => {
     const made = await fixture.control(root, CREATE, {
@@ -167,7 +161,7 @@ describe('roles_pbac: role', () => {
       'PERMISSION_DENIED',
     );
     expect(await update(otherRoot, worker.roleid, { password: 'taken over' })).to.equal('NOT_FOUND');
-    expect(await update(root, boss.roleid, { parentid: Number(worker.roleid) })).to.equal('BAD_USER_INPUT');
+    expect(await update(root, boss.roleid, { parentid: worker.roleid })).to.equal('BAD_USER_INPUT');
     // Who sets a role's password can act as it: so it must hold no more than who sets it.
     await fixture.control(root, UPDATE, { id: worker.roleid, input: { capabilities: ['login', 'insert'] } });
     expect(await update(boss.token, worker.roleid, { password: 'borrowed' })).to.equal('PERMISSION_DENIED');
@@ -180,7 +174,7 @@ describe('roles_pbac: role', () => {
   it('is deleted softly, and gives its login free', async () => {
     const leaver = await member('leaver', []);
     const deleted = await fixture.control(root, DELETE, { id: leaver.roleid });
-    expect(deleted.data).to.deep.equal({ delete_role: { roleid: leaver.roleid, deleted: true } });
+    expect(deleted.data).to.deep.equal({ delete_role: { roleid: String(leaver.roleid), deleted: true } });
     await member('leaver', []);
     expect(codeOf(await fixture.control(root, DELETE, { id: tenant.rootRoleid }))).to.equal(
       'PERMISSION_DENIED',

@@ -1,11 +1,12 @@
 import type { Addresses, EmailTypeValues } from '../../db/control/emailTypes.js';
 import { AppError } from '../../errors.js';
 import type { TemplateRequest } from '../../templates/index.js';
+import { parseOrdering } from '../ordering/parseOrdering.js';
 import type { ControlContext } from './controlContext.js';
 
 /**
  * Compiles every templated field and validates every query, so that what is saved can be sent.
- * Throws AppError TEMPLATE_SYNTAX with field, line and column; EMAIL_QUERY_INVALID with field, line and column.
+ * Throws AppError TEMPLATE_SYNTAX and EMAIL_QUERY_INVALID with field, line and column, ORDERING_INVALID with field.
  */
 export async function checkEmailType(
   { principal, deps }: ControlContext,
@@ -23,11 +24,11 @@ export async function checkEmailType(
       details: { field, line, column, source_line: sourceLine },
     });
   }
-  for (const [index, { query }] of type.queries.entries()) {
-    const checked = deps.engine.checkEmailQuery(principal.tenantid, schema, query);
-    await checked.catch((error: unknown) => {
-      throw withField(error, `queries[${index}].query`);
-    });
+  for (const [index, { query, ordering }] of type.queries.entries()) {
+    await inField(`queries[${index}].query`, () =>
+      deps.engine.checkEmailQuery(principal.tenantid, schema, query),
+    );
+    await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
   }
 }
 
@@ -52,15 +53,19 @@ function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
     ...addresses('recipients', type.recipients),
     ...addresses('options.cc', options.cc),
     ...addresses('options.bcc', options.bcc),
-    ...type.queries.flatMap(({ filter, ordering }, index) => [
-      ...(filter === null ? [] : [template(`queries[${index}].filter`, filter, 'filter')]),
-      ...(ordering ?? []).map((item, at) => template(`queries[${index}].ordering[${at}]`, item, 'text')),
-    ]),
+    ...type.queries.flatMap(({ filter }, index) =>
+      filter === null ? [] : [template(`queries[${index}].filter`, filter, 'filter')],
+    ),
   ];
 }
 
-function withField(error: unknown, field: string): unknown {
-  if (!(error instanceof AppError)) return error;
-  const { code, message, hint, details } = error;
-  return new AppError(code, message, { hint, details: { ...details, field }, cause: error });
+/** Names the field in what a check throws. */
+async function inField(field: string, check: () => unknown): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message, hint, details } = error;
+    throw new AppError(code, message, { hint, details: { ...details, field }, cause: error });
+  }
 }

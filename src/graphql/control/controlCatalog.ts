@@ -50,15 +50,17 @@ export const CONTROL_CATALOG: Catalog = {
       ),
       table(
         'email_attempt',
-        'attempt int4, started timestamptz, finished timestamptz, outcome text, http_status int4, error text',
+        'number: attempt int4, started timestamptz, finished timestamptz, outcome text, http_status int4, error text',
       ),
     ].map((item) => [item.name, item]),
   ),
 };
 
-/** @param columns `name type, …`; the first one is the key. */
+/** @param columns `name type, …`; the first one is the key, shown as an ID unless `number:` stands before it. */
 function table(name: string, columns: string, relations: readonly Relation[] = []): Table {
-  const list = columns.split(',').map((text, index) => column(text.trim(), index === 0));
+  const isId = !columns.startsWith('number:');
+  const texts = columns.replace('number:', '').split(',');
+  const list = texts.map((text, index) => column(text.trim(), isId && index === 0));
   return {
     name,
     schema: 'rowpost',

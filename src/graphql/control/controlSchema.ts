@@ -7,6 +7,7 @@ import { emailDelivery } from './emailDelivery.js';
 import { emailRule } from './emailRule.js';
 import { emailTypes } from './emailTypes.js';
 import { policyRule } from './policyRule.js';
+import { redriveMutations } from './redrive.js';
 import { role } from './role.js';
 import { tenant } from './tenant.js';
 import { utilityQueries } from './utility.js';
@@ -21,8 +22,8 @@ const OBJECTS: readonly ControlObject[] = [
   emailDelivery,
 ];
 
-/** Mutations that stand under `Utility` and, as clients of the emailer expect the first, at the root as well. */
-const UTILITY_MUTATIONS: ControlFields = { set_email_apikey: setEmailApikey };
+/** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
+const UTILITY_MUTATIONS: ControlFields = { set_email_apikey: setEmailApikey, ...redriveMutations };
 
 /** The GraphQL schema of `/roles_pbac`. */
 export function buildControlSchema(): GraphQLSchema {

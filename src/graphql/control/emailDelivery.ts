@@ -1,9 +1,11 @@
 import { GraphQLID, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { readEmailAttempts, type EmailDeliveryRow } from '../../db/control/emailDeliveries.js';
 import { LIST_ARGS } from '../schema/dataSchema.js';
 import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { listField, type ControlObject } from './controlObject.js';
 import { requireTenantAdmin } from './permissions.js';
+import { related, StoredRow } from './storedRow.js';
 
 const emailAttemptType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_attempt',
@@ -17,7 +19,7 @@ const emailAttemptType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
+export const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_delivery',
   fields: {
     deliveryid: { type: new GraphQLNonNull(GraphQLID) },
@@ -39,7 +41,15 @@ const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
     createtime: { type: SCALARS.DateTime },
     next_attempt: { type: SCALARS.DateTime },
     sent_time: { type: SCALARS.DateTime },
-    email_attempt_collection: { type: new GraphQLList(emailAttemptType), args: LIST_ARGS },
+    email_attempt_collection: {
+      type: new GraphQLList(emailAttemptType),
+      args: LIST_ARGS,
+      resolve: related<EmailDeliveryRow>(async ({ deliveryid }, { db, principal }) =>
+        (await readEmailAttempts(db, principal.tenantid, String(deliveryid))).map(
+          (attempt) => new StoredRow(attempt),
+        ),
+      ),
+    },
   },
 });
 

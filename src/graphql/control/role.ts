@@ -5,7 +5,6 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldResolver,
 } from 'graphql';
 import { readChildren, readRole, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
@@ -16,7 +15,7 @@ import type { ControlContext } from './controlContext.js';
 import { listField, notFound, numericId, requireInput, type ControlObject } from './controlObject.js';
 import { makeRole } from './makeRole.js';
 import { roleInput, type RoleInput } from './roleInput.js';
-import { resolveField, StoredRow } from './storedRow.js';
+import { related, StoredRow } from './storedRow.js';
 import { tenantType } from './tenant.js';
 
 const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLObjectType<unknown, ControlContext>({
@@ -36,36 +35,26 @@ const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLObjectTy
     children: {
       type: new GraphQLList(roleType),
       args: LIST_ARGS,
-      resolve: related(async (row, { db }) =>
+      resolve: related<RoleRow>(async (row, { db }) =>
         (await readChildren(db, row.tenantid, row.roleid)).map((child) => new StoredRow(child)),
       ),
     },
     parent: {
       type: roleType,
-      resolve: related(async (row, { db }) => {
+      resolve: related<RoleRow>(async (row, { db }) => {
         const parent = row.parentid === null ? undefined : await readRole(db, row.tenantid, row.parentid);
         return parent ? new StoredRow(parent) : null;
       }),
     },
     tenant: {
       type: tenantType,
-      resolve: related(async (row, { db }) => {
+      resolve: related<RoleRow>(async (row, { db }) => {
         const tenant = await readTenant(db, row.tenantid);
         return tenant ? new StoredRow(tenant) : null;
       }),
     },
   }),
 });
-
-/** A field that leads to other objects: lists bring them along, after a mutation they are read. */
-function related(
-  load: (row: RoleRow, context: ControlContext) => Promise<StoredRow | readonly StoredRow[] | null>,
-): GraphQLFieldResolver<unknown, ControlContext> {
-  return (source, args, context, info) =>
-    source instanceof StoredRow
-      ? context.inTurn(() => load(source.row as RoleRow, context))
-      : resolveField(source, args, context, info);
-}
 
 const input = { input: { type: roleInput } };
 const roleid = { roleid: { type: new GraphQLNonNull(GraphQLID) } };

@@ -2,8 +2,8 @@ import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql';
 import type { ControlContext } from './controlContext.js';
 
 /** An object as a mutation left it, by field name. Rows of lists come by response key instead. */
-export class StoredRow {
-  constructor(readonly row: object) {}
+export class StoredRow<Row extends object = object> {
+  constructor(readonly row: Row) {}
 }
 
 /** Reads a field of an object of either origin. */
@@ -14,6 +14,20 @@ export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (sour
   }
   return defaultFieldResolver(source, args, context, info);
 };
+
+/** How the objects are read that a stored one leads to. */
+type Load<Row extends object> = (
+  row: StoredRow<Row>['row'],
+  context: ControlContext,
+) => Promise<StoredRow | readonly StoredRow[] | null>;
+
+/** A field that leads to other objects: lists bring them along, after a mutation they are read. */
+export function related<Row extends object>(load: Load<Row>): GraphQLFieldResolver<unknown, ControlContext> {
+  return (source, args, context, info) =>
+    source instanceof StoredRow
+      ? context.inTurn(() => load(source.row as Row, context))
+      : resolveField(source, args, context, info);
+}
 
 /** A field of a JSON value inside a row: it has its own name there, whatever alias was asked for. */
 export const resolveJsonField: GraphQLFieldResolver<unknown, ControlContext> = (

@@ -1,0 +1,82 @@
+import { GraphQLID, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { readEmailDelivery } from '../../db/control/emailDeliveries.js';
+import { redriveDelivery } from '../../db/delivery/redrive.js';
+import type { Principal } from '../../db/principal.js';
+import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';
+import { compileFilter } from '../filter/compile.js';
+import { parseFilter } from '../filter/parser.js';
+import { createAliasSource } from '../filter/scope.js';
+import { principalInputs } from '../policy/policy.js';
+import { SCALARS } from '../schema/scalars.js';
+import { CONTROL_CATALOG } from './controlCatalog.js';
+import type { ControlContext, ControlEngineDeps } from './controlContext.js';
+import { notFound, type ControlFields } from './controlObject.js';
+import { emailDeliveryType } from './emailDelivery.js';
+import { requireTenantAdmin } from './permissions.js';
+import { StoredRow } from './storedRow.js';
+import { visibleTo } from './visibility.js';
+
+type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+
+/** Deliveries that one request redrives at most; call again for the rest. */
+const MOST_AT_ONCE = 1_000;
+
+const redriveOne: Redrive<{ deliveryid: string }> = {
+  type: emailDeliveryType,
+  description: 'Sends a delivery again that has ended, whatever its end was.',
+  args: { deliveryid: { type: new GraphQLNonNull(GraphQLID) } },
+  resolve: async (_source, { deliveryid }, { principal, db }) => {
+    requireTenantAdmin(principal);
+    if (!/^\d{1,18}$/.test(deliveryid)) throw notFound('delivery', deliveryid);
+    await redriveDelivery(db, principal.tenantid, deliveryid);
+    const row = await readEmailDelivery(db, principal.tenantid, deliveryid);
+    if (!row) throw notFound('delivery', deliveryid);
+    return new StoredRow(row);
+  },
+};
+
+const redriveMany: Redrive<{ filter?: string | null }> = {
+  type: SCALARS.Int,
+  description: `Sends deliveries again that ended as failed, skipped or unknown: those that the filter chooses, the oldest ${MOST_AT_ONCE} of them. Answers how many.`,
+  args: { filter: { type: GraphQLString } },
+  resolve: async (_source, { filter }, { principal, db, deps }) => {
+    requireTenantAdmin(principal);
+    const ids = await findUnsent(deps, principal, filter ?? '');
+    for (const id of ids) await redriveDelivery(db, principal.tenantid, id);
+    return ids.length;
+  },
+};
+
+export const redriveMutations: ControlFields = {
+  redrive_email_delivery: redriveOne,
+  redrive_email_deliveries: redriveMany,
+};
+
+/** A filter never brings `sent` ones: one slip of the pen would send every mail twice. Throws AppError FILTER_*. */
+async function findUnsent(
+  { database }: ControlEngineDeps,
+  principal: Principal,
+  filter: string,
+): Promise<readonly string[]> {
+  const statement = toStatement(sql`select d.deliveryid::text from rowpost.email_delivery d
+    where d.tenantid = ${constant(principal.tenantid, 'int4')} and ${conditionOf(principal, filter)}
+      and d.state in ('failed', 'skipped', 'unknown')
+    order by d.deliveryid limit ${constant(MOST_AT_ONCE, 'int4')}`);
+  const inputs = { variables: {}, literals: [], principal: principalInputs(principal) };
+  const { rows } = await database.pool.query<{ deliveryid: string }>(statement.text, bind(statement, inputs));
+  return rows.map((row) => row.deliveryid);
+}
+
+function conditionOf(principal: Principal, filter: string): Sql {
+  const table = CONTROL_CATALOG.tables.get('email_delivery');
+  if (!table) throw new Error('the control catalog lacks email_delivery');
+  const { tree, literals } = parseFilter(filter);
+  return compileFilter(tree, literals, {
+    catalog: CONTROL_CATALOG,
+    table,
+    alias: identifier('d'),
+    aliases: createAliasSource(),
+    access: { predicate: visibleTo(principal) },
+    filterIndex: 'fixed',
+  });
+}

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+
+describe('roles_pbac: Utility', () => {
+  let fixture: WebFixture;
+  let tenant: CreatedTenant;
+  let root: string;
+
+  before(async () => {
+    fixture = await WebFixture.start();
+    tenant = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+    root = (await fixture.signIn(tenant.tenantid)).access_token;
+  });
+  after(() => fixture.stop());
+
+  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
+
+  it('introspects: tables made a moment ago are served', async () => {
+    await runTenantSql(fixture.testDatabase.database, {
+      tenantid: tenant.tenantid,
+      sql: 'create table parcel (id int primary key)',
+    });
+    expect((await fixture.control(root, '{ Utility { introspect } }')).data).to.deep.equal({
+      Utility: { introspect: true },
+    });
+    expect((await fixture.graphql('/query', root, '{ parcel { id } }')).data).to.deep.equal({ parcel: [] });
+    const tables = await fixture.control(root, '{ Utility { available_schemas_and_tables } }');
+    expect(at(tables, 'data.Utility.available_schemas_and_tables')).to.deep.equal({
+      [tenant.schema]: ['customer', 'parcel'],
+    });
+  });
+
+  it('gives tokens for children; for every role of the tenant to root', async () => {
+    const parent = await fixture.createMember(root, 'parent', ['create_role']);
+    const child = await fixture.createMember(parent.token, 'child', []);
+    const grandchild = await fixture.createMember(root, 'grandchild', [], child.roleid);
+    const ask = (token: string, roleid: number): Promise<GraphqlResult> =>
+      fixture.control(token, 'query ($id: Int!) { Utility { role_token(roleid: $id) } }', { id: roleid });
+    const token = textAt(await ask(parent.token, child.roleid), 'data.Utility.role_token');
+    expect((await fixture.control(token, '{ role { login } }')).data).to.deep.equal({
+      role: [{ login: 'child' }, { login: 'grandchild' }],
+    });
+    expect(codeOf(await ask(parent.token, grandchild.roleid))).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await ask(parent.token, tenant.rootRoleid))).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await ask(child.token, parent.roleid))).to.equal('PERMISSION_DENIED');
+    const other = await fixture.createTenant('other');
+    expect(codeOf(await ask(root, other.rootRoleid))).to.equal('NOT_FOUND');
+  });
+
+  it('lets visitors in without a password while the root allows it', async () => {
+    const visit = (): Promise<Response> =>
+      fixture.postJson('/anonauth', { tenantid: String(tenant.tenantid) });
+    const refused = await visit();
+    expect([refused.status, ((await refused.json()) as Json)['code']]).to.deep.equal([
+      403,
+      'ANONYMOUS_LOGINS_DISABLED',
+    ]);
+    const unknown = await fixture.postJson('/anonauth', { tenantid: 999_999 });
+    expect(((await unknown.json()) as Json)['code']).to.equal('ANONYMOUS_LOGINS_DISABLED');
+
+    const switchTo = (token: string, enable: boolean): Promise<GraphqlResult> =>
+      fixture.control(token, 'query ($enable: Boolean) { Utility { anonymous_logins(enable: $enable) } }', {
+        enable,
+      });
+    const admin = await fixture.createMember(root, 'deputy', ['admin']);
+    expect(codeOf(await switchTo(admin.token, true))).to.equal('PERMISSION_DENIED');
+    expect((await switchTo(root, true)).data).to.deep.equal({ Utility: { anonymous_logins: true } });
+    const body = (await (await visit()).json()) as Json;
+    expect(body['message']).to.equal('Logged in as Nobody.');
+    const own = await fixture.control(
+      textAt(body, 'access_token'),
+      `{ role(filter: "login = 'Nobody'") { capabilities parentid } }`,
+    );
+    expect(own.data).to.deep.equal({
+      role: [
+        {
+          capabilities: [
+            'select',
+            'insert',
+            'update',
+            'delete',
+            'upload',
+            'download',
+            'create_role',
+            'view_role',
+          ],
+          parentid: tenant.rootRoleid,
+        },
+      ],
+    });
+    const refresh = (): Promise<Response> =>
+      fixture.fetch('/auth', { headers: { authorization: `Bearer ${textAt(body, 'refresh_token')}` } });
+    expect((await refresh()).status).to.equal(200);
+    const byPassword = await fixture.postJson('/auth', {
+      tenantid: tenant.tenantid,
+      login: 'Nobody',
+      password: 'x',
+    });
+    expect(byPassword.status).to.equal(401);
+
+    expect((await switchTo(root, false)).data).to.deep.equal({ Utility: { anonymous_logins: false } });
+    expect((await visit()).status).to.equal(403);
+    expect((await refresh()).status).to.equal(403);
+  });
+
+  it('changes nothing by GET', async () => {
+    const query = new URLSearchParams({ query: '{ Utility { anonymous_logins(enable: true) } }' });
+    const response = await fixture.fetch(`/roles_pbac?${query.toString()}`, {
+      headers: { authorization: `Bearer ${root}` },
+    });
+    expect(codeOf((await response.json()) as GraphqlResult)).to.equal('METHOD_NOT_ALLOWED');
+  });
+});
