@@ -12,7 +12,10 @@ export const REFERENCE_DOCS = {
 
 function configurationPage(): string {
   const rows = Object.values(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
-    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${fallback.toString()}\``);
+    // Rows without a text of their own have plain values.
+    const shown =
+      fallbackText ??
+      (fallback === undefined ? 'unset' : `\`${String(fallback as string | number | boolean)}\``);
     return `| \`${env}\` | ${shown} | ${doc} |`;
   });
   return `# Configuration
