@@ -96,6 +96,8 @@ function* parts<T>(items: readonly T[]): Generator<readonly T[]> {
     yield items.slice(start, start + ADD_AT_ONCE);
 }
 
+type AnyWorker = Worker<BatchJob, void> | Worker<DeliveryJob, void>;
+
 function startWorkers(
   connections: QueueConnections,
   handlers: JobHandlers,
@@ -138,15 +140,13 @@ function startWorkers(
   };
 }
 
-/** BullMQ waits for jobs in hand without end. */
-async function closeWithin(
-  worker: Worker<never, void> | Worker<BatchJob, void> | Worker<DeliveryJob, void>,
-  graceMs: number,
-): Promise<void> {
+/** BullMQ waits for jobs in hand without end. After the grace their connections are taken from them. */
+async function closeWithin(worker: AnyWorker, graceMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, graceMs);
+  const tooLong = new Promise<'too long'>((resolve) => {
+    timer = setTimeout(() => resolve('too long'), graceMs);
   });
-  await Promise.race([worker.close(), tooLong]);
+  const end = await Promise.race([worker.close(), tooLong]);
   clearTimeout(timer);
+  if (end === 'too long') await worker.disconnect();
 }

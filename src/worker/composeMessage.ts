@@ -2,6 +2,7 @@ import type { EmailQuery, EmailType } from '../db/delivery/emailTypes.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
+import type { Logger } from '../log.js';
 import { parseAddresses, withoutRepeats } from './addresses.js';
 import type { EmailEngine } from './emailEngine.js';
 import type { Address, MailMessage } from './mail/transport.js';
@@ -15,6 +16,7 @@ export interface ComposeDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
   readonly baseUrl: string;
   readonly now: () => number;
+  readonly log: Logger;
 }
 
 /** A mail, or why there is none, in words for the author of the rule. */
@@ -35,9 +37,13 @@ export async function composeMessage(
   } catch (error) {
     if (error instanceof Unsendable)
       return { kind: error.kind, code: error.code, error: storable(error.message) };
-    if (!(error instanceof AppError)) throw error;
-    const kind = isTransient(error) ? 'retry' : 'failed';
-    return { kind, code: error.code, error: storable(error.message) };
+    if (error instanceof AppError) {
+      const kind = isTransient(error) ? 'retry' : 'failed';
+      return { kind, code: error.code, error: storable(error.message) };
+    }
+    // The database broke off, or it is a bug. Counted as an attempt, so that it ends either way.
+    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
+    return { kind: 'retry', code: 'INTERNAL_ERROR', error: 'the mail could not be composed' };
   }
 }
 

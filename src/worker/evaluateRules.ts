@@ -12,7 +12,8 @@ import {
 import type { Ledger } from '../db/delivery/ledger.js';
 import { AppError } from '../errors.js';
 import type { EmailEngine } from './emailEngine.js';
-import { isTransient } from './transientErrors.js';
+import { storable } from './storableText.js';
+import { isBusy } from './transientErrors.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;
@@ -78,8 +79,17 @@ async function matchCondition(
       .filter((_, index) => holds[index] === true)
       .map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
   } catch (error) {
-    if (!(error instanceof AppError) || isTransient(error)) throw error;
-    const failure = { code: 'CONDITION_FAILED', message: `the rule's condition: ${error.message}` };
+    // The database is away, or the tenant's share of it is taken: the batch comes back.
+    if (!(error instanceof AppError) || isBusy(error)) throw error;
+    // One slow event must not take the others with it.
+    if (error.code === 'STATEMENT_TIMEOUT' && events.length > 1) {
+      const middle = Math.ceil(events.length / 2);
+      return [
+        ...(await matchCondition(deps, key, schema, rule, condition, events.slice(0, middle))),
+        ...(await matchCondition(deps, key, schema, rule, condition, events.slice(middle))),
+      ];
+    }
+    const failure = { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${error.message}`) };
     return records.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   }
 }

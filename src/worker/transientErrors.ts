@@ -1,13 +1,13 @@
 import type { AppError, ErrorCode } from '../errors.js';
 
-/** Errors that say nothing about the tenant's settings: the same work may succeed later. */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
-  'TOO_BUSY',
-  'STATEMENT_TIMEOUT',
-  'DATABASE_UNAVAILABLE',
-  'INTERNAL_ERROR',
-]);
+/** The database is away or overloaded: nothing can be said about the work itself. */
+const BUSY: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE']);
 
+export function isBusy(error: AppError): boolean {
+  return BUSY.has(error.code);
+}
+
+/** The same work may succeed later: worth another attempt. */
 export function isTransient(error: AppError): boolean {
-  return TRANSIENT.has(error.code);
+  return isBusy(error) || error.code === 'STATEMENT_TIMEOUT' || error.code === 'INTERNAL_ERROR';
 }

@@ -49,6 +49,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     principals: deps.principals,
     baseUrl: config.baseUrl,
     now: () => deps.clock.now(),
+    log,
     decryptApiKey: createKeyReader(deps.keyRing),
     retryTerms: {
       maxAttempts: config.maxAttempts,
@@ -63,7 +64,11 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       onBatch: (job) => evaluateBatch(deps, ledger, job),
       onDelivery: (job, repeated) => sendDelivery(sendDeps, job, repeated),
     },
-    { concurrency: config.workerConcurrency, leaseMs: config.leaseMs, graceMs: config.graceMs },
+    {
+      concurrency: config.workerConcurrency,
+      leaseMs: config.leaseMs,
+      graceMs: config.graceMs * GRACE_FOR_JOBS,
+    },
   );
   return Promise.resolve({
     async stop() {
@@ -96,6 +101,8 @@ function createTransport(config: Config, ledger: Ledger): MailTransport {
     : createSendgridTransport({ baseUrl: config.sendgridBaseUrl });
 }
 
+/** The rest of the grace is for closing connections. */
+const GRACE_FOR_JOBS = 0.8;
 const MOST_KEYS = 1_000;
 
 /** Decrypting is cheap, but not for every mail. */

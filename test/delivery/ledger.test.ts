@@ -105,7 +105,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       },
     ]);
     expect(waiting).to.deep.equal([]);
-    const row = await db.database.knex('rowpost.email_delivery').where({ ruleid: second }).first();
+    const row: unknown = await db.database.knex('rowpost.email_delivery').where({ ruleid: second }).first();
     expect(row).to.include({
       state: 'failed',
       error_code: 'CONDITION_FAILED',

@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import type { Batch } from '../../src/db/delivery/tick.js';
+import { priorityOf } from '../../src/queue/jobs.js';
+import { Admission } from '../../src/relay/admission.js';
+
+let next = 0;
+const batch = (tenantid: number, events = 10): Batch => ({
+  tenantid,
+  batchid: String(++next),
+  events,
+  createtime: '2026-01-01',
+});
+const tenants = (batches: readonly Batch[]): number[] => batches.map((each) => each.tenantid);
+const NOTHING: ReadonlyMap<number, number> = new Map();
+
+describe('delivery: admission to the queue', () => {
+  it('lets each tenant have so many in flight, in turns', () => {
+    const admission = new Admission(25);
+    const offered = [batch(1), batch(1), batch(1), batch(1), batch(2), batch(2), batch(3)];
+    expect(tenants(admission.offer(offered))).to.deep.equal([1, 2, 3, 1, 2]);
+    expect(admission.offer([batch(1)])).to.deep.equal([]);
+    expect(tenants(admission.offer([batch(4)]))).to.deep.equal([4]);
+  });
+
+  it('lets more in as the ledger says that there is room', () => {
+    const admission = new Admission(20);
+    const first = admission.offer([batch(1), batch(1), batch(1), batch(1)]);
+    expect(first.map((each) => each.ahead)).to.deep.equal([0, 10]);
+    const done = new Set(first.map((each) => each.batchid));
+    expect(admission.recount(new Map([[1, 15]]), done)).to.deep.equal([]);
+    expect(tenants(admission.recount(new Map([[1, 5]]), new Set()))).to.deep.equal([1]);
+    expect(tenants(admission.recount(NOTHING, new Set()))).to.deep.equal([1]);
+  });
+
+  it('counts what it admitted until the ledger has it', () => {
+    const admission = new Admission(20);
+    const [only] = admission.offer([batch(1, 20), batch(1)]);
+    expect(admission.recount(NOTHING, new Set()), 'not evaluated yet').to.deep.equal([]);
+    expect(admission.recount(NOTHING, new Set([only!.batchid]))).to.have.length(1);
+  });
+
+  it('admits a batch larger than the bound when nothing else is there', () => {
+    const admission = new Admission(5);
+    expect(admission.offer([batch(1, 50), batch(1, 50)])).to.have.length(1);
+  });
+
+  it('lets a batch that was lost go again, whatever else its tenant has', () => {
+    const admission = new Admission(20);
+    const offered = [batch(1), batch(1), batch(1)];
+    expect(admission.offer(offered)).to.have.length(2);
+    expect(admission.offer(offered).map((each) => each.batchid)).to.deep.equal(
+      offered.slice(0, 2).map((each) => each.batchid),
+    );
+  });
+
+  it('keeps what the queue could not take, in its order', () => {
+    const admission = new Admission(100);
+    const admitted = admission.offer([batch(1), batch(1), batch(2)]);
+    admission.takeBack(admitted);
+    const again = admission.offer([]);
+    expect(tenants(again)).to.deep.equal([1, 2, 1]);
+    expect(again.map((each) => each.ahead)).to.deep.equal([0, 0, 10]);
+  });
+
+  it('who has little ahead goes before who has much', () => {
+    expect(priorityOf(0)).to.equal(0);
+    expect(priorityOf(15)).to.equal(0);
+    expect(priorityOf(16)).to.equal(1);
+    expect(priorityOf(1_999)).to.be.below(priorityOf(2_100));
+    expect(priorityOf(1e12)).to.be.below(2 ** 21);
+  });
+});
