@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { ERROR_CODES } from '../src/errors.js';
-import { SETTINGS } from '../src/settings.js';
+import { SETTINGS, type Setting } from '../src/settings.js';
 
 export const REFERENCE_DOCS = {
   'docs/configuration.md': configurationPage,
@@ -11,11 +11,8 @@ export const REFERENCE_DOCS = {
 } as const;
 
 function configurationPage(): string {
-  const rows = Object.values(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
-    // Rows without a text of their own have plain values.
-    const shown =
-      fallbackText ??
-      (fallback === undefined ? 'unset' : `\`${String(fallback as string | number | boolean)}\``);
+  const rows = Object.values<Setting<unknown>>(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
+    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${String(fallback)}\``);
     return `| \`${env}\` | ${shown} | ${doc} |`;
   });
   return `# Configuration
