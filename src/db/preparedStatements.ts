@@ -9,10 +9,21 @@ export interface PreparedText {
   name?: string;
 }
 
+/** How a statement is sent on one connection. */
+export interface PreparedUse {
+  /** Empty while the statement is not hot. */
+  readonly name: string;
+  readonly parse: boolean;
+  /** Names that the connection must let go of first. */
+  readonly close: readonly string[];
+}
+
 /** Runs after which a statement is worth keeping parsed and planned: +50 % on point reads. */
 const HOT_AFTER_RUNS = 5;
 /** A kept plan takes about 100 KiB of the connection's backend. */
 const MOST_PER_CONNECTION = 100;
+
+const UNNAMED: PreparedUse = { name: '', parse: true, close: [] };
 
 export function preparedText(text: string): PreparedText {
   return { text, runs: 0 };
@@ -20,26 +31,39 @@ export function preparedText(text: string): PreparedText {
 
 /** Which named statements each connection holds; the least recently used goes when a connection has its fill. */
 export class PreparedStatements {
-  readonly #held = new WeakMap<PoolClient, Map<string, true>>();
+  /** By name: whether the connection surely holds it. */
+  readonly #held = new WeakMap<PoolClient, Map<string, boolean>>();
   #lastName = 0;
 
-  /** @returns the name to send the statement under, or undefined while it is not hot; and the name to drop first. */
-  use(client: PoolClient, statement: PreparedText): { name?: string; drop?: string } {
+  /** Counts as a run. What is to be parsed counts as held from now on. */
+  use(client: PoolClient, statement: PreparedText): PreparedUse {
     if (statement.name === undefined) {
       statement.runs += 1;
-      if (statement.runs < HOT_AFTER_RUNS) return {};
+      if (statement.runs < HOT_AFTER_RUNS) return UNNAMED;
       this.#lastName += 1;
       statement.name = `p${this.#lastName}`;
     }
-    const name = statement.name;
+    const { name } = statement;
     let held = this.#held.get(client);
-    if (!held) this.#held.set(client, (held = new Map<string, true>()));
-    const known = held.delete(name);
+    if (!held) this.#held.set(client, (held = new Map<string, boolean>()));
+    const state = held.get(name);
+    held.delete(name);
     held.set(name, true);
-    if (known || held.size <= MOST_PER_CONNECTION) return { name };
-    const [oldest] = held.keys();
-    if (oldest === undefined) return { name };
-    held.delete(oldest);
-    return { name, drop: oldest };
+    if (state === true) return { name, parse: false, close: [] };
+    // Closing a name that is not there is no error.
+    return { name, parse: true, close: state === undefined ? dropOldest(held) : [name] };
   }
+
+  /** After an error it is not known which of the names were parsed. */
+  doubt(client: PoolClient, names: readonly string[]): void {
+    const held = this.#held.get(client);
+    for (const name of names) if (held?.has(name)) held.set(name, false);
+  }
+}
+
+function dropOldest(held: Map<string, boolean>): readonly string[] {
+  const [oldest] = held.keys();
+  if (held.size <= MOST_PER_CONNECTION || oldest === undefined) return [];
+  held.delete(oldest);
+  return [oldest];
 }
