@@ -12,7 +12,11 @@ export const REFERENCE_DOCS = {
 
 function configurationPage(): string {
   const rows = Object.values<Setting<unknown>>(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
-    const shown = fallbackText ?? (fallback === undefined ? 'unset' : `\`${String(fallback)}\``);
+    const shown =
+      fallbackText ??
+      (fallback === undefined
+        ? 'unset'
+        : `\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``);
     return `| \`${env}\` | ${shown} | ${doc} |`;
   });
   return `# Configuration
