@@ -1,3 +1,4 @@
+import { layOut } from './layOut.js';
 import { showSchema } from './schema.js';
 
 const EXAMPLES = {
@@ -101,10 +102,8 @@ function show(response, text, elapsedMs) {
   let shown = text;
   let failed = !response.ok;
   try {
-    // Only the layout is made anew: long numbers keep their digits this way only while they fit a double.
-    const value = JSON.parse(text);
-    failed ||= value.errors !== undefined;
-    shown = JSON.stringify(value, null, 2);
+    shown = layOut(text);
+    failed ||= JSON.parse(text).errors !== undefined;
   } catch {
     failed = true;
   }

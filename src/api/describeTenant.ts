@@ -2,7 +2,7 @@ import type { Principal } from '../db/principal.js';
 import { buildDataSchema } from '../graphql/schema/dataSchema.js';
 import { introspectionFromSchema, printSchema } from 'graphql';
 import type { SchemaDescription } from './auth/authBody.js';
-import type { WebDeps } from './server.js';
+import type { WebDeps } from './webDeps.js';
 
 /** What signing in tells of `/query`: the tenant's schema, or one without tables for the installation's roles. */
 export function describeFor(engine: WebDeps['engine']): (principal: Principal) => Promise<SchemaDescription> {

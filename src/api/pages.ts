@@ -11,7 +11,7 @@ import { healthRoutes } from './health.js';
 import { sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
-import type { WebDeps } from './server.js';
+import type { WebDeps } from './webDeps.js';
 
 export interface PagesDeps extends WebDeps {
   readonly tokens: Tokens;

@@ -1,45 +1,17 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
-import type { Clock } from '../clock.js';
-import type { Config } from '../config.js';
-import type { Database } from '../db/database.js';
-import type { Principal, PrincipalSource } from '../db/principal.js';
-import type { ControlEngine } from '../graphql/control/controlEngine.js';
-import type { Logger } from '../log.js';
-import type { KeyRing } from '../secrets.js';
+import type { Principal } from '../db/principal.js';
 import type { Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
-import type { SchemaDescription } from './auth/authBody.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
 import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.js';
 import { wantsHtml } from './graphqlMediaType.js';
-import type { HealthCheck } from './health.js';
 import { createCors } from './http/cors.js';
 import { requestIdOf } from './http/requestId.js';
 import { HttpMetrics } from './metrics.js';
 import { createPages } from './pages.js';
-
-/** What the web process is made of. */
-export interface WebDeps {
-  readonly database: Database;
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly keyRing: KeyRing;
-  readonly principals: PrincipalSource;
-  /** The tenants' tables: `/query`. */
-  readonly engine: GraphqlExecutor & {
-    describe(tenantid: number, schema: string): Promise<SchemaDescription>;
-  };
-  /** The control objects: `/roles_pbac`. */
-  readonly control: ControlEngine;
-  /** What `/readyz` asks, by name. */
-  readonly checks: Readonly<Record<string, HealthCheck>>;
-  /** For `/metrics` of a process that runs more than the web. */
-  readonly registry?: Registry;
-}
+import type { WebDeps } from './webDeps.js';
 
 export interface Web extends Stoppable {
   readonly port: number;

@@ -1,8 +1,8 @@
-import type { Knex } from 'knex';
 import { findLogin } from '../../db/control/roles.js';
 import { verifyPassword } from '../../db/control/passwords.js';
 import { readAnonymousLogins } from '../../db/control/tenants.js';
 import type { Principal, PrincipalSource } from '../../db/principal.js';
+import type { ControlDb } from '../../db/control/stored.js';
 import { AppError } from '../../errors.js';
 import { NOBODY_LOGIN } from '../../db/control/nobody.js';
 
@@ -13,7 +13,7 @@ export interface Credentials {
 }
 
 export interface SignInDeps {
-  readonly knex: Knex;
+  readonly knex: ControlDb;
   readonly principals: PrincipalSource;
 }
 
@@ -56,7 +56,7 @@ export async function requireSignInAllowed(deps: SignInDeps, principal: Principa
   else requireLogin(principal);
 }
 
-async function requireAnonymousLogins(knex: Knex, tenantid: number): Promise<void> {
+async function requireAnonymousLogins(knex: ControlDb, tenantid: number): Promise<void> {
   if (await readAnonymousLogins(knex, tenantid)) return;
   throw new AppError('ANONYMOUS_LOGINS_DISABLED', 'The tenant does not allow anonymous logins.');
 }

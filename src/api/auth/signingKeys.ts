@@ -6,9 +6,9 @@ import {
   type CryptoKey,
   type JWK,
 } from 'jose';
-import type { Knex } from 'knex';
 import type { Clock } from '../../clock.js';
 import { ensureSigningKey, readSigningKeys, type StoredSigningKey } from '../../db/control/signingKeys.js';
+import type { ControlDb } from '../../db/control/stored.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** ECDSA on P-256: verified by every JWT library, and by Node's own without a warning. */
@@ -35,7 +35,7 @@ export class SigningKeys {
   #loading: Promise<LoadedKeys> | undefined;
 
   constructor(
-    private readonly knex: Knex,
+    private readonly knex: ControlDb,
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
   ) {}

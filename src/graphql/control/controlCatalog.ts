@@ -50,17 +50,22 @@ export const CONTROL_CATALOG: Catalog = {
       ),
       table(
         'email_attempt',
-        'number: attempt int4, started timestamptz, finished timestamptz, outcome text, http_status int4, error text',
+        'attempt int4, started timestamptz, finished timestamptz, outcome text, http_status int4, error text',
+        [],
+        'number',
       ),
     ].map((item) => [item.name, item]),
   ),
 };
 
-/** @param columns `name type, …`; the first one is the key, shown as an ID unless `number:` stands before it. */
-function table(name: string, columns: string, relations: readonly Relation[] = []): Table {
-  const isId = !columns.startsWith('number:');
-  const texts = columns.replace('number:', '').split(',');
-  const list = texts.map((text, index) => column(text.trim(), isId && index === 0));
+/** @param columns `name type, …`; the first one is the key, shown as an ID unless `key` says that it is a number. */
+function table(
+  name: string,
+  columns: string,
+  relations: readonly Relation[] = [],
+  key: 'id' | 'number' = 'id',
+): Table {
+  const list = columns.split(',').map((text, index) => column(text.trim(), index === 0 && key === 'id'));
   return {
     name,
     schema: 'rowpost',

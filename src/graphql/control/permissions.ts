@@ -29,7 +29,7 @@ export function requireClasses(principal: Principal, classes: readonly number[])
 }
 
 /** Throws AppError PERMISSION_DENIED unless the principal is its tenant's root or an admin. */
-export function requireAdmin(principal: Principal): void {
+function requireAdmin(principal: Principal): void {
   if (!principal.isAdmin) throw denied("This is for the tenant's root role and for admins.");
 }
 

@@ -52,6 +52,6 @@ export function requireFreeLogin(login: string | null | undefined): void {
   if (login === '') throw badInput('login', 'login must not be empty.');
 }
 
-export function unknownRole(roleid: number): AppError {
+function unknownRole(roleid: number): AppError {
   return new AppError('UNKNOWN_ROLE', `The tenant has no role ${roleid}.`, { details: { roleid } });
 }

@@ -1,0 +1,31 @@
+import type { Registry } from 'prom-client';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import type { Database } from '../db/database.js';
+import type { PrincipalSource } from '../db/principal.js';
+import type { ControlEngine } from '../graphql/control/controlEngine.js';
+import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
+import type { SchemaDescription } from './auth/authBody.js';
+import type { GraphqlExecutor } from './graphqlEndpoint.js';
+import type { HealthCheck } from './health.js';
+
+/** What the web process is made of. */
+export interface WebDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  /** The tenants' tables: `/query`. */
+  readonly engine: GraphqlExecutor & {
+    describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+  };
+  /** The control objects: `/roles_pbac`. */
+  readonly control: ControlEngine;
+  /** What `/readyz` asks, by name. */
+  readonly checks: Readonly<Record<string, HealthCheck>>;
+  /** For `/metrics` of a process that runs more than the web. */
+  readonly registry?: Registry;
+}
