@@ -44,7 +44,7 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const condition = having ? where([havingSql(results, name, subquery, having)]) : empty;
   const groups = sql`(${groupsOf(context, name, subquery, table, page.filter)}) ${alias}${condition}`;
   const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, table));
-  const limited = sql`${rows} limit ${param(page.limit, 'int8')} offset ${param(page.offset, 'int8')}`;
+  const limited = sql`${rows}${windowSql(page)}`;
   const row = context.aliases.next();
   return sql`select '[' || coalesce(string_agg(${objectJson(table, row)}, ','), '') || ']' from (${limited}) ${row}`;
 }

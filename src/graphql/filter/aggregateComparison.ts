@@ -85,7 +85,7 @@ function aggregatedRows(
     const hint = 'In a condition: count(new.order_collection.id) > 3.';
     throw errorAt('FILTER_TYPE', `${node.name} needs a collection of the record`, node.at, hint);
   }
-  const joined = new JoinedRows(environment.scope);
+  const joined = new JoinedRows(environment);
   const anyRow = joined.addTable(root.table, node.at);
   return { joined, rows: new Map([['', anyRow]]), correlated: false };
 }

@@ -1,4 +1,4 @@
-import { sql } from '../../db/sql.js';
+import { join, sql, type Sql } from '../../db/sql.js';
 import { isAggregate } from './aggregateComparison.js';
 import { compileTest } from './conditions.js';
 import type { Condition, Environment } from './environment.js';
@@ -11,36 +11,18 @@ import type { FilterNode, PathNode } from './tree.js';
 import { partsOf } from './walk.js';
 
 /**
- * Compiles a condition without AND, OR and NOT. Relations in it become joins inside one `exists`:
- * - collections always: some row satisfies the condition; under NOT, no row does. A path that occurs twice in one
- *   condition means one row; in two conditions it means a row for each;
- * - to-one relations if the condition can't be true without their row, so that PostgreSQL may start from them.
+ * How a condition without AND, OR and NOT becomes SQL: as a test of rows in hand and of rows that the routes lead to,
+ * which are joined inside one `exists`.
  */
-export function compileAtom(
-  given: FilterNode,
-  environment: Environment,
-  want: 'truth' | 'value',
-  negated: boolean,
-): Condition {
-  const node = withNullTest(given);
-  const collections = routesTo(atomPaths(node), environment, collectionHops);
-  if (collections.length > 0) {
-    const routes = [...collections, ...requiredRoutes(node, environment)];
-    const some = existsAtom(node, environment, routes, false);
-    return negated ? { ...some, sql: sql`(not ${some.sql})` } : some;
-  }
-  const meant = negated ? negationOf(node) : node;
-  const condition = meant ?? node;
-  if (want === 'value') return existsAtom(condition, environment, [], meant === undefined);
-  if (isAbsence(condition)) {
-    const presence = { ...condition, negated: true };
-    const routes = requiredRoutes(presence, environment);
-    if (routes.length > 0) {
-      const some = existsAtom(presence, environment, routes, false);
-      return { ...some, sql: sql`(not ${some.sql})` };
-    }
-  }
-  return existsAtom(condition, environment, requiredRoutes(condition, environment), meant === undefined);
+export interface AtomPlan {
+  readonly test: FilterNode;
+  /** `not` around the test, where it has no opposite of its own. */
+  readonly testNegated: boolean;
+  readonly routes: readonly Route[];
+  /** `not exists`. */
+  readonly negated: boolean;
+  /** Conditions that must all hold and have this in common are about the same related row: one `exists` does. */
+  readonly sharedRow: string | undefined;
 }
 
 /** Relations to join, from a row in hand. */
@@ -50,25 +32,67 @@ interface Route {
   readonly at: Position;
 }
 
-/** The condition in an `exists` over the rows that the routes lead to; without any, the condition itself. */
-function existsAtom(
-  node: FilterNode,
+/**
+ * Relations in a condition are joined in an `exists`:
+ * - collections always: some row satisfies the condition; under NOT, no row does. A path that occurs twice in one
+ *   condition means one row; in two conditions it means a row for each;
+ * - to-one relations if the condition can't be true without their row, so that PostgreSQL may start from them.
+ */
+export function planAtom(
+  given: FilterNode,
   environment: Environment,
-  routes: readonly Route[],
+  want: 'truth' | 'value',
   negated: boolean,
-): Condition {
+): AtomPlan {
+  const node = withNullTest(given);
+  const collections = routesTo(atomPaths(node), environment, collectionHops);
+  if (collections.length > 0) {
+    const routes = [...collections, ...requiredRoutes(node, environment)];
+    return { test: node, testNegated: false, routes, negated, sharedRow: undefined };
+  }
+  const opposite = negated ? negationOf(node) : undefined;
+  const test = opposite ?? node;
+  const testNegated = negated && opposite === undefined;
+  if (want === 'value') return { test, testNegated, routes: [], negated: false, sharedRow: undefined };
+  if (isAbsence(test)) {
+    const presence = { ...test, negated: true };
+    const routes = requiredRoutes(presence, environment);
+    if (routes.length > 0) {
+      return { test: presence, testNegated: false, routes, negated: true, sharedRow: undefined };
+    }
+  }
+  const routes = requiredRoutes(test, environment);
+  return { test, testNegated, routes, negated: false, sharedRow: routes[0]?.hops[0]?.key };
+}
+
+/** Compiles conditions that must all hold, over one set of related rows. Those of a set have one `negated`. */
+export function compileAtoms(plans: readonly [AtomPlan, ...AtomPlan[]], environment: Environment): Condition {
   const rows = new Map(environment.rows);
-  const joined = new JoinedRows(environment.scope);
-  for (const { start, hops, at } of routes) {
+  const joined = new JoinedRows(environment);
+  for (const { start, hops, at } of plans.flatMap((plan) => plan.routes)) {
     let row = start;
     for (const hop of hops) {
       row = rows.get(hop.key) ?? joined.follow(row, hop, at);
       rows.set(hop.key, row);
     }
   }
-  const condition = compileTest(node, { ...environment, rows });
-  const meant = negated ? sql`(not ${condition.sql})` : condition.sql;
-  return { sql: joined.exists(meant, condition.canFail), canFail: condition.canFail };
+  const tests = plans.map(({ test, testNegated }) => {
+    const { sql: written, canFail } = compileTest(test, { ...environment, rows });
+    return { sql: testNegated ? sql`(not ${written})` : written, canFail };
+  });
+  const canFail = tests.some((test) => test.canFail);
+  const some = joined.exists(conjunction(tests), canFail);
+  return { sql: plans[0].negated ? sql`(not ${some})` : some, canFail };
+}
+
+/** All of the conditions, joined by AND. */
+export function conjunction(conditions: readonly Condition[]): Sql {
+  const [only] = conditions;
+  if (conditions.length === 1 && only) return only.sql;
+  return sql`(${join(
+    conditions.map((condition) => condition.sql),
+    ' and ',
+  )})`;
 }
 
 function requiredRoutes(node: FilterNode, environment: Environment): Route[] {

@@ -1,12 +1,12 @@
 import type { Sql } from '../../db/sql.js';
 import { identifier, join, sql } from '../../db/sql.js';
-import { compileAtom } from './atoms.js';
+import { compileAtoms, conjunction, planAtom, type AtomPlan } from './atoms.js';
 import type { Condition, Environment } from './environment.js';
 import { errorAt } from './errors.js';
 import type { ParsedFilter } from './parser.js';
 import { guard } from './paths.js';
 import type { FilterScope, Row, StatementScope } from './scope.js';
-import type { FilterNode, Literal } from './tree.js';
+import type { FilterNode, Literal, LogicalNode } from './tree.js';
 import { compileOperand } from './values.js';
 
 /**
@@ -26,11 +26,10 @@ export function compileFilter(tree: FilterNode, literals: readonly Literal[], sc
   if (policy === 'none')
     throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, tree.at);
   const policies = policy === 'all' ? [] : [sql`(${policy})`];
-  const items = tree.kind === 'and' ? tree.items : [tree];
-  const conditions = items.map((item) => {
-    const condition = compileNested(item, environment, 'truth');
-    return guard(policies, condition.sql, condition.canFail);
-  });
+  const conditions = compileConjuncts(tree, environment, false).map(({ sql: condition, canFail }) => ({
+    sql: guard(policies, condition, canFail),
+    canFail,
+  }));
   return conjunction(conditions);
 }
 
@@ -66,6 +65,7 @@ function environmentOf(
     literals,
     root: { kind },
     rows: new Map(rows),
+    joins: { count: 0 },
     compileOperand,
     compileCondition: compileNested,
   };
@@ -89,20 +89,56 @@ function compileLogic(
       return compileLogic(node.operand, environment, want, !negated);
     case 'and':
     case 'or': {
-      const items = node.items.map((item) => compileLogic(item, environment, want, negated));
+      const isAnd = isConjunction(node, negated);
+      const items =
+        isAnd && want === 'truth'
+          ? compileConjuncts(node, environment, negated)
+          : node.items.map((item) => compileLogic(item, environment, want, negated));
+      const canFail = items.some((item) => item.canFail);
+      if (isAnd) return { sql: conjunction(items), canFail };
       const sqls = items.map((item) => item.sql);
-      const isAnd = (node.kind === 'and') !== negated;
-      return {
-        sql: isAnd ? conjunction(sqls) : sql`(${join(sqls, ' or ')})`,
-        canFail: items.some((item) => item.canFail),
-      };
+      return { sql: sql`(${join(sqls, ' or ')})`, canFail };
     }
     default:
-      return compileAtom(node, environment, want, negated);
+      return compileAtoms([planAtom(node, environment, want, negated)], environment);
   }
 }
 
-function conjunction(conditions: readonly Sql[]): Sql {
-  const [only] = conditions;
-  return conditions.length === 1 && only ? only : sql`(${join(conditions, ' and ')})`;
+/**
+ * Conditions that must all be true. Those that need the same related row share one `exists`: PostgreSQL takes each for
+ * a join of its own, and plans for seconds when there are a hundred.
+ */
+function compileConjuncts(node: FilterNode, environment: Environment, negated: boolean): Condition[] {
+  const parts: (Condition | [AtomPlan, ...AtomPlan[]])[] = [];
+  const shared = new Map<string, AtomPlan[]>();
+  const collect = (item: FilterNode, not: boolean): void => {
+    if (item.kind === 'not') {
+      collect(item.operand, !not);
+      return;
+    }
+    if (item.kind === 'and' || item.kind === 'or' || item.kind === 'everything') {
+      if (item.kind !== 'everything' && isConjunction(item, not)) {
+        for (const inner of item.items) collect(inner, not);
+      } else {
+        parts.push(compileLogic(item, environment, 'truth', not));
+      }
+      return;
+    }
+    const plan = planAtom(item, environment, 'truth', not);
+    const { sharedRow } = plan;
+    const known = sharedRow === undefined ? undefined : shared.get(sharedRow);
+    if (known) {
+      known.push(plan);
+      return;
+    }
+    const group: [AtomPlan] = [plan];
+    if (sharedRow !== undefined) shared.set(sharedRow, group);
+    parts.push(group);
+  };
+  collect(node, negated);
+  return parts.map((part) => (Array.isArray(part) ? compileAtoms(part, environment) : part));
+}
+
+function isConjunction({ kind }: LogicalNode, negated: boolean): boolean {
+  return (kind === 'and') !== negated;
 }

@@ -36,6 +36,8 @@ export interface Condition {
 
 /** Where a path starts. */
 export interface Place {
+  /** Related tables that the expression has brought in so far. */
+  readonly joins: { count: number };
   readonly scope: PathScope;
   readonly root: Root;
   /** Rows in hand by the path that leads to them, names joined by dots; the root's own under ''. */
@@ -58,4 +60,4 @@ export interface Environment extends Place {
 }
 
 /** What the first name of a path means: a column or relation of one row, or the record `new` or `old`. */
-export type Root = { readonly kind: 'row' } | { readonly kind: 'records' };
+type Root = { readonly kind: 'row' } | { readonly kind: 'records' };

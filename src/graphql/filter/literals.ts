@@ -5,7 +5,7 @@ const INT4_LIMIT = 2_147_483_648n;
 const INT8_LIMIT = 9_223_372_036_854_775_808n;
 
 /** The smallest type that holds the number, `-` and digits as written. */
-export function numberSize(text: string): NumberSize {
+function numberSize(text: string): NumberSize {
   if (!/^-?\d+$/.test(text)) return 'numeric';
   const value = BigInt(text);
   if (value >= -INT4_LIMIT && value < INT4_LIMIT) return 'int4';

@@ -2,7 +2,8 @@ import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catal
 import { identifier, join, sql, type Sql } from '../../db/sql.js';
 import type { Place, Value } from './environment.js';
 import { errorAt, type Position } from './errors.js';
-import type { Row, PathScope } from './scope.js';
+import { FILTER_LIMITS } from './limits.js';
+import type { Row } from './scope.js';
 import { suggestion } from './suggestion.js';
 import type { PathNode } from './tree.js';
 import { TYPES } from './types.js';
@@ -112,7 +113,7 @@ export class JoinedRows {
   readonly #policies: Sql[] = [];
   readonly rows = new Map<string, Row>();
 
-  constructor(private readonly scope: PathScope) {}
+  constructor(private readonly place: Pick<Place, 'scope' | 'joins'>) {}
 
   /**
    * Goes over one relation.
@@ -122,7 +123,7 @@ export class JoinedRows {
     let near = from.alias;
     const pairs = relation.kind === 'many-to-many' ? relation.farPairs : relation.pairs;
     if (relation.kind === 'many-to-many') {
-      const through = this.scope.catalog.tables.get(relation.through);
+      const through = this.place.scope.catalog.tables.get(relation.through);
       if (!through) throw new Error(`the catalog has no join table "${relation.through}"`);
       near = this.#add(through, at);
       this.#tie(from.alias, relation.nearPairs, near);
@@ -158,9 +159,13 @@ export class JoinedRows {
   }
 
   #add(table: Table, at: Position): Sql {
-    const alias = this.scope.aliases.next();
+    if (++this.place.joins.count > FILTER_LIMITS.relatedTables) {
+      const message = `The expression brings in more than ${FILTER_LIMITS.relatedTables} related tables`;
+      throw errorAt('FILTER_TOO_COMPLEX', message, at);
+    }
+    const alias = this.place.scope.aliases.next();
     this.#from.push(sql`${identifier(table.schema, table.sqlName)} ${alias}`);
-    const policy = this.scope.access.predicate(table, alias);
+    const policy = this.place.scope.access.predicate(table, alias);
     if (policy === 'none') throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, at);
     if (policy !== 'all') this.#policies.push(sql`(${policy})`);
     return alias;
@@ -177,10 +182,10 @@ export class JoinedRows {
 export function joinRows(
   start: Row,
   hops: readonly Hop[],
-  { scope }: Place,
+  place: Place,
   at: Position,
 ): { joined: JoinedRows; last: Row } {
-  const joined = new JoinedRows(scope);
+  const joined = new JoinedRows(place);
   const last = hops.reduce((row, hop) => joined.follow(row, hop, at), start);
   return { joined, last };
 }

@@ -27,7 +27,7 @@ export type FilterNode =
   | ListNode;
 
 /** The blank expression: every row. */
-export interface Everything {
+interface Everything {
   readonly kind: 'everything';
   readonly at: Position;
 }
@@ -39,7 +39,7 @@ export interface LogicalNode {
   readonly items: readonly FilterNode[];
 }
 
-export interface NotNode {
+interface NotNode {
   readonly kind: 'not';
   readonly at: Position;
   readonly operand: FilterNode;
@@ -190,19 +190,19 @@ export interface ListNode {
 /** A literal's value, lifted out of the tree. `text` of a number has its sign and every digit. */
 export type Literal = NumberLiteral | TextLiteral | ListLiteral;
 
-export interface NumberLiteral {
+interface NumberLiteral {
   readonly kind: 'number';
   readonly at: Position;
   readonly text: string;
 }
 
-export interface TextLiteral {
+interface TextLiteral {
   readonly kind: 'text';
   readonly at: Position;
   readonly text: string;
 }
 
-export interface ListLiteral {
+interface ListLiteral {
   readonly kind: 'list';
   readonly at: Position;
   readonly items: readonly ListItem[];

@@ -18,7 +18,12 @@ export interface OrderingScope extends PathScope, Row {}
  */
 export function compileOrdering(parsed: ParsedOrdering | undefined, scope: OrderingScope): Sql {
   const { table, alias } = scope;
-  const place: Place = { scope, root: { kind: 'row' }, rows: new Map([['', { table, alias }]]) };
+  const place: Place = {
+    scope,
+    joins: { count: 0 },
+    root: { kind: 'row' },
+    rows: new Map([['', { table, alias }]]),
+  };
   const parsedTerms = parsed?.terms ?? [];
   const terms = parsedTerms.map((term) => orderingErrors(() => compileTerm(term, place)));
   const named = new Set(parsedTerms.map(({ path }) => path.names.join('.')));

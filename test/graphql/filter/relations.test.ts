@@ -32,6 +32,10 @@ const ORDERS: [filter: string, ids: number[]][] = [
   ['total not between customer.credit and 25', [1, 2, 3]],
   ['customer_id in [customer.id, 99]', [1, 2, 3]],
   ["concat(customer.name, '!') = '!'", [4]],
+  ["customer.name = 'Ada' and customer.country = 'SE' and total > 15", [2]],
+  ["customer.name != 'Bob' and customer.parent.name is null", [1, 2]],
+  ["customer.country = 'NO' and customer.parent.country = 'SE' and not customer.vip", [3]],
+  ["not (customer.name = 'Bob' or customer.credit > 1000)", [1, 2]],
   // to-many
   ['item_collection.price > 5', [1, 2]],
   ['item_collection.price = 5 and item_collection.price = 5.5', [1]],
@@ -99,6 +103,24 @@ describe('filters over relations', () => {
     const text = toStatement(compileShopFilter('orders', "customer.name = 'x'").where).text;
     expect(text).to.match(/^exists \(select from "shop"."customer"/);
     expect(text).to.not.include('(select "');
+  });
+
+  it('conditions that must all hold share the row of a to-one relation, never of a collection', () => {
+    const count = (filter: string): number =>
+      toStatement(compileShopFilter('orders', filter).where).text.split('exists (').length - 1;
+    expect(
+      count("customer.name = 'x' and id > 1 and customer.country = 'y' and customer.parent.vip"),
+    ).to.equal(1);
+    expect(count("not (customer.name = 'x' or (customer.country = 'y' or customer.vip))")).to.equal(1);
+    expect(count("customer.name = 'x' or customer.country = 'y'")).to.equal(2);
+    expect(count('item_collection.price = 1 and item_collection.qty = 1')).to.equal(2);
+  });
+
+  it('related tables are bounded', () => {
+    const conditions = (n: number): string =>
+      Array.from({ length: n }, (_, i) => `item_collection.price = ${i}`).join(' and ');
+    compileShopFilter('orders', conditions(32));
+    expectError('FILTER_TOO_COMPLEX', () => compileShopFilter('orders', conditions(33)));
   });
 
   it('an aggregate over the whole table does not depend on the row', () => {

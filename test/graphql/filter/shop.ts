@@ -13,7 +13,7 @@ import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/s
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** A small shop, as tables and as a catalog written by hand. */
-export const SHOP_SQL = `
+const SHOP_SQL = `
 create schema shop;
 create type shop.mood as enum ('calm', 'glad', 'cross');
 create table shop.customer (
