@@ -52,6 +52,12 @@ export function textConstant(text: string): Sql {
   return new Sql([text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted], []);
 }
 
+/** A whole number as a constant, where a parameter would keep PostgreSQL from knowing it when it plans. */
+export function integerConstant(value: number): Sql {
+  if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
+  return new Sql([String(value)], []);
+}
+
 /** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
 export function param(slot: Slot, type: string): Sql {
   return new Sql(['', `::${type}`], [slot]);
@@ -60,6 +66,12 @@ export function param(slot: Slot, type: string): Sql {
 /** The same value on every run. */
 export function constant(value: unknown, type: string): Sql {
   return param(() => value, type);
+}
+
+/** A whole number as part of the text, for what the planner must know, such as a limit. For values use `param`. */
+export function wholeNumber(value: number): Sql {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number`);
+  return new Sql([String(value)], []);
 }
 
 /** A type as the catalog writes it: `int4`, `"shop"."mood"`, `text[]`. */

@@ -1,7 +1,7 @@
 import { GraphQLList, GraphQLString, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { jsonText } from '../../db/catalog/types.js';
-import { empty, identifier, join, param, sql, type Sql } from '../../db/sql.js';
+import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { AGGREGATES } from '../filter/aggregateTable.js';
 import { compileFilter } from '../filter/compile.js';
@@ -14,7 +14,7 @@ import { argumentNode, argumentValue } from '../read/argument.js';
 import { concatText } from '../read/jsonConcat.js';
 import { readFilter, readListArguments, type ListFilter } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
-import { columnSql, readable, where } from '../read/rowsSql.js';
+import { columnSql, readable, where, windowSql } from '../read/rowsSql.js';
 import { GroupedRows } from './groupedRows.js';
 import { resultTable } from './resultTable.js';
 import { readSubquery, type Subquery } from './subquery.js';

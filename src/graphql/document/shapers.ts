@@ -14,7 +14,7 @@ type Variables = Readonly<Record<string, unknown>>;
 export type Shaper = (variables: Variables, filters: FilterTexts) => string;
 
 /**
- * A filter decides by its shape, an ordering by its text, a directive's condition and an enum by its value, an object by
+ * A filter decides by its shape, an ordering and a limit by their value, a directive's condition and an enum by its value, an object by
  * its keys; all else only by whether it is given. Every use of every variable is looked at, also where a directive
  * leaves it out.
  */
@@ -58,6 +58,7 @@ function shaperFor(argument: string, name: string): Shaper {
         return typeof value === 'string' ? filters.shape(value) : 'none';
       };
     case 'ordering':
+    case 'limit':
     case 'onconflict':
     case 'if':
     case 'cast':

@@ -1,5 +1,5 @@
 import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
-import type { Inputs, Slot } from '../../db/sql.js';
+import type { Slot } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
@@ -26,8 +26,8 @@ export function readListArguments(context: ReadContext, field: FieldNode): Page 
   return {
     ...(filter ? { filter } : {}),
     ordering: parseOrdering(ordering),
-    limit: limitSlot(context, argumentSlot(argumentNode(field, 'limit'), SCALARS.Int)),
-    offset: offsetSlot(argumentSlot(argumentNode(field, 'offset'), SCALARS.Int)),
+    limit: readLimit(context, argumentValue(argumentNode(field, 'limit'), SCALARS.Int, context.variables)),
+    ...readOffset(argumentNode(field, 'offset')),
   };
 }
 
@@ -45,16 +45,17 @@ function filterIndexOf(context: ReadContext, variable: string): number {
 }
 
 /** More than the maximum is the maximum: documented, and what existing clients rely on. */
-function limitSlot({ limits }: ReadContext, slot: Slot): Slot {
-  return (inputs) => Math.min(count(slot, inputs, 'limit') ?? limits.defaultLimit, limits.maxLimit);
+function readLimit({ limits }: ReadContext, value: unknown): number {
+  return Math.min(count(value, 'limit') ?? limits.defaultLimit, limits.maxLimit);
 }
 
-function offsetSlot(slot: Slot): Slot {
-  return (inputs) => count(slot, inputs, 'offset') ?? 0;
+function readOffset(node: ValueNode | undefined): { offset?: Slot } {
+  if (node === undefined) return {};
+  const slot = argumentSlot(node, SCALARS.Int);
+  return { offset: (inputs) => count(slot(inputs), 'offset') ?? 0 };
 }
 
-function count(slot: Slot, inputs: Inputs, name: string): number | undefined {
-  const value = slot(inputs);
+function count(value: unknown, name: string): number | undefined {
   if (value === null || value === undefined) return undefined;
   const number = Number(value);
   if (number < 0) throw new AppError('BAD_USER_INPUT', `${name} must not be negative.`);

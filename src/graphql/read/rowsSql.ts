@@ -1,6 +1,6 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
 import { jsonString, jsonText } from '../../db/catalog/types.js';
-import { empty, identifier, join, param, sql, type Sql } from '../../db/sql.js';
+import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../answer.js';
 import { compileFilter } from '../filter/compile.js';
@@ -148,7 +148,13 @@ function pageOf(context: ReadContext, table: Table, page: Page, source: Source):
   const visible = readable(context, table, alias);
   const condition = where([rows.condition, visible, filterSql(context, table, alias, page.filter)]);
   const order = compileOrdering(page.ordering, { ...context, table, alias });
-  return sql`select ${alias}.* from ${rows.from}${condition}${order} limit ${param(page.limit, 'int8')} offset ${param(page.offset, 'int8')}`;
+  return sql`select ${alias}.* from ${rows.from}${condition}${order}${windowSql(page)}`;
+}
+
+/** The `limit` and `offset` of a page. */
+export function windowSql({ limit, offset }: Page): Sql {
+  const limited = sql` limit ${wholeNumber(limit)}`;
+  return offset ? sql`${limited} offset ${param(offset, 'int8')}` : limited;
 }
 
 function filterSql(

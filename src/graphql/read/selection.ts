@@ -40,8 +40,9 @@ export interface SelectedRelation {
 export interface Page {
   readonly filter?: ListFilter;
   readonly ordering: ParsedOrdering;
-  readonly limit: Slot;
-  readonly offset: Slot;
+  /** Part of the statement's text. As a parameter the planner would guess it: for children it then walks the primary key. */
+  readonly limit: number;
+  readonly offset?: Slot;
 }
 
 export function hasRelations(selection: RowSelection): boolean {
