@@ -1,6 +1,7 @@
 import { randomBytes, createHash } from 'node:crypto';
 import {
   access,
+  chmod,
   chown,
   mkdir,
   readFile,
@@ -57,7 +58,11 @@ export async function placeCluster(
   const link = path.join(dataDir, 'postgres');
   const existing = await realpath(link).catch(() => undefined);
   if (existing !== undefined) return clusterAt(existing);
-  if (await canEnter(user, dataDir)) return clusterAt(path.join(await realpath(dataDir), 'postgres'));
+  const inside = path.join(await realpath(dataDir), 'postgres');
+  if (await canEnter(user, dataDir)) return clusterAt(inside);
+  // If it is only our own folder that is closed, letting others pass through is enough: nothing in it becomes readable.
+  await chmod(dataDir, (await stat(dataDir)).mode | 0o011);
+  if (await canEnter(user, dataDir)) return clusterAt(inside);
 
   const elsewhere = path.join(SYSTEM_DATA_DIR, folderNameFor(await realpath(dataDir)));
   await makeFolder(SYSTEM_DATA_DIR, 0o711);

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.js';
 
 /**
  * Makes Rowpost's own folder, if it isn't there. As root it may be passed through by PostgreSQL's account;
- * what is secret inside has mode 600. The mode of a folder that exists is left alone.
+ * what is secret inside has mode 600.
  * @throws UsageError when it can't be made, or belongs to someone else
  */
 export async function ensureDataFolder(folder: string): Promise<void> {

@@ -61,12 +61,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const cluster = await placeCluster(dataDir, user, say);
   await ensureCluster(cluster, binaries, user, !throwaway);
 
+  const toDelete = throwaway ? [dataDir, cluster.home] : [];
   const launch: Omit<LaunchOptions, 'port'> = {
     cluster,
     binaries,
     user,
     settings: throwaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS,
-    ...(throwaway ? { deleteAfterDeath: dataDir } : {}),
+    deleteAfterDeath: toDelete,
     onUnexpectedExit: () => {
       say(`the embedded PostgreSQL ended unexpectedly; see ${cluster.log}`);
     },
@@ -77,7 +78,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     owned: running.owned,
     async stop() {
       await running.stop();
-      if (throwaway && running.owned) await rm(dataDir, { recursive: true, force: true });
+      if (!running.owned) return;
+      for (const folder of toDelete) await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -30,8 +30,8 @@ export interface LaunchOptions {
   readonly port: number;
   /** `name=value` settings of the server. */
   readonly settings: readonly string[];
-  /** A folder to delete if this process dies before it stops the server. */
-  readonly deleteAfterDeath?: string;
+  /** Folders to delete if this process dies before it stops the server. */
+  readonly deleteAfterDeath: readonly string[];
   readonly onUnexpectedExit: () => void;
 }
 

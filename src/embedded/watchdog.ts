@@ -5,18 +5,20 @@ import { PROGRAM_ENV } from './runProgram.js';
 /**
  * Waits until its standard input closes, which happens however our process ends, and stops the server then: at first
  * as we would, after ten seconds without ceremony. It gives up after fifteen: a dead process that nobody waits for,
- * as in a container without an init, looks alive forever. $1 is the server's pid, $2 a folder to delete afterwards, or empty.
+ * as in a container without an init, looks alive forever. The first argument is the server's pid, the others are
+ * folders to delete afterwards.
  */
 const SCRIPT = `
 read -r _
-kill -INT "$1" 2>/dev/null
+pid=$1; shift
+kill -INT "$pid" 2>/dev/null
 tenths=0
-while kill -0 "$1" 2>/dev/null && [ "$tenths" -lt 150 ]; do
+while kill -0 "$pid" 2>/dev/null && [ "$tenths" -lt 150 ]; do
   tenths=$((tenths + 1))
-  [ "$tenths" -eq 100 ] && kill -QUIT "$1" 2>/dev/null
+  [ "$tenths" -eq 100 ] && kill -QUIT "$pid" 2>/dev/null
   sleep 0.1
 done
-[ -z "$2" ] || rm -rf "$2"
+[ $# -eq 0 ] || rm -rf "$@"
 `;
 
 /**
@@ -24,8 +26,8 @@ done
  * Node.js takes 40.
  * @returns a function that calls the watch off, for when the server has ended
  */
-export function watchOver(serverPid: number, deleteAfterDeath: string | undefined): () => void {
-  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', String(serverPid), deleteAfterDeath ?? ''], {
+export function watchOver(serverPid: number, deleteAfterDeath: readonly string[]): () => void {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', String(serverPid), ...deleteAfterDeath], {
     cwd: '/',
     env: PROGRAM_ENV,
     stdio: ['pipe', 'ignore', 'ignore'],

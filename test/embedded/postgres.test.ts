@@ -162,6 +162,15 @@ describe('embedded PostgreSQL', function () {
       expect(uid).to.not.equal(0);
     });
 
+    it('as root lets that account pass through its own folder, where that is all it takes', async () => {
+      await mkdir(dataDir, { mode: 0o700 });
+      const lines: string[] = [];
+      await start((line) => lines.push(line));
+      expect(await realpath(path.join(dataDir, 'postgres'))).to.include(folder);
+      expect((await stat(dataDir)).mode & 0o777).to.equal(0o711);
+      expect(lines).to.deep.equal([]);
+    });
+
     it('as root keeps the data elsewhere when that account can not reach the folder', async () => {
       await chmod(folder, 0o700);
       const lines: string[] = [];

@@ -64,7 +64,7 @@ async function becomesReady(child: ChildProcess, output: string[]): Promise<bool
 
 function supervise(child: ChildProcess, port: number): RedisServer {
   const pid = child.pid!;
-  const callOff = watchOver(pid, undefined);
+  const callOff = watchOver(pid, []);
   const exited = once(child, 'exit').then(callOff);
   child.unref();
   return {
