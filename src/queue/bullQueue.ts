@@ -1,4 +1,4 @@
-import { Queue as BullQueue, Worker, type BackendFactory, type IQueueBackend, type Job } from 'bullmq';
+import { Queue as BullQueue, Worker, type Job } from 'bullmq';
 import type { Logger } from '../log.js';
 import {
   batchJobId,
@@ -8,21 +8,9 @@ import {
   type DeliveryJob,
   type DeliveryOrder,
 } from './jobs.js';
-import type { JobHandlers, Queue, WorkOptions } from './queue.js';
+import type { QueueConnections } from './connections.js';
+import type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';
 import { logOutages } from './outageLog.js';
-
-/** How BullMQ reaches its store: the two backends differ in nothing else. */
-export interface QueueConnections {
-  /** For adding jobs: fails at once while the store is away. */
-  readonly producer: object;
-  /** For taking jobs: waits until the store is back. */
-  readonly consumer: object;
-  readonly prefix: string;
-  /** Undefined for BullMQ's own default, Redis. */
-  readonly backend: BackendFactory<IQueueBackend, object> | undefined;
-  check(): Promise<void>;
-  close(): Promise<void>;
-}
 
 const BATCHES = 'batches';
 const DELIVERIES = 'deliveries';

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.js';
 import { openQueuePool, QUEUE_SCHEMA } from '../db/queuePool.js';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
-import type { QueueConnections } from './bullQueue.js';
+import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
 /** Two workers hold one connection each to listen; the others add, take and finish jobs. */

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
-import type { QueueConnections } from './bullQueue.js';
+import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;

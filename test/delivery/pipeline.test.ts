@@ -24,7 +24,12 @@ for (const backend of BACKENDS) {
     before(async () => {
       db = await createTestDatabase();
       provider = await startFakeProvider();
-      const config = await pipelineConfig(backend, { SENDGRID_BASE_URL: provider.url });
+      // As shipped: no deadline that a busy machine could miss, which would be a possible duplicate.
+      const config = await pipelineConfig(backend, {
+        SENDGRID_BASE_URL: provider.url,
+        SEND_DEADLINE_MS: '15000',
+        LEASE_MS: '6000',
+      });
       pipeline = await startPipeline(db.database, config, { relays: 2, workers: 2 });
     });
     after(async () => {
@@ -67,6 +72,8 @@ for (const backend of BACKENDS) {
         async () => (await countStates(db.database, tenant.tenantid))['sent'] === 2000,
         { timeoutMs: 30_000 },
       );
+      const ambiguous = await db.database.knex('rowpost.email_attempt').whereNot({ outcome: 'sent' });
+      expect(ambiguous).to.deep.equal([]);
       const perDelivery = [...provider.acceptedPerDelivery()].filter(([, n]) => n !== 1);
       expect(perDelivery).to.deep.equal([]);
       expect(provider.calls.filter((call) => call.tenantid === String(tenant.tenantid))).to.have.length(2000);

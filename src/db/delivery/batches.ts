@@ -115,7 +115,7 @@ export async function closeBatch(
 }
 
 /** Seconds after which a waiting delivery is checked to be in the queue. */
-export const PENDING_CHECK_SECONDS = 5;
+const PENDING_CHECK_SECONDS = 5;
 
 const CLOSE = {
   name: 'batch_close',

@@ -26,7 +26,7 @@ export interface AttemptFinish extends DeliveryKey {
 }
 
 /** Seconds after its due time at which a retry is checked to be in the queue. */
-export const RETRY_CHECK_SECONDS = 5;
+const RETRY_CHECK_SECONDS = 5;
 
 /**
  * Records ends of attempts. One that was fenced meanwhile changes nothing, except that a known `sent` ends a delivery
