@@ -1,15 +1,17 @@
 import type { FilterTable } from './filter.js';
 import { HTML_FILTERS } from './htmlFilters.js';
+import { LIQUID_FILTERS } from './liquidFilters.js';
 import { NUMBER_FILTERS } from './numberFilters.js';
 import { SELECTION_FILTERS } from './selectionFilters.js';
 import { SEQUENCE_FILTERS } from './sequenceFilters.js';
 import { TEXT_FILTERS } from './textFilters.js';
 
-/** Every filter of Jinja2 by name. */
+/** Every filter by name: Jinja2's own, and a few of LiquidJS. */
 export const FILTERS: FilterTable = new Map([
   ...TEXT_FILTERS,
   ...NUMBER_FILTERS,
   ...SEQUENCE_FILTERS,
   ...SELECTION_FILTERS,
   ...HTML_FILTERS,
+  ...LIQUID_FILTERS,
 ]);

@@ -71,7 +71,9 @@ function roundBy(
   { budget }: Evaluation,
 ): Value {
   const factor = BINARY_OPERATORS['**'](10, precision, budget);
-  const scaled = asNumber(BINARY_OPERATORS['*'](value, factor, budget));
+  const product = BINARY_OPERATORS['*'](value, factor, budget);
+  if (asInteger(product) !== undefined) return BINARY_OPERATORS['/'](product, factor, budget);
+  const scaled = asNumber(product);
   if (scaled === undefined) throw renderFault(`must be real number, not ${typeName(value)}`);
   const rounded = truncated(direction === 'ceil' ? Math.ceil(scaled) : Math.floor(scaled));
   if (rounded === undefined) throw renderFault('cannot convert float NaN to integer');

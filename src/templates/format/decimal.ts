@@ -78,7 +78,7 @@ export function exponent(value: number, precision: number, alternate = false): s
 export function general(value: number, precision: number, alternate = false, keepPoint = false): string {
   const significant = Math.max(1, precision);
   const { digits, exponent: power } = scientific(value, significant);
-  if (power < -4 || power >= significant - (keepPoint ? 1 : 0) + (keepPoint && power < 1 ? 1 : 0)) {
+  if (power < -4 || power >= significant - (keepPoint ? 1 : 0)) {
     const fraction = alternate ? digits.slice(1) : digits.slice(1).replace(/0+$/, '');
     const exponentText = `e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
     return `${digits.charAt(0)}${fraction === '' && !alternate ? '' : '.'}${fraction}${exponentText}`;

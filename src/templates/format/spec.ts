@@ -29,8 +29,9 @@ function parseSpec(text: string, budget: Budget): FormatSpec {
   const { fill, align, sign, alternate, zero, width, grouping, precision, type } = groups;
   budget.checkWidth(Number(width ?? 0));
   budget.checkWidth(Number(precision ?? 0));
+  if (grouping && type === 'n') throw renderFault(`Cannot specify '${grouping}' with 'n'.`);
   return {
-    fill: fill ?? (zero && !align ? '0' : zero ? '0' : ' '),
+    fill: fill ?? (zero ? '0' : ' '),
     align: align ?? (zero ? '=' : ''),
     sign: sign ?? '-',
     alternate: alternate !== undefined,

@@ -1,0 +1,53 @@
+import { Context, Liquid } from 'liquidjs';
+import { limitFault, renderFault } from '../errors.js';
+import type { Evaluation } from '../values/callable.js';
+import { asNumber } from '../values/numbers.js';
+import { str } from '../values/text.js';
+import { isText, textOf, Undefined } from '../values/value.js';
+import type { Value } from '../values/value.js';
+import { filter, filterTable } from './filter.js';
+
+const liquid = new Liquid();
+
+/** A width in a date format pads with that many characters. */
+const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;
+const LONGEST_FORMAT = 200;
+
+/** LiquidJS's `date`, on what a date comes as: text, or seconds since 1970. */
+function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'): Value {
+  if (input instanceof Undefined) throw input.fault();
+  if (!isText(format)) throw renderFault('the format of date must be text');
+  const pattern = textOf(format);
+  if (pattern.length > LONGEST_FORMAT || WIDE_PADDING.test(pattern))
+    throw limitFault('the date format is too long or too wide');
+  const value = isText(input) ? textOf(input) : (asNumber(input) ?? str(input, budget));
+  const scope = { context: new Context({}, liquid.options, { sync: true }), liquid };
+  const print: unknown = liquid.filters['date'];
+  if (typeof print !== 'function') throw new Error('LiquidJS has no date filter');
+  const printed: unknown = Reflect.apply(print, scope, [value, pattern]);
+  return typeof printed === 'string' ? printed : str(input, budget);
+}
+
+/** The input or the bound, whichever is larger (or smaller). */
+function bound(choose: (a: number, b: number) => number) {
+  return filter(
+    ['limit'],
+    (input, _, limit = null) => {
+      const [number, other] = [asNumber(input), asNumber(limit)];
+      if (number === undefined || other === undefined)
+        throw renderFault('at_least and at_most compare numbers');
+      return choose(number, other) === number ? input : limit;
+    },
+    1,
+  );
+}
+
+/**
+ * The filters of LiquidJS that Jinja2 templates can use as well: those that Jinja2 has nothing like, and that
+ * were looked at for what input can make them do.
+ */
+export const LIQUID_FILTERS = filterTable({
+  date: filter(['format'], date),
+  at_least: bound(Math.max),
+  at_most: bound(Math.min),
+});

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { compileTemplate, TemplateError } from '../../src/templates/index.js';
+
+describe('templates: compileTemplate', () => {
+  it('keeps the types that JSON text has', () => {
+    const template = compileTemplate('{{ a }} {{ b }} {{ c }} {{ a / 4 }} {{ d }} {{ e }}');
+    const context =
+      '{"a": 10.0, "b": 10, "c": 12345678901234567890, "d": {"2": 1e3, "1": -0.0}, "e": "\\u00e9 10.0"}';
+    expect(template.renderJson(context)).to.equal(
+      "10.0 10 12345678901234567890 2.5 {'2': 1000.0, '1': -0.0} é 10.0",
+    );
+  });
+
+  it('refuses a context that is no JSON object', () => {
+    for (const text of ['', '[1]', '{"a":1.0', '{"a":1.0}x', '{"a":01.0}', '"x"', '{"a": .0e}']) {
+      expect(() => compileTemplate('x').renderJson(text), text).to.throw(TemplateError, /context/);
+    }
+  });
+
+  it('leaves the context unchanged', () => {
+    const context = { list: [1], dict: { a: 1 } };
+    const template = compileTemplate(
+      '{% set _ = list.append(2) %}{% set _ = dict.update({"b": 2}) %}{{ list }} {{ dict }}',
+    );
+    expect(template.render(context)).to.equal("[1, 2] {'a': 1, 'b': 2}");
+    expect(template.render(context)).to.equal("[1, 2] {'a': 1, 'b': 2}");
+    expect(context).to.deep.equal({ list: [1], dict: { a: 1 } });
+    const disguised = compileTemplate("{{ list['app' ~ 'end'](2) }}");
+    expect(() => disguised.render(context)).to.throw(TemplateError, /cannot be changed/);
+  });
+
+  it('reads own properties only', () => {
+    class Row {
+      id = 7;
+      get secret(): string {
+        return 'secret';
+      }
+    }
+    expect(
+      compileTemplate('[{{ row.id }}][{{ row.secret }}][{{ row.constructor }}]').render({ row: new Row() }),
+    ).to.equal('[7][][]');
+  });
+
+  it('renders Liquid, escaped in html and not in text', () => {
+    const source = '{% for x in xs %}{{ x | upcase }}{% unless forloop.last %}, {% endunless %}{% endfor %}';
+    expect(compileTemplate(source, { syntax: 'liquid' }).render({ xs: ['a<', 'b'] })).to.equal('A<, B');
+    expect(compileTemplate(source, { syntax: 'liquid', mode: 'html' }).render({ xs: ['a<', 'b'] })).to.equal(
+      'A&lt;, B',
+    );
+  });
+
+  it('places errors of Liquid, and loads no other templates', () => {
+    expect(() => compileTemplate('a\n{% if x %}', { syntax: 'liquid' }))
+      .to.throw(TemplateError)
+      .with.include({ kind: 'syntax', line: 2, column: 1 });
+    for (const tag of ["{% include 'x' %}", "{% render 'x' %}", "{% layout 'x' %}"]) {
+      expect(() => compileTemplate(tag, { syntax: 'liquid' }), tag).to.throw(TemplateError, /not found/);
+    }
+  });
+
+  it("lends Jinja2 LiquidJS's date and bounds", () => {
+    const template = compileTemplate("{{ d|date('%d.%m.%Y') }} {{ 5|at_most(3) }} {{ 2.5|at_least(3.0) }}");
+    expect(template.render({ d: '2026-03-09' })).to.equal('09.03.2026 3 3.0');
+    expect(() => compileTemplate("{{ d|date('%9999Y') }}").render({ d: '2026-03-09' })).to.throw(
+      TemplateError,
+      /too wide/,
+    );
+  });
+
+  it('sees variables as Jinja2 scopes them', () => {
+    const cases: [template: string, output: string][] = [
+      ['{% set x = 1 %}{% for i in [1, 2] %}{% set x = x + i %}{{ x }}{% endfor %}{{ x }}', '231'],
+      ['{% if y %}{% set x = 1 %}{% endif %}[{{ x }}]', '[ctx]'],
+      ['{% macro m() %}{{ x }}{% endmacro %}{% set x = 1 %}{{ m() }}{% set x = 2 %}{{ m() }}', '12'],
+      ['{% set x = 1 %}{% block b %}{{ x }}{% set x = 2 %}{% endblock %}{{ x }}', '11'],
+      ['{% for i in [1] %}{% block b scoped %}{{ i }}{% endblock %}{% endfor %}', '1'],
+    ];
+    for (const [source, output] of cases) {
+      expect(compileTemplate(source).render({ x: 'ctx', y: false }), source).to.equal(output);
+    }
+  });
+});

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { compileTemplate, TemplateError } from '../../src/templates/index.js';
+
+function failure(source: string, context: Record<string, unknown> = {}): TemplateError {
+  try {
+    compileTemplate(source).render(context);
+  } catch (error) {
+    if (error instanceof TemplateError) return error;
+    throw error;
+  }
+  throw new Error(`${source} did not fail`);
+}
+
+describe('templates: errors', () => {
+  it('tell the kind, the place and the line', () => {
+    const error = failure('Hello\n  {{ name|nosuch }}!');
+    expect(error.toJSON()).to.deep.equal({
+      kind: 'syntax',
+      message: "No filter named 'nosuch'.",
+      line: 2,
+      column: 11,
+      sourceLine: '  {{ name|nosuch }}!',
+    });
+  });
+
+  it('of rendering point at what failed', () => {
+    const error = failure('{% for i in [1] %}\n{{ 1 + order.total.net }}{% endfor %}', { order: {} });
+    expect(error).to.include({
+      kind: 'render',
+      line: 2,
+      column: 19,
+      message: "'dict object' has no attribute 'total'",
+    });
+  });
+
+  it('count lines as authors do, whatever ends them', () => {
+    expect(failure('a\r\nb\r\n{{ x. }}').line).to.equal(3);
+  });
+
+  it('name an unclosed tag', () => {
+    expect(failure('{% if x %}a').message).to.contain("'endif'").and.to.contain("'if'");
+  });
+
+  const hints: [template: string, hint: string][] = [
+    ['{% assign x = 1 %}', 'set'],
+    ['{% if a %}{% elsif b %}{% endif %}', 'elif'],
+    ['{% unless a %}{% endunless %}', 'if not'],
+    ['{{ price | round: 2 }}', '| name(x)'],
+    ['{% if a contains b %}{% endif %}', 'in'],
+    ['{% for i in [1] %}{{ forloop.index }}{% endfor %}', 'loop'],
+    ['{{ a && b }}', 'and'],
+    ['{{ x|downcase }}', 'lower'],
+    ['{% include "x" %}', 'macro'],
+  ];
+  for (const [template, hint] of hints) {
+    it(`hint at Jinja2's way: ${template}`, () => expect(failure(template).hint).to.contain(hint));
+  }
+});
