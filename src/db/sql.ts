@@ -52,12 +52,6 @@ export function textConstant(text: string): Sql {
   return new Sql([text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted], []);
 }
 
-/** A whole number as a constant, where a parameter would keep PostgreSQL from knowing it when it plans. */
-export function integerConstant(value: number): Sql {
-  if (!Number.isSafeInteger(value)) throw new Error(`${value} is not a whole number`);
-  return new Sql([String(value)], []);
-}
-
 /** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
 export function param(slot: Slot, type: string): Sql {
   return new Sql(['', `::${type}`], [slot]);

@@ -14,9 +14,9 @@ type Variables = Readonly<Record<string, unknown>>;
 export type Shaper = (variables: Variables, filters: FilterTexts) => string;
 
 /**
- * A filter decides by its shape, an ordering and a limit by their value, a directive's condition and an enum by its value, an object by
- * its keys; all else only by whether it is given. Every use of every variable is looked at, also where a directive
- * leaves it out.
+ * A filter decides by its shape; an ordering, a limit, a directive's condition and an enum by their value; an offset by
+ * whether there is one; an object by its keys; all else only by whether it is given. Every use of every variable is
+ * looked at, also where a directive leaves it out.
  */
 export function findShapers(
   operation: OperationDefinitionNode,
@@ -57,6 +57,8 @@ function shaperFor(argument: string, name: string): Shaper {
         const value = variables[name];
         return typeof value === 'string' ? filters.shape(value) : 'none';
       };
+    case 'offset':
+      return (variables) => String(Math.sign(Number(variables[name] ?? 0)));
     case 'ordering':
     case 'limit':
     case 'onconflict':

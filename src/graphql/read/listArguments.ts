@@ -27,7 +27,7 @@ export function readListArguments(context: ReadContext, field: FieldNode): Page 
     ...(filter ? { filter } : {}),
     ordering: parseOrdering(ordering),
     limit: readLimit(context, argumentValue(argumentNode(field, 'limit'), SCALARS.Int, context.variables)),
-    ...readOffset(argumentNode(field, 'offset')),
+    ...readOffset(context, argumentNode(field, 'offset')),
   };
 }
 
@@ -49,10 +49,10 @@ function readLimit({ limits }: ReadContext, value: unknown): number {
   return Math.min(count(value, 'limit') ?? limits.defaultLimit, limits.maxLimit);
 }
 
-function readOffset(node: ValueNode | undefined): { offset?: Slot } {
-  if (node === undefined) return {};
-  const slot = argumentSlot(node, SCALARS.Int);
-  return { offset: (inputs) => count(slot(inputs), 'offset') ?? 0 };
+/** Clients that always send their variables send 0 or null for none. */
+function readOffset({ variables }: ReadContext, node: ValueNode | undefined): { offset?: Slot } {
+  const value = count(argumentValue(node, SCALARS.Int, variables), 'offset') ?? 0;
+  return value === 0 ? {} : { offset: argumentSlot(node, SCALARS.Int) };
 }
 
 function count(value: unknown, name: string): number | undefined {
