@@ -37,22 +37,36 @@ export async function recordStatement(request: {
     const principal = await new PrincipalSource(database.knex).load(request.tenantid, role?.roleid ?? 0);
     if (!principal) throw new Error(`there is no role ${request.roleLogin}`);
     const seen: RecordedStatement[] = [];
-    database.pool.on('acquire', (client) => {
-      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-      client.query = ((config: { text?: string; values?: unknown[] }, ...rest: unknown[]) => {
-        if (config.text?.includes('json')) seen.push({ text: config.text, values: config.values ?? [] });
-        return query(config, ...rest);
-      }) as typeof client.query;
+    database.pool.on('connect', (client) => {
+      recordOn((client as unknown as { connection: Wire }).connection, seen);
     });
-    // The first run also reads the catalog; only the second one is the request alone.
     await engine.execute(principal, { query: request.query }, { allowMutation: false });
-    seen.length = 0;
-    await engine.execute(principal, { query: request.query }, { allowMutation: false });
-    const [statement] = seen;
+    const statement = seen.find(({ text }) => text.includes('string_agg'));
     if (!statement) throw new Error('no statement was seen');
     return statement;
   } finally {
     await engine.close();
     await database.close();
   }
+}
+
+/** The parts of pg's connection that write a statement. */
+interface Wire {
+  parse(message: { text: string }): void;
+  bind(message: { values: readonly unknown[] }): void;
+}
+
+function recordOn(wire: Wire, seen: RecordedStatement[]): void {
+  const parse = wire.parse.bind(wire);
+  const bind = wire.bind.bind(wire);
+  let parsed: string | undefined;
+  wire.parse = (message) => {
+    parsed = message.text;
+    parse(message);
+  };
+  wire.bind = (message) => {
+    if (parsed !== undefined) seen.push({ text: parsed, values: message.values });
+    parsed = undefined;
+    bind(message);
+  };
 }

@@ -26,6 +26,7 @@ export const demo: Command = async (args) => {
       },
     },
     { write: (text) => process.stdout.write(text), colors: process.stdout.isTTY },
+    { staysUp: !once },
   );
   if (once) {
     await stopAll([...parts, installation]);
