@@ -2,7 +2,9 @@ import { openInstallation } from '../compose.js';
 import { loadConfig } from '../config.js';
 import { runTenantSql } from '../db/control/tenants.js';
 import { runDemo } from '../embedded/demo/demo.js';
+import { findFreePort } from '../embedded/freePort.js';
 import { UsageError } from '../errors.js';
+import { SETTINGS } from '../settings.js';
 import { stopAll, stopOnSignal } from '../shutdown.js';
 import type { Command } from './command.js';
 import { startEverything } from './processes.js';
@@ -14,7 +16,8 @@ export const demo: Command = async (args) => {
   if (unknown !== undefined) throw new UsageError(`demo takes --once, not ${unknown}`);
 
   // The story is told on stdout; the log would only interrupt it.
-  const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env });
+  const port = await findFreePort(SETTINGS.port.fallback);
+  const config = loadConfig({ LOG_LEVEL: 'warn', PORT: String(port), ...process.env });
   const installation = await openInstallation('demo', config);
   const { web, parts } = await startEverything(installation);
   const missing = await runDemo(

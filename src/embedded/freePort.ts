@@ -1,17 +1,28 @@
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Cluster } from './cluster.js';
 
-/** A TCP port of 127.0.0.1 that nothing listens on at this moment. */
-export async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
+/** A TCP port of 127.0.0.1 that nothing listens on at this moment: the wanted one, or any when that is taken. */
+export async function findFreePort(wanted = 0): Promise<number> {
+  if (wanted !== 0 && (await isTaken(wanted))) return findFreePort();
+  const probe = createServer().listen(wanted, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
   probe.close();
   await once(probe, 'close');
   return port;
+}
+
+async function isTaken(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const answered = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]);
+  socket.destroy();
+  return answered;
 }
 
 /** The port of the cluster's last start, so that clients find it again; a free one before the first. */
