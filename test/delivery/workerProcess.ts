@@ -29,4 +29,6 @@ await startWorker({
   templates: plainRenderer,
   queue: await openQueue(config, database, testLog),
 });
+// It ends with the test, however that ends.
+process.on('disconnect', () => process.exit());
 process.send?.('ready');
