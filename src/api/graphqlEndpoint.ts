@@ -6,7 +6,7 @@ import type { Logger } from '../log.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
-import { failureBody, sendFailure } from './http/failure.js';
+import { explain, failureBody, sendFailure } from './http/failure.js';
 
 /** What answers a GraphQL request: the tenant's tables or the control objects. */
 export interface GraphqlExecutor {
@@ -60,8 +60,7 @@ export function createGraphqlEndpoint(
       if (body === null) sendFailure(res, notAcceptable(init.status));
       else send(res, body, init);
     } catch (error) {
-      if (!(error instanceof AppError)) deps.log.error({ err: error }, 'a GraphQL request failed');
-      sendFailure(res, error instanceof AppError ? error : internalError());
+      sendFailure(res, explain(error, deps.log));
     }
   };
 }
@@ -126,8 +125,4 @@ function errorEnvelope(error: AppError): string {
 function notAcceptable(status: number): AppError {
   if (status !== 406) throw new Error(`graphql-http answered ${status} without a body`);
   return new AppError('NOT_ACCEPTABLE', 'No media type of the Accept header can be sent.');
-}
-
-function internalError(): AppError {
-  return new AppError('INTERNAL_ERROR', 'Internal error.');
 }

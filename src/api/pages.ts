@@ -8,7 +8,7 @@ import type { Tokens } from './auth/tokens.js';
 import { consoleRoutes } from './console.js';
 import { describeFor } from './describeTenant.js';
 import { healthRoutes } from './health.js';
-import { sendFailure } from './http/failure.js';
+import { explain, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import type { WebDeps } from './webDeps.js';
@@ -94,17 +94,12 @@ const notFound: RequestHandler = (_req, res) =>
   sendFailure(res, new AppError('NOT_FOUND', 'There is nothing at this address.'));
 
 function failure({ log }: WebDeps): ErrorRequestHandler {
-  return (error: unknown, req, res, next) => {
+  return (error: unknown, _req, res, next) => {
     // An answer has begun: Express cuts the connection, so that it can't pass for a whole one.
     if (res.headersSent) {
       next(error);
       return;
     }
-    if (error instanceof AppError) {
-      sendFailure(res, error);
-      return;
-    }
-    log.error({ err: error, id: res.getHeader('x-request-id'), path: req.path }, 'a request failed');
-    sendFailure(res, new AppError('INTERNAL_ERROR', 'Internal error.'));
+    sendFailure(res, explain(error, log));
   };
 }

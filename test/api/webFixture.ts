@@ -3,9 +3,11 @@ import { systemClock, type Clock } from '../../src/clock.js';
 import type { Config } from '../../src/config.js';
 import { ensureInstallation } from '../../src/db/control/installation.js';
 import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import type { Database } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createControlEngine } from '../../src/graphql/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
+import type { Logger } from '../../src/log.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
@@ -54,6 +56,9 @@ export interface WebFixtureOptions {
   /** What no environment variable says. */
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
+  readonly log?: Logger;
+  /** Another way to the test database. */
+  readonly openDatabase?: (url: string) => Promise<Database>;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
@@ -70,18 +75,19 @@ export class WebFixture {
 
   static async start(options: WebFixtureOptions = {}): Promise<WebFixture> {
     const testDatabase = await createTestDatabase();
-    const { database } = testDatabase;
+    const database = (await options.openDatabase?.(testDatabase.url)) ?? testDatabase.database;
+    const log = options.log ?? testLog;
     const env = { DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env };
     const config = { ...testConfig(env), ...options.config };
     const clock = options.clock ?? systemClock;
     await ensureInstallation(database.knex, PXADMIN_PASSWORD);
     const principals = new PrincipalSource(database.knex, () => clock.now());
-    const engine = createDataEngine({ database, config, log: testLog });
+    const engine = createDataEngine({ database, config, log });
     const templates = createTemplatePool({
       threads: config.renderThreads,
       deadlineMs: config.renderDeadlineMs,
     });
-    const base = { database, config, log: testLog, clock, principals, engine };
+    const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
     const control = createControlEngine({ ...base, keyRing, templates });
     const checks = options.checks ?? { postgres: () => database.pool.query('select') };

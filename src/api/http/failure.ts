@@ -1,9 +1,19 @@
 import type { ServerResponse } from 'node:http';
-import type { AppError } from '../../errors.js';
+import { explainControlError } from '../../db/control/failure.js';
+import { AppError } from '../../errors.js';
+import type { Logger } from '../../log.js';
 
 /** The body of a failure at HTTP level: these three keys, in this order, and no more. */
 export function failureBody(error: AppError): string {
   return JSON.stringify({ error: error.message, status: error.status, code: error.code });
+}
+
+/** What a caller may know of an error. What is nobody's doing but ours is logged. */
+export function explain(error: unknown, log: Logger): AppError {
+  const known = explainControlError(error);
+  if (known && known.code !== 'INTERNAL_ERROR') return known;
+  log.error({ err: error }, 'a request failed');
+  return new AppError('INTERNAL_ERROR', 'Internal error.');
 }
 
 /** Answers a failure, unless an answer has begun already: then the connection is cut, so that it can't pass for a whole one. */

@@ -6,6 +6,7 @@ import { isUniqueViolation, sqlState } from './constraint.js';
 const DUPLICATE_OBJECT = '42710';
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
+const INSUFFICIENT_PRIVILEGE = '42501';
 const MOST_NAME_BYTES = 63;
 
 /** Throws AppError BAD_USER_INPUT for names that PostgreSQL or this service keeps for itself. */
@@ -52,7 +53,20 @@ export async function ensureTenantRole(trx: Knex, tenantid: number): Promise<voi
        then 'SET' else 'MEMBER' end) as may_enter`,
     [role],
   );
-  if (membership.rows[0]?.may_enter !== true) await trx.raw('grant ?? to current_user', [role]);
+  if (membership.rows[0]?.may_enter === true) return;
+  try {
+    await trx.raw('grant ?? to current_user', [role]);
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new AppError(
+      'NAME_TAKEN',
+      `Another installation in this PostgreSQL cluster made the role "${role}".`,
+      {
+        hint: `Grant ${role} to this installation's role, or give it a cluster of its own.`,
+        cause: error,
+      },
+    );
+  }
 }
 
 /** Makes the schema, owned by the tenant's role, and opens the one door of the control schema to that role. */

@@ -87,13 +87,23 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
       // What was rolled back is not told as done.
       return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
     }
-    await trx.commit();
+    await commit(trx);
     for (const step of context.afterCommit) step();
     return resultAnswer(result, deps.log);
   } finally {
     if (!trx.isCompleted()) await trx.rollback();
     // Roles and rules take effect here at once; other processes see them within a second.
     deps.principals.forget(principal.tenantid);
+  }
+}
+
+async function commit(trx: { commit(): PromiseLike<unknown> }): Promise<void> {
+  try {
+    await trx.commit();
+  } catch (error) {
+    if (explainControlError(error)?.code !== 'DATABASE_UNAVAILABLE') throw error;
+    const message = 'The connection broke before the commit was confirmed.';
+    throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
   }
 }
 

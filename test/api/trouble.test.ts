@@ -1,0 +1,141 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { openDatabase, type Database } from '../../src/db/database.js';
+import { testConfig, testLog } from '../support/testConfig.js';
+import { waitFor } from '../support/waitFor.js';
+import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+
+/** A way to PostgreSQL that can be cut and restored. */
+class CuttableWay {
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #target = { port: 0, host: '' };
+  #port = 0;
+
+  async lead(url: string): Promise<string> {
+    const address = new URL(url);
+    this.#target = { port: Number(address.port), host: address.hostname };
+    await this.restore();
+    address.hostname = '127.0.0.1';
+    address.port = String(this.#port);
+    return address.href;
+  }
+
+  async restore(): Promise<void> {
+    const server = createServer((near) => {
+      const far = connect(this.#target);
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket);
+        socket.on('error', () => socket.destroy());
+      }
+      near.pipe(far);
+      far.pipe(near);
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  cut(): void {
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
+  }
+}
+
+describe('when PostgreSQL goes away', () => {
+  const way = new CuttableWay();
+  let fixture: WebFixture;
+  let database: Database;
+
+  before(async () => {
+    fixture = await WebFixture.start({
+      openDatabase: async (url) => {
+        const { pgPool: poolSize, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs } = testConfig();
+        const limits = { poolSize, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs };
+        database = openDatabase({
+          url: await way.lead(url),
+          ...limits,
+          applicationName: 'test',
+          log: testLog,
+        });
+        return database;
+      },
+    });
+  });
+  after(async () => {
+    await fixture.stop();
+    await database.close();
+    way.cut();
+  });
+
+  it('every address says so, none hangs, and all work again when it is back', async () => {
+    const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+    const { access_token, refresh_token } = await fixture.signIn(tenantid);
+    const ask = (path: string): Promise<Response> =>
+      fixture.postJson(
+        path,
+        { query: '{ __typename role: __typename }' },
+        { authorization: `Bearer ${access_token}` },
+      );
+    expect((await ask('/query')).status).to.equal(200);
+
+    way.cut();
+    fixture.principals.forget(tenantid);
+    const requests: [string, Promise<Response>][] = [
+      ['query', ask('/query')],
+      ['roles_pbac', ask('/roles_pbac')],
+      ['auth', fixture.postJson('/auth', { tenantid, login: 'root', password: ROOT_PASSWORD })],
+      ['refresh', fixture.fetch('/auth', { headers: { authorization: `Bearer ${refresh_token}` } })],
+    ];
+    for (const [name, request] of requests) {
+      const response = await request;
+      expect([response.status, ((await response.json()) as Json)['code']], name).to.deep.equal([
+        503,
+        'DATABASE_UNAVAILABLE',
+      ]);
+    }
+    expect((await fixture.fetch('/livez')).status).to.equal(200);
+    const ready = await fixture.fetch('/readyz');
+    expect([ready.status, ((await ready.json()) as Json)['down']]).to.deep.equal([503, ['postgres']]);
+
+    await way.restore();
+    await waitFor('the service to be ready', async () => (await fixture.fetch('/readyz')).status === 200);
+    expect((await ask('/query')).status).to.equal(200);
+    expect((await ask('/roles_pbac')).status).to.equal(200);
+  });
+});
+
+describe('errors of our own', () => {
+  const lines: string[] = [];
+  let fixture: WebFixture;
+
+  before(async () => {
+    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+    fixture = await WebFixture.start({ log });
+  });
+  after(() => fixture.stop());
+
+  it('are logged and not told; secrets are in no answer and no log', async () => {
+    const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+    const { access_token, refresh_token } = await fixture.signIn(tenantid);
+    const setKey = 'mutation ($key: String!) { set_email_apikey(apikey: $key) { apikey } }';
+    await fixture.control(access_token, setKey, { key: 'SG.the-secret-key' });
+    await fixture.postJson('/auth', { tenantid, login: 'root', password: 'wrong-secret' });
+
+    const { pool } = fixture.testDatabase.database;
+    await pool.query('alter table rowpost.email_apikey rename to elsewhere');
+    const result = await fixture.control(access_token, setKey, { key: 'SG.another-secret-key' });
+    await pool.query('alter table rowpost.elsewhere rename to email_apikey');
+    expect(result.data).to.equal(null);
+    expect(result.errors?.[0]?.extensions.code).to.equal('INTERNAL_ERROR');
+    expect(JSON.stringify(result)).to.not.match(/insert|rowpost|email_apikey"? does not exist|at \//);
+
+    const log = lines.join('');
+    expect(log).to.include('a control field failed');
+    for (const secret of [access_token, refresh_token, ROOT_PASSWORD, 'wrong-secret', 'secret-key']) {
+      expect(log).to.not.include(secret);
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { ensureInstallation } from '../../src/db/control/installation.js';
+import { createTenant, deleteTenant, listTenants, runTenantSql } from '../../src/db/control/tenants.js';
+import type { Database } from '../../src/db/database.js';
+import { AppError } from '../../src/errors.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+// The test server's role is what the documentation asks of DATABASE_URL: CREATEROLE and no more.
+describe('storage of tenants', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = testDatabase.database;
+  });
+  after(() => testDatabase.drop());
+
+  const tenant = (name: string): ReturnType<typeof createTenant> =>
+    createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'secret' });
+
+  it('makes the installation once, and only with a password', async () => {
+    expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');
+    expect(await ensureInstallation(database.knex, 'secret')).to.equal('created');
+    expect(await ensureInstallation(database.knex, 'other')).to.equal('exists');
+    expect(await ensureInstallation(database.knex, undefined)).to.equal('exists');
+  });
+
+  it("runs scripts as the tenant's role in the tenant's schema, also after a COMMIT in them", async () => {
+    const { tenantid, schema } = await tenant('scripts');
+    const script = 'create table a (id int primary key); commit; create table b (id int primary key)';
+    expect(await runTenantSql(database, { tenantid, sql: script })).to.deep.equal({ schema });
+    const { rows } = await database.pool.query(
+      'select tablename, tableowner from pg_tables where schemaname = $1 order by 1',
+      [schema],
+    );
+    expect(rows).to.deep.equal([
+      { tablename: 'a', tableowner: `tenant_${tenantid}` },
+      { tablename: 'b', tableowner: `tenant_${tenantid}` },
+    ]);
+    const after = await database.pool.query<{ role: string }>(`select current_setting('role') as role`);
+    expect(after.rows[0]?.role).to.equal('none');
+  });
+
+  it('says where a script fails, and keeps nothing of it', async () => {
+    const { tenantid, schema } = await tenant('mistakes');
+    const script = 'create table kept (id int);\n  create tabel typo ()';
+    const error: unknown = await runTenantSql(database, { tenantid, sql: script }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(AppError);
+    expect(error).to.deep.include({
+      code: 'TENANT_SQL_FAILED',
+      details: { sqlstate: '42601', line: 2, column: 10 },
+    });
+    const { rows } = await database.pool.query('select 1 from pg_tables where schemaname = $1', [schema]);
+    expect(rows).to.deep.equal([]);
+    const unknown: unknown = await runTenantSql(database, { tenantid: 999_999, sql: '' }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(unknown).to.have.property('code', 'TENANT_NOT_FOUND');
+  });
+
+  it('keeps tenants from each other and from the control schema', async () => {
+    const [mine, theirs] = [await tenant('mine'), await tenant('theirs')];
+    await runTenantSql(database, { tenantid: theirs.tenantid, sql: 'create table secret (id int)' });
+    const attempts = [
+      `select * from ${theirs.schema}.secret`,
+      `create table ${theirs.schema}.mine (id int)`,
+      'select * from rowpost.role',
+      `insert into rowpost.outbox (tenantid, roleid, operation, target, key) values (1, 1, 'insert', 't', '{}')`,
+      'create schema another',
+    ];
+    for (const sql of attempts) {
+      const error: unknown = await runTenantSql(database, { tenantid: mine.tenantid, sql }).catch(
+        (reason: unknown) => reason,
+      );
+      expect(error, sql).to.be.instanceOf(AppError);
+      expect((error as AppError).details['sqlstate'], sql).to.equal('42501');
+    }
+  });
+
+  it('makes several at once, and takes back all of one', async () => {
+    const made = await Promise.all(['one', 'two', 'three'].map(tenant));
+    expect(new Set(made.map(({ schema }) => schema)).size).to.equal(3);
+    const gone = made[0]!;
+    await runTenantSql(database, { tenantid: gone.tenantid, sql: 'create table t (id int)' });
+    await deleteTenant(database.knex, gone.tenantid);
+    const { rows } = await database.pool.query('select 1 from pg_namespace where nspname = $1', [
+      gone.schema,
+    ]);
+    expect(rows).to.deep.equal([]);
+    const error: unknown = await deleteTenant(database.knex, gone.tenantid).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).to.have.property('code', 'TENANT_NOT_FOUND');
+  });
+});
