@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
 
 /** One statement on the wire. */
@@ -21,16 +22,6 @@ export interface PipelineResult {
   readonly error?: Error;
 }
 
-/** The parts of pg's connection that write messages. */
-interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
-  parse(message: { name: string; text: string }): void;
-  bind(message: { statement: string; values: readonly (string | Buffer | null)[] }): void;
-  execute(message: null): void;
-  close(message: { type: 'S'; name: string }): void;
-  sync(): void;
-}
-
 const PgQuery = pg.Query as unknown as new (config: { text: string }) => object;
 
 /**
@@ -40,7 +31,7 @@ const PgQuery = pg.Query as unknown as new (config: { text: string }) => object;
  * and knows the object as a query of its own.
  */
 export class Pipeline extends PgQuery {
-  readonly #steps: readonly (PipelineStep & { readonly texts: readonly (string | Buffer | null)[] })[];
+  readonly #message: Buffer;
   readonly #done: (result: PipelineResult) => void;
   readonly #completed: Rows[] = [];
   #rows: (string | null)[][] = [];
@@ -49,24 +40,12 @@ export class Pipeline extends PgQuery {
 
   constructor(steps: readonly PipelineStep[], done: (result: PipelineResult) => void) {
     super({ text: '' });
-    // Before anything is written: a value that has no text must not leave half a message behind.
-    this.#steps = steps.map((step) => ({ ...step, texts: step.values.map(wireText) }));
+    this.#message = messageOf(steps);
     this.#done = done;
   }
 
-  submit(wire: Wire): null {
-    wire.stream.cork();
-    try {
-      for (const { text, texts, name, parse, close } of this.#steps) {
-        for (const gone of close) wire.close({ type: 'S', name: gone });
-        if (parse) wire.parse({ name, text });
-        wire.bind({ statement: name, values: texts });
-        wire.execute(null);
-      }
-      wire.sync();
-    } finally {
-      wire.stream.uncork();
-    }
+  submit(connection: { readonly stream: { write(bytes: Buffer): boolean } }): null {
+    connection.stream.write(this.#message);
     return null;
   }
 
@@ -86,6 +65,18 @@ export class Pipeline extends PgQuery {
   handleError(error: Error): void {
     this.#done({ rows: this.#completed, error });
   }
+}
+
+function messageOf(steps: readonly PipelineStep[]): Buffer {
+  const messages = new WireMessages();
+  for (const { text, values, name, parse, close } of steps) {
+    for (const gone of close) messages.close(gone);
+    if (parse) messages.parse(name, text);
+    messages.bind(name, values.map(wireText));
+    messages.execute();
+  }
+  messages.sync();
+  return messages.done();
 }
 
 /** Runs the statements as one transaction on a connection that runs nothing else meanwhile. */

@@ -1,5 +1,7 @@
+import type { WireValue } from './wireMessages.js';
+
 /** A parameter as PostgreSQL's text format has it: null, bytes as they are, or text. */
-export function wireText(value: unknown): string | Buffer | null {
+export function wireText(value: unknown): WireValue {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value;
   if (Array.isArray(value)) return arrayText(value);
