@@ -33,7 +33,7 @@ function parseSpec(text: string, budget: Budget): FormatSpec {
   return {
     fill: fill ?? (zero ? '0' : ' '),
     align: align ?? (zero ? '=' : ''),
-    sign: sign ?? '-',
+    sign: sign ?? '',
     alternate: alternate !== undefined,
     width: Number(width ?? 0),
     grouping: grouping ?? '',
@@ -55,7 +55,7 @@ export function formatValue(value: Value, specText: string, budget: Budget): str
 
 function formatText(text: string, spec: FormatSpec): string {
   if (spec.type !== '' && spec.type !== 's') throw unknownCode(spec, 'str');
-  if (spec.sign !== '-') throw renderFault('Sign not allowed in string format specifier');
+  if (spec.sign !== '') throw renderFault('Sign not allowed in string format specifier');
   if (spec.alternate) throw renderFault('Alternate form (#) not allowed in string format specifier');
   if (spec.align === '=' && spec.fill !== '0') {
     throw renderFault("'=' alignment not allowed in string format specifier");
@@ -74,6 +74,7 @@ function formatInt(value: number | bigint | boolean, spec: FormatSpec): string {
   if (spec.precision !== undefined) throw renderFault('Precision not allowed in integer format specifier');
   const integer = asInteger(value) ?? 0;
   if (spec.type === 'c') {
+    if (spec.sign !== '') throw renderFault("Sign not allowed with integer format specifier 'c'");
     if (spec.grouping !== '') throw renderFault(`Cannot specify '${spec.grouping}' with 'c'.`);
     return pad(characterOf(integer), spec, spec.align || '<');
   }
