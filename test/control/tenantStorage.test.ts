@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ensureInstallation } from '../../src/db/control/installation.js';
-import { createTenant, deleteTenant, listTenants, runTenantSql } from '../../src/db/control/tenants.js';
+import { createTenant, deleteTenant, runTenantSql } from '../../src/db/control/tenants.js';
 import type { Database } from '../../src/db/database.js';
 import { AppError } from '../../src/errors.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
