@@ -15,6 +15,10 @@ export interface Engine {
 /** The peers have a package of their own beside this file: `npm ci` there first. */
 const require = createRequire(import.meta.url);
 
+function loadPeer(name: string): unknown {
+  return require(name);
+}
+
 interface Nunjucks {
   readonly Environment: new (loaders: null, options: { autoescape: boolean }) => object;
   readonly Template: new (
@@ -61,7 +65,7 @@ function liquidjs(): Engine {
 }
 
 function nunjucks(): Engine {
-  const { Environment, Template } = require('nunjucks') as Nunjucks;
+  const { Environment, Template } = loadPeer('nunjucks') as Nunjucks;
   const environment = new Environment(null, { autoescape: true });
   return {
     name: 'nunjucks',
@@ -74,7 +78,7 @@ function nunjucks(): Engine {
 }
 
 function huggingFace(): Engine {
-  const { Template } = require('@huggingface/jinja') as HuggingFaceJinja;
+  const { Template } = loadPeer('@huggingface/jinja') as HuggingFaceJinja;
   return {
     name: '@huggingface/jinja',
     escapes: false,
@@ -86,7 +90,7 @@ function huggingFace(): Engine {
 }
 
 function minijinja(): Engine {
-  const { Environment } = require('minijinja-js') as MiniJinja;
+  const { Environment } = loadPeer('minijinja-js') as MiniJinja;
   const environment = new Environment();
   return {
     name: 'minijinja-js (WASM)',

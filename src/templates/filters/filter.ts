@@ -1,8 +1,8 @@
 import { renderFault } from '../errors.js';
 import { bindArguments } from '../values/callable.js';
 import type { Evaluation, Invoke } from '../values/callable.js';
-import { escape, softText } from '../values/escape.js';
-import { asNumber, indexArgument } from '../values/numbers.js';
+import { softText } from '../values/escape.js';
+import { indexArgument } from '../values/numbers.js';
 import { isText, textOf, typeName } from '../values/value.js';
 import type { Text, Value } from '../values/value.js';
 
@@ -52,15 +52,3 @@ export function textArgument(value: Value, name: string): string {
 }
 
 export { indexArgument };
-
-/** An argument that must be a number. */
-export function numberArgument(value: Value, name: string): number {
-  const number = asNumber(value);
-  if (number === undefined) throw renderFault(`${name} must be a number, not ${typeName(value)}`);
-  return number;
-}
-
-/** Text to join with other text: escaped when the result is to be markup. */
-export function escapedText(value: Value, { budget }: Evaluation): string {
-  return escape(value, budget).text;
-}

@@ -6,7 +6,7 @@ import type { Value } from '../values/value.js';
 import { attributeGetter, ignoreCase } from './attributeGetter.js';
 
 /** One group of `groupby`: a pair whose halves also have names. */
-export class GroupTuple extends Tuple {
+class GroupTuple extends Tuple {
   constructor(
     private readonly grouper: Value,
     private readonly list: Value[],

@@ -59,7 +59,7 @@ export interface Scientific {
 }
 
 /** The magnitude of a finite number as `count` significant digits and a decimal exponent. */
-export function scientific(value: number, count: number): Scientific {
+function scientific(value: number, count: number): Scientific {
   const magnitude = Math.abs(value);
   if (magnitude === 0) return { digits: '0'.repeat(count), exponent: 0 };
   const { digits, point } = exactDigits(magnitude);

@@ -65,6 +65,6 @@ export function compileJinja2(text: string, { limits, escaping, guarded }: Jinja
 }
 
 /** LiquidJS wraps what its nodes throw; ours is inside. */
-export function unwrapLiquidError(error: unknown): unknown {
+function unwrapLiquidError(error: unknown): unknown {
   return LiquidError.is(error) ? ((error as { originalError?: unknown }).originalError ?? error) : error;
 }

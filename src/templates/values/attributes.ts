@@ -80,7 +80,7 @@ function itemOf(target: Value, key: Value): Value | undefined {
 }
 
 /** The item at an index counted from either end, or undefined outside. */
-export function itemAt(target: Value, index: number): Value | undefined {
+function itemAt(target: Value, index: number): Value | undefined {
   if (isList(target)) return target[index < 0 ? index + target.length : index];
   if (target instanceof Tuple) return target.items[index < 0 ? index + target.items.length : index];
   if (target instanceof Range) {
@@ -96,7 +96,7 @@ export function itemAt(target: Value, index: number): Value | undefined {
 }
 
 /** The undefined value that stands for something missing of an object; its message tells what. */
-export function missing(target: Value, name: Value, budget: Budget): Undefined {
+function missing(target: Value, name: Value, budget: Budget): Undefined {
   const object = target === null ? 'None' : `${typeName(target)} object`;
   if (typeof name === 'string') return new Undefined(`'${object}' has no attribute '${name}'`);
   return new Undefined(`${object} has no element ${repr(name, budget)}`);

@@ -26,12 +26,6 @@ export interface CallArguments {
   readonly named: ReadonlyMap<string, Value>;
 }
 
-const NO_NAMES: ReadonlyMap<string, Value> = new Map();
-
-export function positionalArguments(...positional: readonly Value[]): CallArguments {
-  return { positional, named: NO_NAMES };
-}
-
 /** A value that can be called. */
 export abstract class Callable extends PyObject {
   abstract call(args: CallArguments, evaluation: Evaluation): Value;

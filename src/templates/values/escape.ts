@@ -60,8 +60,3 @@ export function softText(value: Value, budget: Budget): Text {
 export function like(origin: Text, text: string): Text {
   return origin instanceof Markup ? new Markup(text) : text;
 }
-
-/** The characters of `value` as they join text of `origin`'s kind: escaped where it is markup. */
-export function joined(origin: Text, value: Value, budget: Budget): string {
-  return origin instanceof Markup ? htmlOf(value, budget) : str(value, budget);
-}

@@ -102,7 +102,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** A str literal as Python's repr writes it. */
-export function quote(text: string): string {
+function quote(text: string): string {
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   if (!NEEDS_ESCAPE.test(text) && !text.includes(mark)) return mark + text + mark;
   let out = mark;
