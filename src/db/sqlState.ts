@@ -97,6 +97,7 @@ const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description
   ],
   // raise exception in a trigger: the tenant's own words
   P0001: (error) => ['CHECK_VIOLATION', error.message],
+  '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
   '42501': () => ['PERMISSION_DENIED', "The tenant's database role may not do this."],
   '42704': (error) => refusalIn(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],

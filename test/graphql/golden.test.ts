@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Principal } from '../../src/db/principal.js';
+import { readDocument } from '../../src/graphql/document/document.js';
+import { coerceVariables } from '../../src/graphql/document/variables.js';
+import { createAliasSource } from '../../src/graphql/filter/scope.js';
+import type { PlannedField } from '../../src/graphql/plan/plan.js';
+import { planOperation } from '../../src/graphql/plan/planOperation.js';
+import { policyOf } from '../../src/graphql/policy/policy.js';
+import { buildDataSchema } from '../../src/graphql/schema/dataSchema.js';
+import { testLog } from '../support/testConfig.js';
+import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
+
+/**
+ * One folder a case, to be read as documentation: query.graphql, variables.json, role.json (its rules) → the statements
+ * it compiles to (expected.sql) → the answer (expected.json). UPDATE_GOLDEN=1 writes what is there now, to be read
+ * before it is committed.
+ */
+const FOLDER = fileURLToPath(new URL('golden', import.meta.url));
+const UPDATE = process.env['UPDATE_GOLDEN'] === '1';
+
+describe('golden: query → SQL → JSON', () => {
+  let shop: Shop;
+  beforeEach(async () => (shop = await openShop(SHOP_DDL)));
+  afterEach(() => shop.close());
+
+  for (const name of readdirSync(FOLDER)) {
+    it(name, async () => {
+      const file = (base: string): string => path.join(FOLDER, name, base);
+      const query = readFileSync(file('query.graphql'), 'utf8');
+      const variables = readJson(file('variables.json')) ?? {};
+      const principal = principalOf(shop, readJson(file('role.json')));
+      const reply = await shop.ask(query, variables, principal);
+      expectSame(file('expected.sql'), await statementsOf(shop, query, variables, principal));
+      expectSame(file('expected.json'), `${JSON.stringify(JSON.parse(reply.body), null, 2)}\n`);
+    });
+  }
+});
+
+async function statementsOf(
+  shop: Shop,
+  query: string,
+  given: Record<string, unknown>,
+  principal: Principal,
+): Promise<string> {
+  const catalog = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+  const schema = buildDataSchema(catalog);
+  const ready = readDocument(query, null, schema, {
+    tokens: 1000,
+    depth: 10,
+    fields: 100,
+    introspection: true,
+  });
+  const variables = coerceVariables(schema, ready, given);
+  const aliases = createAliasSource();
+  const plan = planOperation(ready, variables, {
+    catalog,
+    schema,
+    policy: policyOf(principal, { catalog, aliases, log: testLog }),
+    aliases,
+    limits: { defaultLimit: 100, maxLimit: 1000 },
+  });
+  const textsOf = (field: PlannedField): readonly string[] =>
+    field.kind === 'statement' ? field.statements.map(({ statement }) => statement.text) : [];
+  // The schema's number differs from run to run.
+  const text = plan.fields
+    .flatMap(textsOf)
+    .map((item) => `${laidOut(item)};\n`)
+    .join('\n');
+  return text.replaceAll(`"${shop.tenant.schema}".`, 'tenant.');
+}
+
+type Json = Record<string, unknown>;
+
+/** A line a clause, for readers. */
+function laidOut(sql: string): string {
+  return sql
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(
+      / (from|where|order by|limit|join|left join|cross join|returning|on conflict|union all|select|with) /g,
+      '\n  $1 ',
+    );
+}
+
+function principalOf(shop: Shop, role: Json | undefined): Principal {
+  const rules = role?.['rules'] as Parameters<typeof roleWith>[2];
+  return role ? roleWith(shop, ['select', 'insert', 'update', 'delete'], rules) : shop.root;
+}
+
+function readJson(file: string): Json | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Json) : undefined;
+}
+
+function expectSame(file: string, actual: string): void {
+  if (UPDATE) writeFileSync(file, actual);
+  expect(actual).to.equal(readFileSync(file, 'utf8'));
+}

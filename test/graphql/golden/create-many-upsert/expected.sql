@@ -1,0 +1,16 @@
+with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."name" as "name"
+  from json_to_recordset($1::json) as "r"("customer_id" int4, "name" text)), "prior_0" as materialized (select p.*
+  from tenant."customer" p
+  join "given_0" on "p"."customer_id" = "given_0"."customer_id" for update of p), "written_0" as (insert into tenant."customer" as t("customer_id", "name")
+  select "customer_id", "name"
+  from "given_0"
+  where (select count(*)
+  from "prior_0") >= 0
+  on conflict ("customer_id") do update set "name" = excluded."name"
+  returning t as row, t.xmax <> 0 as updated)
+  select case when (select count(*)
+  from "written_0") = (select count(*)
+  from "given_0") then '[' || coalesce(string_agg(w.j, ','), '') || ']' else current_setting('rowpost.policy_denied') end
+  from (select case when rowpost_tenant.capture_change($2::int4, case when "written_0".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written_0".row)."customer_id"), row_to_json((case when "written_0".updated then "prior_0" end)), row_to_json(("written_0".row))) > 0 then '{"customer_id":' || '"' || ("written_0".row)."customer_id"::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' end as j
+  from "written_0"
+  left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id") w;
