@@ -30,7 +30,7 @@ const PgQuery = pg.Query as unknown as new (config: { text: string }) => object;
  * that nobody reads: +55 % on point reads against a pipelined begin … commit. pg calls the methods as answers arrive,
  * and knows the object as a query of its own.
  */
-export class Pipeline extends PgQuery {
+class Pipeline extends PgQuery {
   readonly #message: Buffer;
   readonly #done: (result: PipelineResult) => void;
   readonly #completed: Rows[] = [];

@@ -53,11 +53,6 @@ export function dataAnswer(
   return { status: 200, body: `${prefix}${data}}}` };
 }
 
-export function toAppErrorOrThrow(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  throw error;
-}
-
 function describe(error: AppError | FieldError): object {
   if (error instanceof AppError) return { message: error.message, extensions: extensions(error) };
   const placed = new GraphQLError(error.message, { nodes: error.nodes, path: error.path });

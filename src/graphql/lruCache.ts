@@ -29,8 +29,4 @@ export class LruCache<T> {
     this.#entries.delete(key);
     this.#weight -= entry.weight;
   }
-
-  get size(): number {
-    return this.#entries.size;
-  }
 }

@@ -1,4 +1,4 @@
-import { sql, typeName, type Sql } from '../sql.js';
+import { sql, type Sql } from '../sql.js';
 import type { Column, ColumnType, TypeKind } from './catalog.js';
 
 /** The scalar types of the GraphQL schema. */
@@ -133,13 +133,6 @@ function valueText(type: ColumnType, value: Sql): Sql {
     case 'base64':
       return sql`'"' || translate(encode(${value}, 'base64'), E'\\n', '') || '"'`;
   }
-}
-
-/** A written value, sent as text, as the column's type. */
-export function fromText(type: ColumnType, value: Sql): Sql {
-  return type.kind === 'bytea' && !type.array
-    ? sql`decode(${value}, 'base64')`
-    : sql`${value}::${typeName(fullSqlType(type))}`;
 }
 
 function rowOf(type: ColumnType): TypeRow {

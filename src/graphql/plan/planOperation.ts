@@ -53,7 +53,7 @@ export function planOperation(
 }
 
 /** Compiles a piece into a statement of its own. */
-export function plannedStatement(piece: Sql): PlannedStatement {
+function plannedStatement(piece: Sql): PlannedStatement {
   const { text, slots } = toStatement(piece);
   return { statement: preparedText(text), slots };
 }

@@ -54,7 +54,7 @@ export function collectFields(
   return fields;
 }
 
-export function responseKey(field: FieldNode): string {
+function responseKey(field: FieldNode): string {
   return field.alias?.value ?? field.name.value;
 }
 

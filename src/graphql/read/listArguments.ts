@@ -1,18 +1,14 @@
 import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { parseFilter, type ParsedFilter } from '../filter/parser.js';
+import { parseFilter } from '../filter/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import { SCALARS } from '../schema/scalars.js';
 import { argumentNode, argumentSlot, argumentValue } from './argument.js';
 import type { ReadContext } from './readContext.js';
-import type { Page } from './selection.js';
+import type { ListFilter, Page } from './selection.js';
 
-/** A filter and where its literals come from: a list of `Inputs.literals`, or the plan itself. */
-export interface ListFilter {
-  readonly parsed: ParsedFilter;
-  readonly filterIndex: number | 'fixed';
-}
+export type { ListFilter } from './selection.js';
 
 const ORDERING = new GraphQLList(GraphQLString);
 

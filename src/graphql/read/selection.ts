@@ -1,8 +1,8 @@
 import type { FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import type { Slot } from '../../db/sql.js';
+import type { ParsedFilter } from '../filter/parser.js';
 import type { ParsedOrdering } from '../ordering/parseOrdering.js';
-import type { ListFilter } from './listArguments.js';
 
 /** What is asked of the rows of one table: the plan of a read, before there is SQL. */
 export interface RowSelection {
@@ -34,6 +34,12 @@ export interface SelectedRelation {
   readonly selection: RowSelection;
   /** Of collections. */
   readonly page?: Page;
+}
+
+/** A filter and where its literals come from: a list of `Inputs.literals`, or the plan itself. */
+export interface ListFilter {
+  readonly parsed: ParsedFilter;
+  readonly filterIndex: number | 'fixed';
 }
 
 /** The arguments of a list. */
