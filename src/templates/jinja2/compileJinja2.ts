@@ -1,5 +1,4 @@
-import { Context, Liquid, toValueSync } from 'liquidjs';
-import { LiquidError } from 'liquidjs';
+import { Context, Liquid, LiquidError, toValueSync } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
 import { Budget } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
@@ -38,8 +37,9 @@ export interface Jinja2Template {
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
 
+/** Lists and dicts change by methods, named after a dot or in quotes; the filters of the same names change nothing. */
 const CHANGING_METHOD =
-  /\b(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
+  /[.'"]\s*(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
 
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
 export function compileJinja2(text: string, { limits, escaping, guarded }: Jinja2Options): Jinja2Template {
