@@ -1,6 +1,7 @@
 import { loadConfig } from '../../src/config.js';
 import { openDatabase } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
+import { Transactions } from '../../src/db/tenantTransaction.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { createLogger } from '../../src/log.js';
 import { testEnv } from '../../test/support/testConfig.js';
@@ -36,12 +37,9 @@ export async function recordStatement(request: {
       .first('roleid');
     const principal = await new PrincipalSource(database.knex).load(request.tenantid, role?.roleid ?? 0);
     if (!principal) throw new Error(`there is no role ${request.roleLogin}`);
-    const seen: RecordedStatement[] = [];
-    database.pool.on('connect', (client) => {
-      recordOn((client as unknown as { connection: Wire }).connection, seen);
-    });
+    const seen = recordTransactions();
     await engine.execute(principal, { query: request.query }, { allowMutation: false });
-    const statement = seen.find(({ text }) => text.includes('string_agg'));
+    const [statement] = seen;
     if (!statement) throw new Error('no statement was seen');
     return statement;
   } finally {
@@ -50,23 +48,13 @@ export async function recordStatement(request: {
   }
 }
 
-/** The parts of pg's connection that write a statement. */
-interface Wire {
-  parse(message: { text: string }): void;
-  bind(message: { values: readonly unknown[] }): void;
-}
-
-function recordOn(wire: Wire, seen: RecordedStatement[]): void {
-  const parse = wire.parse.bind(wire);
-  const bind = wire.bind.bind(wire);
-  let parsed: string | undefined;
-  wire.parse = (message) => {
-    parsed = message.text;
-    parse(message);
+/** Every statement that a transaction of this process runs from now on. */
+function recordTransactions(): readonly RecordedStatement[] {
+  const seen: RecordedStatement[] = [];
+  const run = Object.getOwnPropertyDescriptor(Transactions.prototype, 'run')?.value as Transactions['run'];
+  Transactions.prototype.run = function recorded(this: Transactions, request) {
+    seen.push(...request.statements.map(({ statement, values }) => ({ text: statement.text, values })));
+    return run.call(this, request);
   };
-  wire.bind = (message) => {
-    if (parsed !== undefined) seen.push({ text: parsed, values: message.values });
-    parsed = undefined;
-    bind(message);
-  };
+  return seen;
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { writeFile } from 'node:fs/promises';
+import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../../test/support/rowpostProcess.js';
 
@@ -12,6 +12,8 @@ export interface BenchInstallation {
   readonly schema: string;
   /** Starts the shipped web process; further environment overrides its settings. */
   startWeb(env?: Readonly<Record<string, string>>): Promise<BenchWeb>;
+  /** Events in the outbox. */
+  countEvents(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
   await writeFile(file, tables);
   await command(['tenant', 'sql', '--tenant', String(tenantid), '-f', file], env);
   const started: RowpostProcess[] = [];
+  const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
   return {
     databaseUrl: postgres.url,
     tenantid,
@@ -50,7 +53,12 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
       if (port === undefined) throw new Error(`the web process names no port:\n${web.log()}`);
       return { baseUrl: `http://127.0.0.1:${port}`, process: web };
     },
+    async countEvents() {
+      const { rows } = await pool.query<{ count: string }>('select count(*) from rowpost.outbox');
+      return Number(rows[0]?.count);
+    },
     async stop() {
+      await pool.end();
       for (const web of started) await web.kill('SIGTERM');
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });

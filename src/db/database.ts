@@ -46,7 +46,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({ ...connection, max: options.poolSize, pipeline: true });
   // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
-  const knex = knexFactory({ client: 'pg', connection, pool: { min: 0, max: KNEX_POOL_SIZE } });
+  const knex = knexFactory({
+    client: 'pg',
+    connection,
+    pool: { min: 0, max: KNEX_POOL_SIZE },
+    // With it, error messages hold the values of the statement: hashes, ciphertexts, templates.
+    compileSqlOnError: false,
+    log: {
+      warn: (message: unknown) => options.log.warn({ knex: String(message) }, 'knex warns'),
+      error: (message: unknown) => options.log.warn({ knex: String(message) }, 'knex reports an error'),
+    },
+  });
   return {
     pool,
     knex,
