@@ -169,7 +169,7 @@ export const SETTINGS = {
     'TENANT_CONCURRENCY',
     integer(1),
     64,
-    'Requests of one tenant in flight in one web process; more wait, then answer 503.',
+    'Requests of one tenant that may wait for their turn in one web process; more answer 503.',
   ),
 
   // PostgreSQL
@@ -227,7 +227,7 @@ export const SETTINGS = {
   workerConcurrency: setting(
     'WORKER_CONCURRENCY',
     integer(1, 1000),
-    32,
+    64,
     'Deliveries in hand in one worker process.',
   ),
   renderThreads: setting(

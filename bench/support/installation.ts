@@ -87,7 +87,7 @@ export async function post<T>(url: string, body: unknown, token?: string): Promi
 }
 
 /** Signs in as the tenant's root role. @returns the access token */
-export async function signInAsRoot(baseUrl: string, tenantid: number): Promise<string> {
+async function signInAsRoot(baseUrl: string, tenantid: number): Promise<string> {
   const { access_token } = await post<{ access_token: string }>(`${baseUrl}/auth`, { ...ROOT, tenantid });
   return access_token;
 }

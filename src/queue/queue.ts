@@ -6,7 +6,7 @@ import type { Queue } from './jobQueue.js';
 import { connectPostgres, migratePostgresQueue } from './postgresConnections.js';
 import { connectRedis } from './redisConnections.js';
 
-export type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';
+export type { Queue } from './jobQueue.js';
 
 /**
  * Opens the queue: Redis when `config.redisUrl` is set, else the same PostgreSQL. Throws UsageError, with what to set,
