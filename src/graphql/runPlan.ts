@@ -2,6 +2,7 @@ import { bind, type Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
+import { readError } from './filter/valueError.js';
 import type { FilterTexts } from './plan/filterTexts.js';
 import type { Plan, PlannedField, StatementField } from './plan/plan.js';
 
@@ -36,7 +37,8 @@ export async function runPlan(
   const outcome = await transactions.run({ role, mode, statements });
   if (outcome.kind === 'failed') {
     const field = outcome.statement === undefined ? undefined : owners[outcome.statement];
-    throw field ? new FieldError(outcome.error, [field.key], field.nodes) : outcome.error;
+    const error = mode === 'read' ? readError(outcome.error) : outcome.error;
+    throw field ? new FieldError(error, field.path, field.nodes) : error;
   }
   // A field's last statement answers it.
   outcome.results.forEach((rows, index) => {
@@ -70,7 +72,7 @@ function bindField(field: StatementField, inputs: Inputs): TransactionStatement[
       values: bind({ text: statement.text, slots }, inputs),
     }));
   } catch (error) {
-    if (error instanceof AppError) return new FieldError(error, [field.key], field.nodes);
+    if (error instanceof AppError) return new FieldError(error, field.path, field.nodes);
     throw error;
   }
 }

@@ -14,7 +14,7 @@ type Variables = Readonly<Record<string, unknown>>;
 export type Shaper = (variables: Variables, filters: FilterTexts) => string;
 
 /**
- * A filter decides by its shape; an ordering, a limit, a directive's condition and an enum by their value; an offset by
+ * A filter decides by its shape; an ordering, a limit, a subquery, a directive's condition and an enum by their value; an offset by
  * whether there is one; an object by its keys; all else only by whether it is given. Every use of every variable is
  * looked at, also where a directive leaves it out.
  */
@@ -53,6 +53,7 @@ export function shapeKey(shapers: readonly Shaper[], variables: Variables, filte
 function shaperFor(argument: string, name: string): Shaper {
   switch (argument) {
     case 'filter':
+    case 'having':
       return (variables, filters) => {
         const value = variables[name];
         return typeof value === 'string' ? filters.shape(value) : 'none';
@@ -64,6 +65,8 @@ function shaperFor(argument: string, name: string): Shaper {
     case 'onconflict':
     case 'if':
     case 'cast':
+    case 'subquery':
+    case 'distincton':
       return (variables) => JSON.stringify(variables[name] ?? null);
     default:
       return (variables) => givenShape(variables[name]);

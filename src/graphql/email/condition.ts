@@ -6,6 +6,7 @@ import { AppError } from '../../errors.js';
 import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import { createAliasSource } from '../filter/scope.js';
+import { readError } from '../filter/valueError.js';
 import { LruCache } from '../lruCache.js';
 import { unrestricted } from '../policy/policy.js';
 
@@ -51,7 +52,7 @@ export class Conditions {
       mode: 'read',
       statements: [{ statement, values }],
     });
-    if (outcome.kind === 'failed') throw outcome.error;
+    if (outcome.kind === 'failed') throw readError(outcome.error);
     return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
   }
 

@@ -6,6 +6,7 @@ import { FieldError } from '../answer.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../engine.js';
 import { createAliasSource } from '../filter/scope.js';
+import type { PlannedField } from '../plan/plan.js';
 import { planOperation } from '../plan/planOperation.js';
 import { unrestricted } from '../policy/policy.js';
 
@@ -42,7 +43,7 @@ export function validateEmailQuery(
         limits: deps.limits,
       },
     );
-    for (const field of plan.fields) if (field.kind === 'refused') throw field.error;
+    throwRefusals(plan.fields);
   } catch (error) {
     throw asInvalid(error);
   }
@@ -82,6 +83,13 @@ function checkOperation({ operation }: ReadyDocument): void {
       hint: `Variables of the query must be named ${VARIABLES.join(', ')}.`,
       details: place(variable.loc?.startToken),
     });
+  }
+}
+
+function throwRefusals(fields: readonly PlannedField[]): void {
+  for (const field of fields) {
+    if (field.kind === 'refused') throw field.error;
+    if (field.kind === 'object') throwRefusals(field.fields);
   }
 }
 

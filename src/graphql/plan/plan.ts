@@ -23,7 +23,8 @@ interface Keyed {
 export interface StatementField extends Keyed {
   readonly kind: 'statement';
   readonly statements: readonly PlannedStatement[];
-  /** Where the field stands, for its errors. */
+  /** Where the field stands in the answer and in the document, for its errors. */
+  readonly path: readonly string[];
   readonly nodes: readonly FieldNode[];
 }
 

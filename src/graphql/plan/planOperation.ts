@@ -1,8 +1,7 @@
 import { OperationTypeNode, type FieldNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
-import { preparedText } from '../../db/preparedStatements.js';
-import { toStatement, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
+import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { FieldError } from '../answer.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/scope.js';
@@ -13,7 +12,8 @@ import type { ReadContext } from '../read/readContext.js';
 import { listJson } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
 import { planMutation } from '../write/planMutation.js';
-import type { Plan, PlannedField, PlannedStatement } from './plan.js';
+import type { Plan, PlannedField } from './plan.js';
+import { plannedStatement } from './plannedStatement.js';
 
 export interface PlanDeps {
   readonly catalog: Catalog;
@@ -46,16 +46,10 @@ export function planOperation(
   const fields = [...collectFields(context, rootType, [ready.operation.selectionSet])].map(
     ([key, nodes], index) =>
       kind === 'mutation'
-        ? placeErrors(key, nodes, () => planMutationField(context, deps, index, key, nodes))
-        : refuseErrors(key, nodes, () => planQueryField(context, key, nodes)),
+        ? placeErrors([key], nodes, () => planMutationField(context, deps, index, key, nodes))
+        : refuseErrors([key], nodes, () => planQueryField(context, key, nodes)),
   );
   return { kind, fields, filterVariables: context.filterVariables };
-}
-
-/** Compiles a piece into a statement of its own. */
-function plannedStatement(piece: Sql): PlannedStatement {
-  const { text, slots } = toStatement(piece);
-  return { statement: preparedText(text), slots };
 }
 
 function planQueryField(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
@@ -64,6 +58,7 @@ function planQueryField(context: ReadContext, key: string, nodes: readonly Field
   if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key };
   if (name === 'Utility') return planUtility(context, key, nodes);
+  if (name === 'Aggregates') return planAggregates(context, key, nodes);
   const table = context.catalog.tables.get(name);
   if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
   const selection = selectRows(
@@ -73,7 +68,7 @@ function planQueryField(context: ReadContext, key: string, nodes: readonly Field
     [key],
   );
   const list = listJson(context, selection, readListArguments(context, node), [key]);
-  return { kind: 'statement', key, nodes, statements: [plannedStatement(list)] };
+  return { kind: 'statement', key, path: [key], nodes, statements: [plannedStatement(list)] };
 }
 
 function planUtility(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
@@ -86,6 +81,23 @@ function planUtility(context: ReadContext, key: string, nodes: readonly FieldNod
   return { kind: 'object', key, fields };
 }
 
+/** Each aggregate is a statement of its own: one that is refused leaves the others their answers. */
+function planAggregates(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
+  const sets = nodes.map((item) => item.selectionSet);
+  const fields = [...collectFields(context, 'Aggregates', sets)].map(([inner, fieldNodes]) => {
+    const path = [key, inner];
+    return refuseErrors(path, fieldNodes, (): PlannedField => {
+      const [node] = fieldNodes;
+      if (node === undefined || node.name.value === '__typename') {
+        return { kind: 'constant', key: inner, json: '"Aggregates"' };
+      }
+      const statements = [plannedStatement(aggregateJson(context, node))];
+      return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
+    });
+  });
+  return { kind: 'object', key, fields };
+}
+
 function planMutationField(
   context: ReadContext,
   deps: PlanDeps,
@@ -95,22 +107,30 @@ function planMutationField(
 ): PlannedField {
   if (nodes[0]?.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
   const pieces = planMutation({ ...context, policy: deps.policy, schema: deps.schema }, position, key, nodes);
-  return { kind: 'statement', key, nodes, statements: pieces.map(plannedStatement) };
+  return { kind: 'statement', key, path: [key], nodes, statements: pieces.map(plannedStatement) };
 }
 
-function refuseErrors(key: string, nodes: readonly FieldNode[], plan: () => PlannedField): PlannedField {
+function refuseErrors(
+  path: readonly string[],
+  nodes: readonly FieldNode[],
+  plan: () => PlannedField,
+): PlannedField {
   try {
-    return placeErrors(key, nodes, plan);
+    return placeErrors(path, nodes, plan);
   } catch (error) {
-    if (error instanceof FieldError) return { kind: 'refused', key, error };
+    if (error instanceof FieldError) return { kind: 'refused', key: path.at(-1) ?? '', error };
     throw error;
   }
 }
 
-function placeErrors(key: string, nodes: readonly FieldNode[], plan: () => PlannedField): PlannedField {
+function placeErrors(
+  path: readonly string[],
+  nodes: readonly FieldNode[],
+  plan: () => PlannedField,
+): PlannedField {
   try {
     return plan();
   } catch (error) {
-    throw error instanceof AppError ? new FieldError(error, [key], nodes) : error;
+    throw error instanceof AppError ? new FieldError(error, path, nodes) : error;
   }
 }

@@ -15,6 +15,7 @@ import {
 } from 'graphql';
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import { scalarOf } from '../../db/catalog/types.js';
+import { AGGREGATES_TYPE } from '../aggregates/aggregatesType.js';
 import { isWritable, writableColumns } from '../write/writable.js';
 import { SCALARS } from './scalars.js';
 
@@ -118,6 +119,7 @@ function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): 
     const object = types.get(table.name)?.object;
     if (object) fields[table.name] = { type: new GraphQLList(object), args: LIST_ARGS };
   }
+  fields['Aggregates'] = { type: AGGREGATES_TYPE };
   fields['Utility'] = { type: UTILITY };
   return fields;
 }

@@ -1,0 +1,9 @@
+import { preparedText } from '../../db/preparedStatements.js';
+import { toStatement, type Sql } from '../../db/sql.js';
+import type { PlannedStatement } from './plan.js';
+
+/** Compiles a piece into a statement of its own. */
+export function plannedStatement(piece: Sql): PlannedStatement {
+  const { text, slots } = toStatement(piece);
+  return { statement: preparedText(text), slots };
+}
