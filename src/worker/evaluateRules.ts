@@ -10,14 +10,14 @@ import {
   type OutboxEvent,
 } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
+import { storable } from '../email/storableText.js';
+import { isBusy } from '../email/transientErrors.js';
 import { AppError } from '../errors.js';
-import type { EmailEngine } from './emailEngine.js';
-import { storable } from './storableText.js';
-import { isBusy } from './transientErrors.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;
-  readonly engine: Pick<EmailEngine, 'evaluateCondition'>;
+  readonly engine: Pick<DataEngine, 'evaluateCondition'>;
 }
 
 /** Most events whose records are in memory at once, and in one condition's statement. */

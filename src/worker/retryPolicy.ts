@@ -1,6 +1,6 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import type { DeliveryPolicy } from '../db/delivery/loadDeliveries.js';
-import type { SendOutcome } from './mail/transport.js';
+import type { SendOutcome } from '../email/mail/transport.js';
 
 /** What the outcome of an attempt means for its delivery. */
 export type Decision = Pick<

@@ -1,13 +1,16 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
+import { formatAddress } from '../email/addresses.js';
+import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
+import type { Email } from '../email/email.js';
+import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
+import { storable } from '../email/storableText.js';
+import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
-import { composeMessage, type ComposeDeps, type Composed } from './composeMessage.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
-import { formatAddress, type MailMessage, type MailTransport, type SendOutcome } from './mail/transport.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
-import { storable } from './storableText.js';
 
 export interface SendDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
@@ -18,6 +21,7 @@ export interface SendDeps extends ComposeDeps {
   readonly decryptApiKey: (tenantid: number, key: StoredApiKey) => string;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
+  readonly log: Logger;
 }
 
 /**
@@ -34,9 +38,9 @@ export async function sendDelivery(deps: SendDeps, job: DeliveryJob, repeated: b
   if (obstacle) return meetObstacle(deps, delivery, obstacle);
 
   const composed = await compose(deps, delivery);
-  if (composed.kind !== 'message') return recordNoMessage(deps, delivery, composed);
+  if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
 
-  await sendMessage(deps, delivery, composed.message);
+  await sendEmail(deps, delivery, composed.email);
 }
 
 /** A job is a hint: the delivery may have gone on since. */
@@ -75,7 +79,7 @@ async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: 
       return record(deps, delivery, { ...decision, outcome: null }, false);
     }
     case 'key-missing':
-      return recordNoMessage(deps, delivery, {
+      return recordNoEmail(deps, delivery, {
         kind: 'failed',
         code: 'EMAIL_APIKEY_MISSING',
         error: 'the tenant has no email API key',
@@ -83,22 +87,36 @@ async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: 
   }
 }
 
-async function compose(deps: SendDeps, delivery: LoadedDelivery): Promise<Composed> {
+/** Why nothing is sent this time, as the ledger says it. */
+interface NoEmail {
+  readonly kind: 'failed' | 'skipped' | 'retry';
+  readonly code: string;
+  readonly error: string;
+}
+
+async function compose(
+  deps: SendDeps,
+  delivery: LoadedDelivery,
+): Promise<{ readonly kind: 'email'; readonly email: Email } | NoEmail> {
   if (!delivery.hasEvent) {
     return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
   }
-  if (delivery.queryRoleid === null)
-    return { kind: 'skipped', code: 'RULE_DELETED', error: 'the rule is gone' };
+  const { queryRoleid } = delivery;
+  if (queryRoleid === null) return { kind: 'skipped', code: 'RULE_DELETED', error: 'the rule is gone' };
   const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
   if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
-  return composeMessage(deps, delivery, type);
+  try {
+    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type);
+    if (composed.kind === 'email') return composed;
+    return { kind: composed.kind, code: composed.failure.code, error: composed.failure.message };
+  } catch (error) {
+    // The database broke off, or it is a bug. Counted as an attempt, so that it ends either way.
+    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
+    return { kind: 'retry', code: 'INTERNAL_ERROR', error: 'the mail could not be composed' };
+  }
 }
 
-async function recordNoMessage(
-  deps: SendDeps,
-  delivery: LoadedDelivery,
-  why: Exclude<Composed, { kind: 'message' }>,
-): Promise<void> {
+async function recordNoEmail(deps: SendDeps, delivery: LoadedDelivery, why: NoEmail): Promise<void> {
   const decision =
     why.kind === 'retry'
       ? decide(
@@ -119,19 +137,20 @@ async function recordNoMessage(
 const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
 
 /** From here on mail can leave: the start is committed first, and every end is recorded under its number. */
-async function sendMessage(deps: SendDeps, delivery: LoadedDelivery, message: MailMessage): Promise<void> {
+async function sendEmail(deps: SendDeps, delivery: LoadedDelivery, email: Email): Promise<void> {
   const apiKey = delivery.apiKey ? deps.decryptApiKey(delivery.tenantid, delivery.apiKey) : '';
   const askedAtMs = performance.now();
   const started = await deps.ledger.start({
     ...keyOf(delivery),
     starts: delivery.starts,
-    recipients: message.recipients.map((address) => storable(formatAddress(address))),
-    subject: message.subject,
+    recipients: email.recipients.map((address) => storable(formatAddress(address))),
+    subject: email.subject,
   });
   if (!started) return;
   const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
   const lease = deps.leases.hold(attempt, askedAtMs);
   try {
+    const message = { ...email, tenantid: delivery.tenantid, deliveryid: delivery.deliveryid };
     const outcome = await deps.transport.send(message, {
       apiKey,
       deadlineMs: deps.sendDeadlineMs,

@@ -1,22 +1,21 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import { decryptEmailApiKey } from '../db/control/emailApiKeys.js';
 import type { Database } from '../db/database.js';
 import { openLedger, type Ledger } from '../db/delivery/ledger.js';
 import type { StoredApiKey } from '../db/delivery/loadDeliveries.js';
 import type { PrincipalSource } from '../db/principal.js';
+import { createTransport } from '../email/mail/createTransport.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
 import type { Logger } from '../log.js';
 import type { BatchJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../secrets.js';
 import type { Stoppable } from '../shutdown.js';
+import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
-import type { EmailEngine } from './emailEngine.js';
 import { evaluateRules } from './evaluateRules.js';
 import { createLeaseKeeper } from './leaseKeeper.js';
-import { createMailboxTransport } from './mail/mailbox.js';
-import { createSendgridTransport } from './mail/sendgrid.js';
-import type { MailTransport } from './mail/transport.js';
-import type { Renderer } from './renderer.js';
 import { sendDelivery, type SendDeps } from './sendDelivery.js';
 
 export interface WorkerDeps {
@@ -26,8 +25,8 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
-  readonly engine: EmailEngine;
-  readonly templates: Renderer;
+  readonly engine: Pick<DataEngine, 'runEmailQuery' | 'evaluateCondition'>;
+  readonly templates: Pick<TemplatePool, 'render'>;
   readonly queue: Queue;
 }
 
@@ -38,14 +37,14 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     log.warn({ err: error }, 'an idle ledger connection broke'),
   );
   const leases = createLeaseKeeper(ledger, config.leaseMs, log);
-  const transport = createTransport(config, ledger);
+  const transport = createTransport(config, deps.database);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
     leases,
     transport,
     queue,
     engine: deps.engine,
-    renderer: deps.templates,
+    templates: deps.templates,
     principals: deps.principals,
     baseUrl: config.baseUrl,
     now: () => deps.clock.now(),
@@ -95,12 +94,6 @@ async function evaluateBatch(deps: WorkerDeps, ledger: Ledger, job: BatchJob): P
   });
 }
 
-function createTransport(config: Config, ledger: Ledger): MailTransport {
-  return config.mailTransport === 'mailbox'
-    ? createMailboxTransport(ledger)
-    : createSendgridTransport({ baseUrl: config.sendgridBaseUrl });
-}
-
 /** The rest of the grace is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
 const MOST_KEYS = 1_000;
@@ -112,7 +105,7 @@ function createKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey
     const name = `${tenantid}:${key.encrypted}`;
     let apiKey = known.get(name);
     if (apiKey === undefined) {
-      apiKey = keyRing.decrypt(key.encrypted, `email_apikey:${tenantid}`);
+      apiKey = decryptEmailApiKey(keyRing, tenantid, key.encrypted);
       if (known.size >= MOST_KEYS) known.clear();
       known.set(name, apiKey);
     }

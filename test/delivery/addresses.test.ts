@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { formatAddress } from '../../src/worker/mail/transport.js';
-import { parseAddresses, withoutRepeats } from '../../src/worker/addresses.js';
+import { formatAddress, parseAddresses, withoutRepeats } from '../../src/email/addresses.js';
 
 const valid = (text: string): string[] => parseAddresses(text).valid.map(formatAddress);
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createSendgridTransport } from '../../src/worker/mail/sendgrid.js';
-import type { MailMessage, MailTransport, SendContext } from '../../src/worker/mail/transport.js';
+import { createSendgridTransport } from '../../src/email/mail/sendgrid.js';
+import type { MailMessage, MailTransport, SendContext } from '../../src/email/mail/transport.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
 

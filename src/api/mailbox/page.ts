@@ -90,7 +90,8 @@ function message(mail: Mail): Html {
         <dd>${time(mail.time)}</dd>
         <dt>Delivery</dt>
         <dd>
-          ${mail.deliveryid} of tenant ${mail.tenantid} · <a href="/mailbox/${mail.mailid}/raw">source</a>
+          ${mail.deliveryid ?? 'none, a test mail'} of tenant ${mail.tenantid} ·
+          <a href="/mailbox/${mail.mailid}/raw">source</a>
         </dd>
       </dl>
     </header>

@@ -8,7 +8,7 @@ export async function storeEmailApiKey(
   key: { readonly tenantid: number; readonly apikey: string; readonly setBy: number },
 ): Promise<void> {
   const values = {
-    apikey_encrypted: keyRing.encrypt(key.apikey, `email_apikey:${key.tenantid}`),
+    apikey_encrypted: keyRing.encrypt(key.apikey, purposeOf(key.tenantid)),
     set_by: key.setBy,
   };
   await knex('rowpost.email_apikey')
@@ -27,3 +27,32 @@ export async function hasEmailApiKey(knex: Knex, tenantid: number): Promise<bool
   const row: unknown = await knex('rowpost.email_apikey').where({ tenantid }).first('tenantid');
   return row !== undefined;
 }
+
+/** The tenant's key as it may be used now; undefined when it has none. */
+export interface UsableEmailApiKey {
+  readonly apikey: string;
+  /** How long the provider still asks the tenant to wait, in milliseconds; 0 for not at all. */
+  readonly waitMs: number;
+}
+
+export async function readEmailApiKey(
+  knex: Knex,
+  keyRing: KeyRing,
+  tenantid: number,
+): Promise<UsableEmailApiKey | undefined> {
+  const row = await knex('rowpost.email_apikey')
+    .where({ tenantid })
+    .first<{ apikey_encrypted: string; wait_ms: number } | undefined>(
+      'apikey_encrypted',
+      knex.raw('coalesce(greatest(extract(epoch from wait_until - now()), 0), 0)::float8 * 1000 as wait_ms'),
+    );
+  if (!row) return undefined;
+  return { apikey: decryptEmailApiKey(keyRing, tenantid, row.apikey_encrypted), waitMs: row.wait_ms };
+}
+
+export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted: string): string {
+  return keyRing.decrypt(encrypted, purposeOf(tenantid));
+}
+
+/** A ciphertext decrypts for its own tenant only. */
+const purposeOf = (tenantid: number): string => `email_apikey:${tenantid}`;

@@ -1,10 +1,11 @@
 import type { Knex } from 'knex';
-import type { Ledger } from './ledger.js';
+import type { Database } from '../database.js';
 
 /** Mail kept locally instead of sent. Addresses are written as `Name <a@b>`. */
 export interface KeptMail {
   readonly tenantid: number;
-  readonly deliveryid: string;
+  /** Null for a test mail. */
+  readonly deliveryid: string | null;
   readonly sender: string;
   readonly recipients: readonly string[];
   readonly cc: readonly string[];
@@ -14,8 +15,8 @@ export interface KeptMail {
 }
 
 /** @returns the mail's id; the same one when the delivery's mail is kept already. */
-export async function keepMail(ledger: Ledger, mail: KeptMail): Promise<string> {
-  const rows = await ledger.query<{ mailid: string }>(KEEP, [
+export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail): Promise<string> {
+  const { rows } = await pool.query<{ mailid: string }>(KEEP, [
     mail.tenantid,
     mail.deliveryid,
     mail.sender,
@@ -31,22 +32,19 @@ export async function keepMail(ledger: Ledger, mail: KeptMail): Promise<string> 
 }
 
 // A redriven delivery replaces its mail: the page shows what was sent last.
-const KEEP = {
-  name: 'mailbox_keep',
-  text: `
-    insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
-    on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
-      recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
-      html = excluded.html
-    returning mailid::text as mailid`,
-};
+const KEEP = `
+  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
+    recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
+    html = excluded.html
+  returning mailid::text as mailid`;
 
 /** A line of the mailbox page. */
 export interface MailSummary {
   readonly mailid: string;
   readonly tenantid: number;
-  readonly deliveryid: string;
+  readonly deliveryid: string | null;
   readonly time: Date;
   readonly sender: string;
   readonly recipients: readonly string[];

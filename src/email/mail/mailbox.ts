@@ -1,14 +1,15 @@
-import type { Ledger } from '../../db/delivery/ledger.js';
+import type { Database } from '../../db/database.js';
 import { keepMail } from '../../db/delivery/mailbox.js';
-import { formatAddress, type MailTransport } from './transport.js';
+import { formatAddress } from '../addresses.js';
+import type { MailTransport } from './transport.js';
 
 /** Keeps mail in the database, for installations that send nothing: trying out, development. Shown at /mailbox. */
-export function createMailboxTransport(ledger: Ledger): MailTransport {
+export function createMailboxTransport(database: Database): MailTransport {
   return {
     needsApiKey: false,
     async send(message, { mayStart }) {
       if (!mayStart()) return { kind: 'fenced' };
-      const mailid = await keepMail(ledger, {
+      const mailid = await keepMail(database, {
         tenantid: message.tenantid,
         deliveryid: message.deliveryid,
         sender: formatAddress(message.sender),

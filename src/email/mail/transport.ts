@@ -1,20 +1,10 @@
-/** `Name <a@b>`; the name may be empty. */
-export interface Address {
-  readonly email: string;
-  readonly name: string;
-}
+import type { Email } from '../email.js';
 
-/** A mail ready to leave: no header value holds a line break. */
-export interface MailMessage {
+/** A mail ready to leave. */
+export interface MailMessage extends Email {
   readonly tenantid: number;
-  readonly deliveryid: string;
-  readonly sender: Address;
-  /** At least one. No address appears twice in the three lists. */
-  readonly recipients: readonly Address[];
-  readonly cc: readonly Address[];
-  readonly bcc: readonly Address[];
-  readonly subject: string;
-  readonly html: string;
+  /** Null for a test mail, which the ledger does not know. */
+  readonly deliveryid: string | null;
 }
 
 export interface SendContext {
@@ -62,11 +52,4 @@ export interface MailTransport {
   /** Never rejects for what the provider or the network did. */
   send(message: MailMessage, context: SendContext): Promise<SendOutcome>;
   close(): Promise<void>;
-}
-
-/** As mail programs write it: quoted where the name needs it. */
-export function formatAddress({ email, name }: Address): string {
-  if (name === '') return email;
-  const quoted = /^[\p{L}\p{N} ._'-]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
-  return `${quoted} <${email}>`;
 }

@@ -1,5 +1,10 @@
 import { domainToASCII } from 'node:url';
-import type { Address } from './mail/transport.js';
+
+/** `Name <a@b>`; the name may be empty. */
+export interface Address {
+  readonly email: string;
+  readonly name: string;
+}
 
 /** The longest that mail servers must take (RFC 5321, 4.5.3.1). */
 const MOST_LOCAL_CHARACTERS = 64;
@@ -38,6 +43,13 @@ export function withoutRepeats(lists: readonly (readonly Address[])[]): readonly
       return true;
     }),
   );
+}
+
+/** As mail programs write it: quoted where the name needs it. */
+export function formatAddress({ email, name }: Address): string {
+  if (name === '') return email;
+  const quoted = /^[\p{L}\p{N} ._'-]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
+  return `${quoted} <${email}>`;
 }
 
 /** Splits at commas and semicolons outside quotes and angle brackets; line breaks and runs of space become one space. */

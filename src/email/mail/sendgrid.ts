@@ -1,8 +1,9 @@
 import http from 'node:http';
 import https from 'node:https';
 import sendgrid from '@sendgrid/mail';
+import type { Address } from '../addresses.js';
 import { readAnswer, readFailure, type Exchange } from './sendgridAnswer.js';
-import type { Address, MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
+import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
 
 const MAX_SOCKETS = 256;
 /** An answer is a few hundred bytes. */
@@ -116,7 +117,10 @@ function toSendgrid(message: MailMessage): object {
     ],
     subject: message.subject,
     content: [{ type: 'text/html', value: message.html }],
-    customArgs: { deliveryid: message.deliveryid, tenantid: String(message.tenantid) },
+    customArgs: {
+      ...(message.deliveryid === null ? {} : { deliveryid: message.deliveryid }),
+      tenantid: String(message.tenantid),
+    },
   };
 }
 

@@ -1,0 +1,73 @@
+import { parseAddresses, withoutRepeats, type Address } from './addresses.js';
+import { EmailProblem, type Email, type EmailFailure } from './email.js';
+import type { EmailField, EmailFields } from './emailFields.js';
+import type { TextOf } from './renderFields.js';
+import { storable } from './storableText.js';
+
+/** Makes a mail of rendered texts. Throws EmailProblem when it would have no sender, subject or recipient. */
+export function addressEmail(fields: EmailFields, textOf: TextOf): Email {
+  const sender = readSender(textOf(fields.sender));
+  const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
+  if (subject === '') throw unsendable({ code: 'SUBJECT_EMPTY', field: 'subject' }, 'the subject is empty');
+  const invalid: string[] = [];
+  const addresses = (list: readonly EmailField[]): Address[] =>
+    list.flatMap((field) =>
+      readTexts(field, textOf(field)).flatMap((text) => {
+        const parsed = parseAddresses(text);
+        invalid.push(...parsed.invalid);
+        return parsed.valid;
+      }),
+    );
+  const [recipients = [], cc = [], bcc = []] = withoutRepeats([
+    addresses(fields.recipients),
+    addresses(fields.cc),
+    addresses(fields.bcc),
+  ]);
+  if (recipients.length === 0) throw noRecipient(invalid[0]);
+  return { sender, recipients, cc, bcc, subject, html: storable(textOf(fields.template)) };
+}
+
+function readSender(text: string): Address {
+  const { valid, invalid } = parseAddresses(text);
+  const [sender] = valid;
+  if (sender && valid.length === 1 && invalid.length === 0) return sender;
+  throw unsendable(
+    { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
+    `the sender is not one address: "${excerpt(text)}"`,
+  );
+}
+
+/** The items of a JSON list, or the text itself. */
+function readTexts({ name, mode }: EmailField, text: string): readonly string[] {
+  if (mode !== 'json') return [text];
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
+  } catch {
+    // Said below, in words for the author.
+  }
+  throw unsendable(
+    { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },
+    `${name} is not a JSON list of addresses: "${excerpt(text)}"`,
+  );
+}
+
+function noRecipient(invalid: string | undefined): EmailProblem {
+  const found = invalid === undefined ? '' : `; not an address: "${excerpt(invalid)}"`;
+  return unsendable(
+    { code: 'NO_VALID_RECIPIENT', field: 'recipients' },
+    `no valid recipient${found}`,
+    'skipped',
+  );
+}
+
+function unsendable(
+  failure: Omit<EmailFailure, 'message'>,
+  message: string,
+  kind: EmailProblem['kind'] = 'failed',
+): EmailProblem {
+  return new EmailProblem(kind, { ...failure, message: storable(message) });
+}
+
+const MOST_EXCERPT_CHARACTERS = 80;
+const excerpt = (text: string): string => text.trim().slice(0, MOST_EXCERPT_CHARACTERS);

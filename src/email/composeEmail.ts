@@ -1,0 +1,79 @@
+import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { TemplatePool } from '../templates/index.js';
+import { addressEmail } from './addressEmail.js';
+import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
+import { fieldsOf } from './emailFields.js';
+import { renderFields } from './renderFields.js';
+import { runQueries, type QueryDeps } from './runQueries.js';
+
+export interface ComposeDeps extends QueryDeps {
+  readonly templates: Pick<TemplatePool, 'render'>;
+  readonly baseUrl: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A mail, or why there is none. `queries` says what each query gave, as far as they were run. */
+export type Composed = { readonly queries: readonly QueryOutcome[] } & (
+  | { readonly kind: 'email'; readonly email: Email }
+  | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
+);
+
+/**
+ * Makes the mail of an occasion: runs the type's queries with the rights of the occasion's role, and renders every
+ * text. Deliveries and previews both come through here, so that a preview is what would be sent. Rejects for bugs and
+ * broken connections only.
+ */
+export async function composeEmail(
+  deps: ComposeDeps,
+  occasion: Occasion,
+  type: EmailType,
+): Promise<Composed> {
+  const fields = fieldsOf(type);
+  let queries: readonly QueryOutcome[] = [];
+  try {
+    if (type.queries.length > 0) {
+      const before = contextJson(deps, occasion, []);
+      queries = await runQueries(deps, occasion, type, {
+        filterOf: await renderFields(deps.templates, type.syntax, before, fields.filters),
+        filters: fields.filters,
+      });
+    }
+    const texts = [
+      fields.template,
+      fields.subject,
+      fields.sender,
+      ...fields.recipients,
+      ...fields.cc,
+      ...fields.bcc,
+    ];
+    const context = contextJson(deps, occasion, queries);
+    const textOf = await renderFields(deps.templates, type.syntax, context, texts);
+    return { kind: 'email', email: addressEmail(fields, textOf), queries };
+  } catch (error) {
+    if (!(error instanceof EmailProblem)) throw error;
+    return { kind: error.kind, failure: error.failure, queries };
+  }
+}
+
+/**
+ * The context as JSON text, put together from texts that are JSON already; of two equal names the later one counts.
+ * Throws the EmailProblem of a query that failed.
+ */
+function contextJson(deps: ComposeDeps, occasion: Occasion, queries: readonly QueryOutcome[]): string {
+  const results = queries.map((query) => {
+    if (!query.ok) throw query.problem;
+    return `${JSON.stringify(query.outvar)}:${query.json}`;
+  });
+  const further = Object.entries(occasion.further ?? {}).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  const own = JSON.stringify({
+    operation: occasion.operation,
+    target: occasion.target,
+    now: new Date(deps.now()).toISOString(),
+    base_url: deps.baseUrl,
+  }).slice(1, -1);
+  const records = `"records":{"new":${occasion.new ?? 'null'},"old":${occasion.old ?? 'null'}}`;
+  return `{${[...further, ...results, records, own].join(',')}}`;
+}

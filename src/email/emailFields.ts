@@ -1,0 +1,45 @@
+import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { TemplateRequest } from '../templates/index.js';
+
+/** A text of an email type that may be a template, under the name that errors show. */
+export type EmailField = Omit<TemplateRequest, 'syntax'>;
+
+export interface EmailFields {
+  readonly template: EmailField;
+  readonly subject: EmailField;
+  readonly sender: EmailField;
+  readonly recipients: readonly EmailField[];
+  readonly cc: readonly EmailField[];
+  readonly bcc: readonly EmailField[];
+  /** One for each query; undefined for a query without a filter. */
+  readonly filters: readonly (EmailField | undefined)[];
+}
+
+/** Every templated field of a type, and how values are kept from changing what surrounds them there. */
+export function fieldsOf(type: EmailType): EmailFields {
+  return {
+    template: { name: 'template', source: type.template, mode: 'html' },
+    subject: { name: 'subject', source: type.subject, mode: 'text' },
+    sender: { name: 'sender', source: type.sender, mode: 'text' },
+    recipients: addressFields('recipients', type.recipients),
+    cc: addressFields('options.cc', type.options.cc),
+    bcc: addressFields('options.bcc', type.options.bcc),
+    filters: type.queries.map(({ filter }, index) =>
+      filter == null ? undefined : { name: `queries[${index}].filter`, source: filter, mode: 'filter' },
+    ),
+  };
+}
+
+function addressFields(
+  name: string,
+  given: readonly string[] | string | null | undefined,
+): readonly EmailField[] {
+  if (given == null) return [];
+  if (typeof given === 'string') return [addressField(name, given)];
+  return given.map((source, index) => addressField(`${name}[${index}]`, source));
+}
+
+/** No address begins with a bracket: a text that does renders to a JSON list of addresses. */
+function addressField(name: string, source: string): EmailField {
+  return { name, source, mode: source.trimStart().startsWith('[') ? 'json' : 'text' };
+}

@@ -1,0 +1,12 @@
+import type { Config } from '../../config.js';
+import type { Database } from '../../db/database.js';
+import { createMailboxTransport } from './mailbox.js';
+import { createSendgridTransport } from './sendgrid.js';
+import type { MailTransport } from './transport.js';
+
+/** The way for mail to leave that the installation is configured with. */
+export function createTransport(config: Config, database: Database): MailTransport {
+  return config.mailTransport === 'mailbox'
+    ? createMailboxTransport(database)
+    : createSendgridTransport({ baseUrl: config.sendgridBaseUrl });
+}

@@ -1,0 +1,54 @@
+import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { TemplatePool } from '../templates/index.js';
+import { EmailProblem } from './email.js';
+import type { EmailField } from './emailFields.js';
+import { storable } from './storableText.js';
+
+/** What a field has become. */
+export type TextOf = (field: EmailField) => string;
+
+/** Renders fields in one job, so that the context crosses to the rendering thread once. Throws EmailProblem. */
+export async function renderFields(
+  templates: Pick<TemplatePool, 'render'>,
+  syntax: EmailType['syntax'],
+  contextJson: string,
+  fields: readonly (EmailField | undefined)[],
+): Promise<TextOf> {
+  const rendered = fields.filter((field) => field !== undefined).filter(holdsTemplate);
+  if (rendered.length === 0) return (field) => field.source;
+  const outcomes = await templates.render({
+    contextJson,
+    templates: rendered.map((field) => ({ ...field, syntax })),
+  });
+  const texts = new Map<EmailField, string>();
+  for (const [index, outcome] of outcomes.entries()) {
+    const field = rendered[index];
+    if (!field) throw new Error('the pool rendered more than it was given');
+    if (!outcome.ok) throw problemOf(field, outcome.error);
+    texts.set(field, outcome.output);
+  }
+  return (field) => texts.get(field) ?? field.source;
+}
+
+/** Whether a text holds anything to render, in either syntax. The document itself is always rendered. */
+function holdsTemplate({ mode, source }: EmailField): boolean {
+  return mode === 'html' || /\{[{%#]/.test(source);
+}
+
+interface TemplateFailure {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+  readonly hint?: string;
+}
+
+function problemOf({ name }: EmailField, { message, line, column, hint }: TemplateFailure): EmailProblem {
+  return new EmailProblem('failed', {
+    code: 'TEMPLATE_FAILED',
+    message: storable(`${name}, line ${line}, column ${column}: ${message}`),
+    field: name,
+    line,
+    column,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

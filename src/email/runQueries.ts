@@ -1,0 +1,80 @@
+import type { EmailQuery, EmailType } from '../db/delivery/emailTypes.js';
+import type { Principal, PrincipalSource } from '../db/principal.js';
+import { AppError } from '../errors.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import { EmailProblem, type Occasion, type QueryOutcome } from './email.js';
+import type { EmailFields } from './emailFields.js';
+import type { TextOf } from './renderFields.js';
+import { storable } from './storableText.js';
+import { isTransient } from './transientErrors.js';
+
+export interface QueryDeps {
+  readonly engine: Pick<DataEngine, 'runEmailQuery'>;
+  readonly principals: Pick<PrincipalSource, 'load'>;
+}
+
+/** Runs a type's queries together, read only, under the rules of the occasion's role. Throws EmailProblem when the role is gone. */
+export async function runQueries(
+  deps: QueryDeps,
+  occasion: Occasion,
+  type: EmailType,
+  { filters, filterOf }: { readonly filters: EmailFields['filters']; readonly filterOf: TextOf },
+): Promise<readonly QueryOutcome[]> {
+  const principal = await loadQueryRole(deps, occasion);
+  return Promise.all(
+    type.queries.map(async (query, index): Promise<QueryOutcome> => {
+      const field = filters[index];
+      const { outvar } = query;
+      try {
+        const json = await deps.engine.runEmailQuery(principal, {
+          query: query.query,
+          ...(field ? { filter: filterOf(field) } : {}),
+          ...otherArguments(query),
+        });
+        return { outvar, ok: true, json };
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        return { outvar, ok: false, problem: problemOf(error, query, index) };
+      }
+    }),
+  );
+}
+
+async function loadQueryRole(
+  { principals }: QueryDeps,
+  { tenantid, queryRoleid }: Occasion,
+): Promise<Principal> {
+  const principal = await principals.load(tenantid, queryRoleid);
+  if (principal) return principal;
+  throw new EmailProblem('failed', {
+    code: 'QUERY_ROLE_MISSING',
+    message: "the role that runs the email's queries is gone",
+  });
+}
+
+function otherArguments(query: EmailQuery) {
+  const ordering = typeof query.ordering === 'string' ? [query.ordering] : query.ordering;
+  return {
+    ...(ordering == null ? {} : { ordering }),
+    ...(typeof query.limit === 'number' ? { limit: query.limit } : {}),
+    ...(typeof query.offset === 'number' ? { offset: query.offset } : {}),
+  };
+}
+
+function problemOf(error: AppError, query: EmailQuery, index: number): EmailProblem {
+  const { line, column } = error.details;
+  return new EmailProblem(isTransient(error) ? 'retry' : 'failed', {
+    code: error.code,
+    message: storable(`query "${query.outvar}": ${error.message}`),
+    field: `queries[${index}].${argumentOf(error, query)}`,
+    ...(typeof line === 'number' ? { line } : {}),
+    ...(typeof column === 'number' ? { column } : {}),
+    hint: error.hint,
+  });
+}
+
+function argumentOf({ code }: AppError, query: EmailQuery): 'query' | 'filter' | 'ordering' {
+  if (code.startsWith('FILTER_') && query.filter != null) return 'filter';
+  if (code === 'ORDERING_INVALID' && query.ordering != null) return 'ordering';
+  return 'query';
+}
