@@ -127,6 +127,14 @@ export const SETTINGS = {
     'Lifetime of refresh tokens, in seconds.',
   ),
 
+  // Sign-in through identity providers
+  oidcAllowPrivateNetwork: setting(
+    'OIDC_ALLOW_PRIVATE_NETWORK',
+    flag,
+    false,
+    'Whether identity providers may lie in a private network, and speak plain http, in production as well.',
+  ),
+
   // HTTP
   corsOrigins: setting(
     'CORS_ORIGINS',
@@ -164,6 +172,12 @@ export const SETTINGS = {
     integer(10),
     2_000,
     'Most fields of a GraphQL document, fragments expanded.',
+  ),
+  maxAnswerBytes: setting(
+    'MAX_ANSWER_BYTES',
+    integer(1024, 500_000_000),
+    67_108_864,
+    'Largest answer of one root field, in bytes.',
   ),
   tenantConcurrency: setting(
     'TENANT_CONCURRENCY',

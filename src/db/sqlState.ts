@@ -5,6 +5,7 @@ import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 export const REFUSALS = {
   notFound: 'rowpost.not_found',
   policyDenied: 'rowpost.policy_denied',
+  answerTooLarge: 'rowpost.answer_too_large',
 } as const;
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
@@ -98,6 +99,11 @@ const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description
   // raise exception in a trigger: the tenant's own words
   P0001: (error) => ['CHECK_VIOLATION', error.message],
   '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
+  // One value of a gigabyte: PostgreSQL knows no larger ones.
+  XX000: (error) =>
+    error.message.startsWith('invalid memory alloc request size')
+      ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
+      : undefined,
   '42501': () => ['PERMISSION_DENIED', "The tenant's database role may not do this."],
   '42704': (error) => refusalIn(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
@@ -113,6 +119,9 @@ function refusalIn(error: pg.DatabaseError): Description | undefined {
   }
   if (error.message.includes(`"${REFUSALS.policyDenied}"`)) {
     return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
+  }
+  if (error.message.includes(`"${REFUSALS.answerTooLarge}"`)) {
+    return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
   }
   return undefined;
 }

@@ -80,7 +80,11 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     }),
     filters: new FilterTexts(),
     transactions: new Transactions(pool),
-    limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
+    limits: {
+      defaultLimit: config.listDefaultLimit,
+      maxLimit: config.listMaxLimit,
+      answerBytes: config.maxAnswerBytes,
+    },
     log,
     ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
   };

@@ -12,7 +12,7 @@ import { createAliasSource } from './filter/scope.js';
 import type { FilterTexts } from './plan/filterTexts.js';
 import type { Plan } from './plan/plan.js';
 import type { PlanCache } from './plan/planCache.js';
-import { planOperation } from './plan/planOperation.js';
+import { planOperation, type PlanLimits } from './plan/planOperation.js';
 import { policyFingerprint, policyOf, principalInputs } from './policy/policy.js';
 import { inputsOf, runPlan } from './runPlan.js';
 import { runUtilities } from './runUtilities.js';
@@ -30,7 +30,7 @@ export interface EngineDeps {
   readonly plans: PlanCache;
   readonly filters: FilterTexts;
   readonly transactions: Transactions;
-  readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
+  readonly limits: PlanLimits;
   readonly log: Logger;
   /** A mutation was committed. */
   readonly onCommitted?: () => void;

@@ -4,7 +4,8 @@ import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';
 import type { FilterTexts } from './plan/filterTexts.js';
-import type { Plan, PlannedField, StatementField } from './plan/plan.js';
+import type { Plan, PlannedField, PlannedStatement, StatementField } from './plan/plan.js';
+import { writeError } from './write/writeError.js';
 
 /** What the statements of a plan gave: JSON text by field, or the error of the field. */
 export type FieldResult = string | FieldError;
@@ -21,7 +22,7 @@ export async function runPlan(
 ): Promise<ReadonlyMap<StatementField, FieldResult>> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
-  const owners: StatementField[] = [];
+  const sent: { readonly field: StatementField; readonly planned: PlannedStatement }[] = [];
   for (const field of plan.fields.flatMap(statementFields)) {
     const bound = bindField(field, inputs);
     if (bound instanceof FieldError) {
@@ -30,19 +31,21 @@ export async function runPlan(
       continue;
     }
     statements.push(...bound);
-    owners.push(...bound.map(() => field));
+    sent.push(...field.statements.map((planned) => ({ field, planned })));
   }
   if (statements.length === 0) return results;
   const mode = plan.kind === 'mutation' ? 'write' : 'read';
   const outcome = await transactions.run({ role, mode, statements });
   if (outcome.kind === 'failed') {
-    const field = outcome.statement === undefined ? undefined : owners[outcome.statement];
-    const error = mode === 'read' ? readError(outcome.error) : outcome.error;
-    throw field ? new FieldError(error, field.path, field.nodes) : error;
+    const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];
+    if (!failed) throw outcome.error;
+    const { field, planned } = failed;
+    const error = mode === 'read' ? readError(outcome.error) : writeError(outcome.error, field, planned);
+    throw new FieldError(error, field.path, field.nodes);
   }
   // A field's last statement answers it.
   outcome.results.forEach((rows, index) => {
-    const field = owners[index];
+    const field = sent[index]?.field;
     if (field) results.set(field, rows[0]?.[0] ?? 'null');
   });
   return results;

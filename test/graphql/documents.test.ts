@@ -25,6 +25,7 @@ describe('documents of /query', () => {
     await refusedWith('{ customer { nam } }', 'GRAPHQL_VALIDATION');
     await refusedWith('{ customers { name } }', 'GRAPHQL_VALIDATION');
     await refusedWith('query a { __typename } query b { __typename }', 'GRAPHQL_VALIDATION');
+    await refusedWith('subscription { customer { name } }', 'GRAPHQL_VALIDATION');
     await refusedWith('query ($limit: Int!) { customer(limit: $limit) { name } }', 'BAD_USER_INPUT', {
       limit: 'many',
     });
@@ -44,6 +45,36 @@ describe('documents of /query', () => {
       const startedAt = performance.now();
       await refusedWith(query, 'DOCUMENT_TOO_COMPLEX');
       expect(performance.now() - startedAt, query.slice(0, 50)).to.be.below(1000);
+    }
+  });
+
+  it('bounds answers, whatever the limits of the lists would let through', async () => {
+    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '1024' });
+    try {
+      await small.sql("insert into customer (name) select repeat('x', 100) from generate_series(1, 20)");
+      const reply = await small.ask('{ customer { name } }');
+      expect(reply.errors![0]).to.deep.include({ path: ['customer'] });
+      expect(reply.errors![0]!.extensions.code).to.equal('DOCUMENT_TOO_COMPLEX');
+      expect((await small.data('{ customer(limit: 5) { name } }')).customer).to.have.length(5);
+      const nested = 'mutation { update_orders(order_id: 1, input: {customer_id: 4}) { customer { name } } }';
+      expect((await small.data(nested)).update_orders).to.have.property('customer');
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('answers introspection only where it is allowed', async () => {
+    const closed = await openShop(SHOP_DDL, { GRAPHQL_INTROSPECTION: 'no' });
+    try {
+      for (const query of ['{ __schema { types { name } } }', '{ __type(name: "customer") { name } }']) {
+        expect((await closed.ask(query)).errors![0]!.extensions.code).to.equal('GRAPHQL_VALIDATION');
+      }
+      expect(await closed.data('{ __typename customer(limit: 1) { __typename } }')).to.deep.equal({
+        __typename: 'Query',
+        customer: [{ __typename: 'customer' }],
+      });
+    } finally {
+      await closed.close();
     }
   });
 

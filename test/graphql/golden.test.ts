@@ -60,7 +60,7 @@ async function statementsOf(
     schema,
     policy: policyOf(principal, { catalog, aliases, log: testLog }),
     aliases,
-    limits: { defaultLimit: 100, maxLimit: 1000 },
+    limits: { defaultLimit: 100, maxLimit: 1000, answerBytes: 67_108_864 },
   });
   const textsOf = (field: PlannedField): readonly string[] =>
     field.kind === 'statement' ? field.statements.map(({ statement }) => statement.text) : [];

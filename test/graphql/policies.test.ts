@@ -169,6 +169,26 @@ describe('policies of /query', () => {
       );
       expect(data).to.deep.equal({ create_customer: null });
       expect(await shop.events()).to.have.length(1);
+      const nested = 'mutation { create_customer(input: { name: "Y" }) { orders_collection { order_id } } }';
+      expect(await shop.data(nested, {}, writer)).to.deep.equal({ create_customer: null });
+    });
+
+    it('keeps the places of written rows that may not be read', async () => {
+      const writer = roleWith(shop, ALL, [
+        { capabilities: ['insert', 'select'], targets: ['orders'] },
+        { capabilities: ['insert'], targets: ['customer'] },
+        { capabilities: ['select'], targets: ['customer'], filter: "country = 'US'" },
+      ]);
+      for (const selection of ['name', 'name orders_collection { order_id }']) {
+        const data = await shop.data(
+          `mutation { create_many_customer(input: [{ name: "A", country: "GB" }, { name: "B", country: "US" }]) { ${selection} } }`,
+          {},
+          writer,
+        );
+        expect(data.create_many_customer).to.have.length(2);
+        expect(data.create_many_customer![0]).to.equal(null);
+        expect(data.create_many_customer![1]).to.include({ name: 'B' });
+      }
     });
 
     it('denies what no rule grants', async () => {

@@ -2,6 +2,7 @@ import {
   GraphQLError,
   Kind,
   NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
   parse,
   specifiedRules,
   validate,
@@ -82,6 +83,7 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
         ? first
         : undefined
       : operations.find((node) => node.name?.value === name);
+  if (chosen?.operation === OperationTypeNode.SUBSCRIPTION) throw invalid('There are no subscriptions.');
   if (chosen) return chosen;
   if (!first) throw invalid('The document has no operation.');
   throw invalid(

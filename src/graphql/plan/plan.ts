@@ -26,6 +26,8 @@ export interface StatementField extends Keyed {
   /** Where the field stands in the answer and in the document, for its errors. */
   readonly path: readonly string[];
   readonly nodes: readonly FieldNode[];
+  /** The table that the field changes. */
+  readonly table?: string;
 }
 
 export interface PlannedStatement {

@@ -1,5 +1,6 @@
 import { OperationTypeNode, type FieldNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
+import { sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { FieldError } from '../answer.js';
@@ -12,6 +13,7 @@ import type { ReadContext } from '../read/readContext.js';
 import { listJson } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
 import { planMutation } from '../write/planMutation.js';
+import { refuse } from '../write/writeContext.js';
 import type { Plan, PlannedField } from './plan.js';
 import { plannedStatement } from './plannedStatement.js';
 
@@ -20,7 +22,14 @@ export interface PlanDeps {
   readonly schema: GraphQLSchema;
   readonly policy: Policy;
   readonly aliases: AliasSource;
-  readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
+  readonly limits: PlanLimits;
+}
+
+export interface PlanLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number;
+  /** Most bytes of one field's answer. */
+  readonly answerBytes: number;
 }
 
 /**
@@ -47,18 +56,28 @@ export function planOperation(
     ([key, nodes], index) =>
       kind === 'mutation'
         ? placeErrors([key], nodes, () => planMutationField(context, deps, index, key, nodes))
-        : refuseErrors([key], nodes, () => planQueryField(context, key, nodes)),
+        : refuseErrors([key], nodes, () => planQueryField(context, deps, key, nodes)),
   );
   return { kind, fields, filterVariables: context.filterVariables };
 }
 
-function planQueryField(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
+/** Refuses an answer that is larger, so that it never reaches this process. */
+function bounded(piece: Sql, bytes: number): Sql {
+  return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
+}
+
+function planQueryField(
+  context: ReadContext,
+  { limits }: PlanDeps,
+  key: string,
+  nodes: readonly FieldNode[],
+): PlannedField {
   const [node] = nodes;
   const name = node?.name.value ?? '';
   if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key };
   if (name === 'Utility') return planUtility(context, key, nodes);
-  if (name === 'Aggregates') return planAggregates(context, key, nodes);
+  if (name === 'Aggregates') return planAggregates(context, limits, key, nodes);
   const table = context.catalog.tables.get(name);
   if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
   const selection = selectRows(
@@ -68,7 +87,13 @@ function planQueryField(context: ReadContext, key: string, nodes: readonly Field
     [key],
   );
   const list = listJson(context, selection, readListArguments(context, node), [key]);
-  return { kind: 'statement', key, path: [key], nodes, statements: [plannedStatement(list)] };
+  return {
+    kind: 'statement',
+    key,
+    path: [key],
+    nodes,
+    statements: [plannedStatement(bounded(list, limits.answerBytes))],
+  };
 }
 
 function planUtility(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
@@ -82,7 +107,12 @@ function planUtility(context: ReadContext, key: string, nodes: readonly FieldNod
 }
 
 /** Each aggregate is a statement of its own: one that is refused leaves the others their answers. */
-function planAggregates(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
+function planAggregates(
+  context: ReadContext,
+  limits: PlanLimits,
+  key: string,
+  nodes: readonly FieldNode[],
+): PlannedField {
   const sets = nodes.map((item) => item.selectionSet);
   const fields = [...collectFields(context, 'Aggregates', sets)].map(([inner, fieldNodes]) => {
     const path = [key, inner];
@@ -91,7 +121,7 @@ function planAggregates(context: ReadContext, key: string, nodes: readonly Field
       if (node === undefined || node.name.value === '__typename') {
         return { kind: 'constant', key: inner, json: '"Aggregates"' };
       }
-      const statements = [plannedStatement(aggregateJson(context, node))];
+      const statements = [plannedStatement(bounded(aggregateJson(context, node), limits.answerBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
     });
   });
@@ -105,9 +135,21 @@ function planMutationField(
   key: string,
   nodes: readonly FieldNode[],
 ): PlannedField {
-  if (nodes[0]?.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
-  const pieces = planMutation({ ...context, policy: deps.policy, schema: deps.schema }, position, key, nodes);
-  return { kind: 'statement', key, path: [key], nodes, statements: pieces.map(plannedStatement) };
+  const [node, ...repeated] = nodes;
+  if (!node || node.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
+  const writing = { ...context, policy: deps.policy, schema: deps.schema };
+  const { table, statements } = planMutation(writing, position, key, [node, ...repeated]);
+  return {
+    kind: 'statement',
+    key,
+    path: [key],
+    nodes,
+    table: table.name,
+    statements: statements.map((piece, index) =>
+      // A second statement reads what the first has written.
+      plannedStatement(index === 0 ? piece : bounded(piece, deps.limits.answerBytes)),
+    ),
+  };
 }
 
 function refuseErrors(

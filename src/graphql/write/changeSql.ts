@@ -2,7 +2,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
-import { valueSql } from './inputValues.js';
+import { slotOf, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRow } from './writtenRow.js';
 
@@ -69,7 +69,8 @@ export function deleteByKey(context: WriteContext, table: Table, keySlot: SlotOf
 function byKey(table: Table, alias: Sql, slot: SlotOf): Sql {
   return join(
     table.primaryKey.map(
-      (column) => sql`${columnSql(alias, column)} = ${param(slot(column), fullSqlType(column.type))}`,
+      (column) =>
+        sql`${columnSql(alias, column)} = ${param(slotOf(column, slot(column)), fullSqlType(column.type))}`,
     ),
     ' and ',
   );

@@ -16,10 +16,22 @@ export function inputRow(input: unknown): InputRow {
   throw new AppError('BAD_USER_INPUT', 'input must be given.', { details: { argument: 'input' } });
 }
 
+const COLUMNS = new WeakMap<Slot, string>();
+
+/** The slot, for which `columnOfSlot` names the column: what PostgreSQL says of a parameter is about that column. */
+export function slotOf(column: Column, slot: Slot): Slot {
+  COLUMNS.set(slot, column.name);
+  return slot;
+}
+
+export function columnOfSlot(slot: Slot): string | undefined {
+  return COLUMNS.get(slot);
+}
+
 /** A column's value as SQL of the column's type; `slot` gives it as GraphQL does. */
 export function valueSql(column: Column, slot: Slot): Sql {
   const { type } = column;
-  const read: Slot = (inputs) => toParameter(column, slot(inputs));
+  const read = slotOf(column, (inputs) => toParameter(column, slot(inputs)));
   if (type.composite && !type.array)
     return sql`json_populate_record(null::${typeName(type.sqlType)}, ${param(read, 'json')})`;
   return param(read, fullSqlType(type));

@@ -3,6 +3,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { sql, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
+import { hasRelations } from '../read/selection.js';
 import { selectRows } from '../read/selectRows.js';
 import { deleteByKey, updateByKey } from './changeSql.js';
 import { givenColumns, type InputRow } from './inputValues.js';
@@ -10,22 +11,35 @@ import { insertion, manyRows, oneRow, type OnConflict } from './insertSql.js';
 import { groupRows } from './rowGroups.js';
 import { inputType, refuse, type WriteContext } from './writeContext.js';
 import { listStatements, rowStatements } from './writeStatements.js';
-import { keySettingFor, type Returning } from './writtenRow.js';
+import type { Returning } from './writtenRow.js';
 
-/** The statements of one mutation field, the last of which gives its answer. Throws AppError, FieldError. */
+/** The table that a mutation field changes, and its statements, the last of which gives its answer. Throws AppError, FieldError. */
 export function planMutation(
   context: WriteContext,
   position: number,
   key: string,
-  nodes: readonly FieldNode[],
-): Sql[] {
+  nodes: readonly [FieldNode, ...FieldNode[]],
+): { readonly table: Table; readonly statements: readonly Sql[] } {
   const [node] = nodes;
-  const { verb, table } = target(context, node?.name.value ?? '');
-  if (!node) return [];
+  const { verb, table } = target(context, node.name.value);
   const sets = nodes.map((item) => item.selectionSet);
   const selection = selectRows(context, table, sets, [key]);
-  const keys = verb === 'delete' ? {} : keySettingFor(selection, position);
-  const returning: Returning = { selection, path: [key], ...keys };
+  const isNextRead = verb !== 'delete' && hasRelations(selection) && isReadable(context, table);
+  const returning: Returning = {
+    selection,
+    path: [key],
+    ...(isNextRead ? { keySetting: `rowpost.written_${position}` } : {}),
+  };
+  return { table, statements: statementsOf(context, verb, table, node, returning) };
+}
+
+function statementsOf(
+  context: WriteContext,
+  verb: Verb,
+  table: Table,
+  node: FieldNode,
+  returning: Returning,
+): Sql[] {
   switch (verb) {
     case 'create':
       return create(context, table, node, returning);
@@ -44,6 +58,11 @@ export function planMutation(
 }
 
 type Verb = 'create' | 'create_many' | 'update' | 'delete';
+
+/** A row that may not be read is answered with null, and nothing is read for it. */
+function isReadable({ access, aliases }: WriteContext, table: Table): boolean {
+  return access.predicate(table, aliases.next()) !== 'none';
+}
 
 /** `create_many_x` is the list form for table x, unless a table is named `many_x`. */
 function target(context: WriteContext, field: string): { verb: Verb; table: Table } {

@@ -1,8 +1,8 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
-import { columnSql, readable, rowJson, tableSql, where } from '../read/rowsSql.js';
-import { hasRelations, type RowSelection } from '../read/selection.js';
+import { columnSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
+import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
 
 /** One changed row as the final select of a write sees it: aliases of whole rows. */
@@ -27,11 +27,6 @@ export interface Returning {
   readonly keySetting?: string;
 }
 
-/** Relations of a written row need a second statement. */
-export function keySettingFor(selection: RowSelection, position: number): { keySetting?: string } {
-  return hasRelations(selection) ? { keySetting: `rowpost.written_${position}` } : {};
-}
-
 /** Checks the row against the policy, records its event and gives `value`; in this order, or not at all. */
 export function recorded(row: WrittenRow, value: Sql): Sql {
   const event = sql`case when ${capture(row)} > 0 then ${value} end`;
@@ -54,7 +49,7 @@ export function keyTexts(table: Table, row: Sql): Sql {
   return sql`json_build_array(${join(texts, ', ')})`;
 }
 
-/** The second statement: rows whose keys the write left behind, in the order written, comma-separated; null for none. */
+/** The second statement: rows whose keys the write left behind, in the order written, comma-separated; `null` in the place of one that may not be read. */
 export function writtenRowsJson(context: WriteContext, { selection, path, keySetting = '' }: Returning): Sql {
   const { table } = selection;
   const alias = context.aliases.next();
@@ -64,8 +59,13 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
       sql`${columnSql(alias, column)} = (k.key ->> ${textConstant(String(index))}::int)::${typeName(fullSqlType(column.type))}`,
   );
   const visible = readable(context, table, alias);
-  return sql`select string_agg(${rowJson(context, selection, alias, path)}, ',' order by k.n)
-    from ${keys} with ordinality k(key, n) join ${tableSql(table)} ${alias} on ${join(matches, ' and ')}${where([visible])}`;
+  const ties = visible === 'all' ? matches : [...matches, visible];
+  // A row that was joined has a key.
+  const [first] = table.primaryKey;
+  const isThere = first ? sql`${columnSql(alias, first)} is not null` : sql`false`;
+  const row = sql`case when ${isThere} then ${rowJson(context, selection, alias, path)} else 'null' end`;
+  return sql`select string_agg(${row}, ',' order by k.n)
+    from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(ties, ' and ')}`;
 }
 
 /** The row that the answer shows: as it is after the change, or was before it is gone. */

@@ -5,10 +5,11 @@ with "given" as materialized (select $1::int4 as "customer_id", $2::"numeric" as
   select coalesce((select case when rowpost_tenant.capture_change($3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null, row_to_json("written")) > 0 then set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true) end
   from "written"), 'null');
 
-select coalesce((select string_agg('{"order_id":' || '"' || "f0"."order_id"::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f1"."name")::text || '}'
-  from tenant."customer" "f1"
-  where "f1"."customer_id" = "f0"."customer_id"), 'null') || '}', ','
+select case when octet_length(a.j) <= 67108864 then a.j else current_setting('rowpost.answer_too_large') end
+  from (select coalesce((select string_agg(case when "f1"."order_id" is not null then '{"order_id":' || '"' || "f1"."order_id"::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f2"."name")::text || '}'
+  from tenant."customer" "f2"
+  where "f2"."customer_id" = "f1"."customer_id"), 'null') || '}' else 'null' end, ','
   order by k.n)
   from json_array_elements(nullif(current_setting('rowpost.written_0', true), '')::json)
   with ordinality k(key, n)
-  join tenant."orders" "f0" on "f0"."order_id" = (k.key ->> '0'::int)::int4), 'null');
+  left join tenant."orders" "f1" on "f1"."order_id" = (k.key ->> '0'::int)::int4), 'null')) a(j);

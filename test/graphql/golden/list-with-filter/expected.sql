@@ -1,4 +1,5 @@
-select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text || '"' || ',"status":' || to_json("f3"."status")::text || ',"total":' || coalesce(to_json("f3"."total")::text, 'null') || '}', ','), '') || ']'
+select case when octet_length(a.j) <= 67108864 then a.j else current_setting('rowpost.answer_too_large') end
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text || '"' || ',"status":' || to_json("f3"."status")::text || ',"total":' || coalesce(to_json("f3"."total")::text, 'null') || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
   where ((("f0"."status" = $1::text) and exists (select
@@ -7,4 +8,4 @@ select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text
   order by (select "f2"."name"
   from tenant."customer" "f2"
   where "f2"."customer_id" = "f0"."customer_id") desc, "f0"."placed", "f0"."order_id"
-  limit 2) "f3";
+  limit 2) "f3") a(j);

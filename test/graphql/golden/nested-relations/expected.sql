@@ -1,4 +1,5 @@
-select '[' || coalesce(string_agg('{"customer_id":' || '"' || "f1"."customer_id"::text || '"' || ',"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"customer":' || coalesce((select '{"name":' || to_json("f4"."name")::text || '}'
+select case when octet_length(a.j) <= 67108864 then a.j else current_setting('rowpost.answer_too_large') end
+  from (select '[' || coalesce(string_agg('{"customer_id":' || '"' || "f1"."customer_id"::text || '"' || ',"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"customer":' || coalesce((select '{"name":' || to_json("f4"."name")::text || '}'
   from tenant."customer" "f4"
   where "f4"."customer_id" = "f3"."customer_id"), 'null') || ',"order_item_collection":' || (select '[' || coalesce(string_agg('{"product":' || to_json("f6"."product")::text || ',"quantity":' || "f6"."quantity"::text || '}', ','), '') || ']'
   from (select "f5".*
@@ -14,4 +15,4 @@ select '[' || coalesce(string_agg('{"customer_id":' || '"' || "f1"."customer_id"
   from (select "f0".*
   from tenant."customer" "f0"
   order by "f0"."customer_id"
-  limit 2) "f1";
+  limit 2) "f1") a(j);
