@@ -68,6 +68,15 @@ const CODES = {
   UNKNOWN_CAPABILITY: [400, 'List them with { capability { capability } } on /roles_pbac.'],
   UNKNOWN_TABLE: [400, "The tenant's schema has no such table. Names are case-sensitive."],
   UNKNOWN_ROLE: [400, 'The tenant has no such role.'],
+  ROLE_CLASS_IN_USE: [409, 'Delete or change the policy rules that name the class first.'],
+
+  // Sign-in through identity providers
+  OIDC_PROVIDER_NOT_FOUND: [404, 'List the providers with { oidc_providers { providerid name } }.'],
+  OIDC_PROVIDER_IN_USE: [409, 'Delete the configurations that use the provider first.'],
+  OIDC_CONFID_NOT_FOUND: [
+    404,
+    'Give the confid that create_oidc_config returned, not the providerid, and the tenant it was made in.',
+  ],
 
   // Email settings
   EMAIL_APIKEY_MISSING: [409, 'Call set_email_apikey before any other email setting.'],

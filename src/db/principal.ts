@@ -101,7 +101,7 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
 }
 
 const PRINCIPAL_SQL = `
-  select r.login, r.parentid, r.classes, r.capabilities,
+  select r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.schema, t.policy_version::text,
@@ -110,7 +110,18 @@ const PRINCIPAL_SQL = `
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p
       where p.tenantid = r.tenantid
-        and (r.roleid = any (p.roles) or p.classes && r.classes or (p.roles = '{}' and p.classes = '{}'))
+        and (r.roleid = any (p.roles) or p.classes && (r.classes || inherited.classes) or (p.roles = '{}' and p.classes = '{}'))
     ), '[]') as rules
   from rowpost.role r join rowpost.tenant t using (tenantid)
+    cross join lateral (
+      -- Classes that hold for all roles below their members. The tree is climbed only where there are such classes.
+      select coalesce(array_agg(c.classid order by c.classid), '{}') as classes
+      from rowpost.role_class c
+      where c.tenantid = r.tenantid and c.inherit = 'full' and not c.classid = any (r.classes) and exists (
+        with recursive above(roleid, parentid, classes) as (
+          select p.roleid, p.parentid, p.classes from rowpost.role p where p.roleid = r.parentid
+          union all
+          select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
+        ) select from above where c.classid = any (above.classes))
+    ) inherited
   where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted`;

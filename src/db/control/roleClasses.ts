@@ -1,4 +1,124 @@
 import type { Knex } from 'knex';
+import { orNameTaken } from './constraint.js';
+import { readAsJson } from './stored.js';
+
+/** Who else is in a class: nobody; roles made below a member, from then on; all roles below a member, for as long as it is one. */
+export type Inherit = 'none' | 'creation' | 'full';
+
+export interface RoleClassRow {
+  readonly classid: number;
+  readonly tenantid: number;
+  readonly name: string;
+  readonly inherit: Inherit;
+  /** Ids of the roles that were put there; not of those that inherit it. */
+  readonly members: readonly number[];
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+
+/** Throws AppError NAME_TAKEN. @returns classid. */
+export async function insertRoleClass(
+  knex: Knex,
+  values: {
+    readonly tenantid: number;
+    readonly name: string;
+    readonly inherit: Inherit;
+    readonly creatorid: number;
+  },
+): Promise<number> {
+  const rows = await orNameTaken<{ classid: number }[]>(
+    knex('rowpost.role_class').insert(values).returning('classid'),
+    ...nameTaken(values.name),
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the class was not inserted');
+  return row.classid;
+}
+
+/** Throws AppError NAME_TAKEN. */
+export async function updateRoleClass(
+  knex: Knex,
+  tenantid: number,
+  classid: number,
+  changes: { readonly name?: string; readonly inherit?: Inherit },
+): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  await orNameTaken(
+    knex('rowpost.role_class').where({ tenantid, classid }).update(changes),
+    ...nameTaken(changes.name ?? ''),
+  );
+}
+
+/** Deletes the class and takes all roles out of it. Rules must not name it: see `isNamedByRules`. */
+export async function deleteRoleClass(knex: Knex, tenantid: number, classid: number): Promise<void> {
+  await knex.raw(
+    'update rowpost.role set classes = array_remove(classes, ?) where tenantid = ? and ? = any (classes)',
+    [classid, tenantid, classid],
+  );
+  await knex('rowpost.role_class').where({ tenantid, classid }).delete();
+}
+
+/** A rule that loses its last class would hold for every role. */
+export async function isNamedByRules(knex: Knex, tenantid: number, classid: number): Promise<boolean> {
+  const row: unknown = await knex('rowpost.policy_rule')
+    .where({ tenantid })
+    .whereRaw('? = any (classes)', [classid])
+    .first('ruleid');
+  return row !== undefined;
+}
+
+/** Puts roles into a class and takes others out. */
+export async function changeMembers(
+  knex: Knex,
+  tenantid: number,
+  classid: number,
+  change: { readonly added: readonly number[]; readonly removed: readonly number[] },
+): Promise<void> {
+  const roles = (roleids: readonly number[]): Knex.QueryBuilder =>
+    knex('rowpost.role')
+      .where({ tenantid })
+      .whereIn('roleid', [...roleids]);
+  if (change.added.length > 0) {
+    await roles(change.added).update({ classes: knex.raw('array_append(classes, ?)', [classid]) });
+  }
+  if (change.removed.length > 0) {
+    await roles(change.removed).update({ classes: knex.raw('array_remove(classes, ?)', [classid]) });
+  }
+}
+
+/** @returns undefined when the tenant has no such class. */
+export async function readRoleClass(
+  knex: Knex,
+  tenantid: number,
+  classid: number,
+): Promise<RoleClassRow | undefined> {
+  const [row] = await readAsJson<RoleClassRow>(
+    knex,
+    {
+      columns: 'classid, tenantid, name, inherit, members, creatorid, createtime',
+      table: 'role_class_shown',
+      where: 'tenantid = ? and classid = ?',
+      order: 'classid',
+    },
+    [tenantid, classid],
+  );
+  return row;
+}
+
+/** The classes that a role made below `parentid` begins with. */
+export async function classesAtCreation(
+  knex: Knex,
+  tenantid: number,
+  parentid: number,
+): Promise<readonly number[]> {
+  const rows = await knex('rowpost.role_class as c')
+    .join('rowpost.role as r', 'r.tenantid', 'c.tenantid')
+    .where({ 'r.tenantid': tenantid, 'r.roleid': parentid, 'c.inherit': 'creation' })
+    .whereRaw('c.classid = any (r.classes)')
+    .orderBy('c.classid')
+    .select<{ classid: number }[]>('c.classid');
+  return rows.map((row) => row.classid);
+}
 
 /** Of the given ids, those that are no class of the tenant. */
 export async function findUnknownClasses(
@@ -13,4 +133,8 @@ export async function findUnknownClasses(
     .select<{ classid: number }[]>('classid');
   const known = new Set(rows.map((row) => row.classid));
   return classids.filter((classid) => !known.has(classid));
+}
+
+function nameTaken(name: string): [string, { field: string }] {
+  return [`Another class of the tenant is named "${name}".`, { field: 'name' }];
 }

@@ -9,6 +9,7 @@ import {
   type RoleRow,
 } from '../../db/control/roles.js';
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
+import { requireKnownClasses } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound, requireItems } from './controlObject.js';
 import { checkPassword, grantable } from './makeRole.js';
@@ -81,6 +82,7 @@ async function collectChanges(
   if (input.classes !== undefined) {
     changes.classes = requireItems(input.classes ?? [], 'classes');
     requireClasses(context.principal, changes.classes);
+    await requireKnownClasses(context, changes.classes);
   }
   return changes;
 }

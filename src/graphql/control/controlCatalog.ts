@@ -20,6 +20,24 @@ export const CONTROL_CATALOG: Catalog = {
         ],
       ),
       table('capability', 'capability text, package text, subset text, description text'),
+      {
+        ...table(
+          'role_class',
+          'classid int4, name text, tenantid int4, inherit text, members int4[], creatorid int4, createtime timestamptz',
+        ),
+        sqlName: 'role_class_shown',
+        kind: 'view' as const,
+      },
+      table(
+        'oidc_providers',
+        `providerid int4, name text, auth_uri text, token_uri text, jwks_uri text, comparison_field text, issuer text,
+         tenantid int4, creatorid int4, createtime timestamptz`,
+      ),
+      table(
+        'oidc_config',
+        'confid int4, providerid int4, client_id text, client_secret_uuid uuid, creatorid int4, createtime timestamptz',
+      ),
+      compositeKey(table('role_oidc', 'roleid int4, confid int4, sub_id text'), 2),
       table(
         'policy_rule',
         `ruleid int4, name text, capabilities text[], targets text[], roles int4[], classes int4[], filter text,
@@ -74,6 +92,18 @@ function table(
     columns: new Map(list.map((item) => [item.name, item])),
     primaryKey: list.slice(0, 1),
     relations: new Map(relations.map((relation) => [relation.field, relation])),
+  };
+}
+
+/** The first columns are the key together. */
+function compositeKey(of: Table, size: number): Table {
+  const keyed = [...of.columns.values()].map((item, index) =>
+    index < size ? { ...item, inPrimaryKey: true, nullable: false } : item,
+  );
+  return {
+    ...of,
+    columns: new Map(keyed.map((item) => [item.name, item])),
+    primaryKey: keyed.slice(0, size),
   };
 }
 

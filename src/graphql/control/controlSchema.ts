@@ -6,17 +6,25 @@ import { setEmailApikey } from './emailApikey.js';
 import { emailDelivery } from './emailDelivery.js';
 import { emailRule } from './emailRule.js';
 import { emailTypes } from './emailTypes.js';
+import { oidcConfig } from './oidcConfig.js';
+import { oidcProviders } from './oidcProviders.js';
 import { policyRule } from './policyRule.js';
 import { redriveMutations } from './redrive.js';
 import { role } from './role.js';
+import { roleClass } from './roleClass.js';
+import { roleOidc } from './roleOidc.js';
 import { tenant } from './tenant.js';
 import { utilityQueries } from './utility.js';
 
 const OBJECTS: readonly ControlObject[] = [
   tenant,
   role,
+  roleClass,
   policyRule,
   capability,
+  oidcProviders,
+  oidcConfig,
+  roleOidc,
   emailTypes,
   emailRule,
   emailDelivery,

@@ -1,8 +1,10 @@
 import { hashPassword } from '../../db/control/passwords.js';
 import { readCapabilities } from '../../db/control/policyRules.js';
+import { classesAtCreation } from '../../db/control/roleClasses.js';
 import { insertRole } from '../../db/control/roles.js';
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
+import { requireKnownClasses } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, requireItems } from './controlObject.js';
 import { holds, requireCapability, requireClasses, requireHolding } from './permissions.js';
@@ -19,8 +21,12 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
   const parentid = input.parentid ?? principal.roleid;
   await requireParent(context, parentid);
   const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
-  const classes = requireItems(input.classes ?? [], 'classes');
-  requireClasses(principal, classes);
+  const given = requireItems(input.classes ?? [], 'classes');
+  requireClasses(principal, given);
+  await requireKnownClasses(context, given);
+  // What comes with the place in the tree was decided when the class was made.
+  const inherited = await classesAtCreation(db, principal.tenantid, parentid);
+  const classes = [...new Set([...given, ...inherited])];
   const roleid = await insertRole(db, {
     tenantid: principal.tenantid,
     login: input.login ?? null,

@@ -21,6 +21,22 @@ export function visibleTo(principal: Principal): Visible {
         return holds(principal, 'view_role')
           ? ofTenant(alias)
           : sql`${ofTenant(alias)} and ${roleid} in (${alias}.roleid, ${alias}.parentid)`;
+      case 'role_class':
+        return holds(principal, 'view_class')
+          ? ofTenant(alias)
+          : sql`${ofTenant(alias)} and ${alias}.classid = any (${constant(principal.classes, 'int4[]')})`;
+      case 'oidc_providers':
+        return isInstallationAdmin(principal)
+          ? 'all'
+          : sql`(${alias}.tenantid is null or ${ofTenant(alias)})`;
+      case 'oidc_config':
+        return ofTenant(alias);
+      case 'role_oidc': {
+        // Identities are personal: the own one and those of the roles directly below.
+        if (principal.isAdmin) return ofTenant(alias);
+        const shown = constant([principal.roleid, ...principal.children], 'int4[]');
+        return sql`${ofTenant(alias)} and ${alias}.roleid = any (${shown})`;
+      }
       case 'policy_rule': {
         if (principal.isAdmin) return ofTenant(alias);
         const classes = constant(principal.classes, 'int4[]');

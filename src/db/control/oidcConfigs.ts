@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { Knex } from 'knex';
+import type { KeyRing } from '../../secrets.js';
+import { readAsJson } from './stored.js';
+
+/** A tenant's registration with a provider, without its secret. */
+export interface OidcConfigRow {
+  readonly confid: number;
+  readonly tenantid: number;
+  readonly providerid: number;
+  readonly client_id: string;
+  readonly client_secret_uuid: string;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+
+export interface NewOidcConfig {
+  readonly tenantid: number;
+  readonly creatorid: number;
+  readonly providerid: number;
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+export interface OidcConfigChanges {
+  readonly providerid?: number;
+  readonly client_id?: string;
+  readonly client_secret?: string;
+}
+
+const COLUMNS = 'confid, tenantid, providerid, client_id, client_secret_uuid, creatorid, createtime';
+
+/** @returns confid. */
+export async function insertOidcConfig(knex: Knex, keyRing: KeyRing, config: NewOidcConfig): Promise<number> {
+  const { client_secret, ...values } = config;
+  // The number is part of what is authenticated with the secret, so it is drawn first.
+  const { rows } = await knex.raw<{ rows: { confid: number }[] }>(
+    "select nextval(pg_get_serial_sequence('rowpost.oidc_config', 'confid'))::int as confid",
+  );
+  const confid = rows[0]?.confid;
+  if (confid === undefined) throw new Error('no number for the configuration');
+  await knex('rowpost.oidc_config').insert({
+    ...values,
+    confid,
+    ...secretColumns(keyRing, confid, client_secret),
+  });
+  return confid;
+}
+
+export async function updateOidcConfig(
+  knex: Knex,
+  keyRing: KeyRing,
+  confid: number,
+  changes: OidcConfigChanges,
+): Promise<void> {
+  const { client_secret, ...values } = changes;
+  const columns = {
+    ...values,
+    ...(client_secret === undefined ? {} : secretColumns(keyRing, confid, client_secret)),
+  };
+  if (Object.keys(columns).length === 0) return;
+  await knex('rowpost.oidc_config').where({ confid }).update(columns);
+}
+
+/** The mappings made through it go with it. */
+export async function deleteOidcConfig(knex: Knex, confid: number): Promise<void> {
+  await knex('rowpost.oidc_config').where({ confid }).delete();
+}
+
+/** @returns undefined when the tenant has no such configuration. */
+export async function readOidcConfig(
+  knex: Knex,
+  tenantid: number,
+  confid: number,
+): Promise<OidcConfigRow | undefined> {
+  const [row] = await readAsJson<OidcConfigRow>(
+    knex,
+    { columns: COLUMNS, table: 'oidc_config', where: 'tenantid = ? and confid = ?', order: 'confid' },
+    [tenantid, confid],
+  );
+  return row;
+}
+
+/** The encryption's context: a secret copied to another row does not decrypt there. */
+export function secretContext(confid: number): string {
+  return `oidc_config:${confid}`;
+}
+
+function secretColumns(keyRing: KeyRing, confid: number, secret: string): Readonly<Record<string, string>> {
+  return {
+    client_secret_encrypted: keyRing.encrypt(secret, secretContext(confid)),
+    client_secret_uuid: randomUUID(),
+  };
+}

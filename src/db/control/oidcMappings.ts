@@ -1,0 +1,55 @@
+import type { Knex } from 'knex';
+import { orNameTaken } from './constraint.js';
+import { readAsJson } from './stored.js';
+
+/** Which identity at a provider is which role. */
+export interface RoleOidcRow {
+  readonly roleid: number;
+  readonly confid: number;
+  readonly tenantid: number;
+  /** The identity's value of the provider's `comparison_field`. */
+  readonly sub_id: string;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+
+export type RoleOidcKey = Pick<RoleOidcRow, 'tenantid' | 'roleid' | 'confid'>;
+
+/** Throws AppError NAME_TAKEN when the role is mapped through the configuration already. */
+export async function insertRoleOidc(
+  knex: Knex,
+  mapping: RoleOidcKey & { readonly sub_id: string; readonly creatorid: number },
+): Promise<void> {
+  await orNameTaken(
+    knex('rowpost.role_oidc').insert(mapping),
+    `Role ${mapping.roleid} has an identity in configuration ${mapping.confid} already.`,
+    { field: 'confid' },
+  );
+}
+
+export async function updateRoleOidc(knex: Knex, key: RoleOidcKey, sub_id: string): Promise<void> {
+  await knex('rowpost.role_oidc')
+    .where({ ...key })
+    .update({ sub_id });
+}
+
+export async function deleteRoleOidc(knex: Knex, key: RoleOidcKey): Promise<void> {
+  await knex('rowpost.role_oidc')
+    .where({ ...key })
+    .delete();
+}
+
+/** @returns undefined when the role is not mapped through the configuration. */
+export async function readRoleOidc(knex: Knex, key: RoleOidcKey): Promise<RoleOidcRow | undefined> {
+  const [row] = await readAsJson<RoleOidcRow>(
+    knex,
+    {
+      columns: 'roleid, confid, tenantid, sub_id, creatorid, createtime',
+      table: 'role_oidc',
+      where: 'tenantid = ? and roleid = ? and confid = ?',
+      order: 'confid',
+    },
+    [key.tenantid, key.roleid, key.confid],
+  );
+  return row;
+}

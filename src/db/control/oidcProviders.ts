@@ -1,0 +1,94 @@
+import type { Knex } from 'knex';
+import { AppError } from '../../errors.js';
+import { orNameTaken, sqlState } from './constraint.js';
+import { readAsJson } from './stored.js';
+
+export interface OidcProviderValues {
+  readonly name: string;
+  readonly auth_uri: string;
+  readonly token_uri: string;
+  readonly jwks_uri: string;
+  /** null: any issuer on the host of `auth_uri`. */
+  readonly issuer: string | null;
+  readonly comparison_field: string;
+  /** null: every tenant may use it. */
+  readonly tenantid: number | null;
+}
+
+export interface OidcProviderRow extends OidcProviderValues {
+  readonly providerid: number;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+
+const FOREIGN_KEY_VIOLATION = '23503';
+const COLUMNS =
+  'providerid, tenantid, name, auth_uri, token_uri, jwks_uri, issuer, comparison_field, creatorid, createtime';
+
+/** Throws AppError NAME_TAKEN. @returns providerid. */
+export async function insertOidcProvider(
+  knex: Knex,
+  creatorid: number,
+  values: OidcProviderValues,
+): Promise<number> {
+  const rows = await orNameTaken<{ providerid: number }[]>(
+    knex('rowpost.oidc_providers')
+      .insert({ ...values, creatorid })
+      .returning('providerid'),
+    ...nameTaken(values.name),
+  );
+  const [row] = rows;
+  if (!row) throw new Error('the provider was not inserted');
+  return row.providerid;
+}
+
+/** Throws AppError NAME_TAKEN. */
+export async function updateOidcProvider(
+  knex: Knex,
+  providerid: number,
+  values: OidcProviderValues,
+): Promise<void> {
+  await orNameTaken(
+    knex('rowpost.oidc_providers').where({ providerid }).update(values),
+    ...nameTaken(values.name),
+  );
+}
+
+/** Throws AppError OIDC_PROVIDER_IN_USE. */
+export async function deleteOidcProvider(knex: Knex, providerid: number): Promise<void> {
+  try {
+    await knex('rowpost.oidc_providers').where({ providerid }).delete();
+  } catch (error) {
+    if (sqlState(error) !== FOREIGN_KEY_VIOLATION) throw error;
+    throw new AppError('OIDC_PROVIDER_IN_USE', `Configurations use the provider ${providerid}.`, {
+      details: { providerid },
+      cause: error,
+    });
+  }
+}
+
+/** @returns undefined when there is no such provider. */
+export async function readOidcProvider(knex: Knex, providerid: number): Promise<OidcProviderRow | undefined> {
+  const select = { columns: COLUMNS, table: 'oidc_providers', where: 'providerid = ?', order: 'providerid' };
+  const [row] = await readAsJson<OidcProviderRow>(knex, select, [providerid]);
+  return row;
+}
+
+/** Whether the number is that of a provider which the tenant may use: given for a confid, it is a likely mistake. */
+export async function isProviderid(knex: Knex, tenantid: number, number: number): Promise<boolean> {
+  const provider = await readOidcProvider(knex, number);
+  return provider !== undefined && (provider.tenantid === null || provider.tenantid === tenantid);
+}
+
+/** Whether configurations of other tenants than the given one use the provider. */
+export async function isUsedByOthers(knex: Knex, providerid: number, tenantid: number): Promise<boolean> {
+  const row: unknown = await knex('rowpost.oidc_config')
+    .where({ providerid })
+    .whereNot({ tenantid })
+    .first('confid');
+  return row !== undefined;
+}
+
+function nameTaken(name: string): [string, { field: string }] {
+  return [`Another provider is named "${name}".`, { field: 'name' }];
+}
