@@ -1,6 +1,7 @@
 import type { Installation } from '../compose.js';
 import { systemClock } from '../clock.js';
 import { startWeb, type Web } from '../api/server.js';
+import { createTransport } from '../email/mail/createTransport.js';
 import { createControlEngine } from '../graphql/control/controlEngine.js';
 import { openQueue } from '../queue/queue.js';
 import { startRelay } from '../relay/relay.js';
@@ -14,11 +15,13 @@ export function openTemplates({ config }: Installation): TemplatePool {
 }
 
 /** HTTP. It does not need the queue: mutations commit while the queue is away. */
-export function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
-  const { database } = installation;
-  const control = createControlEngine({ ...installation, clock: systemClock, templates });
+export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
+  const { config, database } = installation;
+  const transport = createTransport(config, database);
+  const control = createControlEngine({ ...installation, clock: systemClock, templates, transport });
   const checks = { postgres: () => database.pool.query('select') };
-  return startWeb({ ...installation, clock: systemClock, control, checks });
+  const web = await startWeb({ ...installation, clock: systemClock, control, checks });
+  return { ...web, ...inTurn(web, { stop: () => transport.close() }) };
 }
 
 /** Outbox → queue. */

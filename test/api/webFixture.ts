@@ -5,6 +5,8 @@ import { ensureInstallation } from '../../src/db/control/installation.js';
 import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
 import type { Database } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
+import { createTransport } from '../../src/email/mail/createTransport.js';
+import type { MailTransport } from '../../src/email/mail/transport.js';
 import { createControlEngine } from '../../src/graphql/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/log.js';
@@ -70,6 +72,7 @@ export class WebFixture {
     readonly engine: DataEngine,
     readonly templates: TemplatePool,
     readonly principals: PrincipalSource,
+    readonly transport: MailTransport,
     readonly web: Web,
   ) {}
 
@@ -89,14 +92,16 @@ export class WebFixture {
     });
     const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
-    const control = createControlEngine({ ...base, keyRing, templates });
+    const transport = createTransport(config, database);
+    const control = createControlEngine({ ...base, keyRing, templates, transport });
     const checks = options.checks ?? { postgres: () => database.pool.query('select') };
     const web = await startWeb({ ...base, keyRing, control, checks });
-    return new WebFixture(testDatabase, config, engine, templates, principals, web);
+    return new WebFixture(testDatabase, config, engine, templates, principals, transport, web);
   }
 
   async stop(): Promise<void> {
     await this.web.stop();
+    await this.transport.close();
     await this.templates.close();
     await this.engine.close();
     await this.testDatabase.drop();

@@ -16,7 +16,8 @@ export interface EmailRuleInput {
   readonly delivery?: string | null;
 }
 
-const OPERATIONS = ['insert', 'update', 'delete', 'upload'];
+/** What a change to a row can be. */
+export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
 /** A whole rule. Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
 export function readNewEmailRule(input: EmailRuleInput): EmailRuleValues {
@@ -70,8 +71,12 @@ function readOperations(given: EmailRuleInput['operations']): readonly string[] 
   if (operations.length === 0) throw badInput('operations', 'operations must name one.');
   const unknown = operations.find((operation) => !OPERATIONS.includes(operation));
   if (unknown === undefined) return operations;
-  throw new AppError('EMAIL_OPERATION_UNKNOWN', `There is no operation "${unknown}".`, {
-    details: { field: 'operations', operation: unknown },
+  throw unknownOperation(unknown, 'operations');
+}
+
+export function unknownOperation(operation: string, field: string): AppError {
+  return new AppError('EMAIL_OPERATION_UNKNOWN', `There is no operation "${operation}".`, {
+    details: { field, operation },
   });
 }
 

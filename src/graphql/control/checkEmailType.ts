@@ -1,4 +1,5 @@
-import type { Addresses, EmailTypeValues } from '../../db/control/emailTypes.js';
+import type { EmailTypeValues } from '../../db/control/emailTypes.js';
+import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import type { TemplateRequest } from '../../templates/index.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
@@ -32,31 +33,11 @@ export async function checkEmailType(
   }
 }
 
-/** Every field of the type that the worker renders, by the name that errors show. */
 function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
-  const { syntax, options } = type;
-  const template = (name: string, source: string, mode: TemplateRequest['mode']): TemplateRequest => ({
-    name,
-    source,
-    syntax,
-    mode,
-  });
-  const addresses = (field: string, given: Addresses | null | undefined): readonly TemplateRequest[] => {
-    if (given == null) return [];
-    if (typeof given === 'string') return [template(field, given, 'json')];
-    return given.map((item, index) => template(`${field}[${index}]`, item, 'text'));
-  };
-  return [
-    template('template', type.template, 'html'),
-    template('subject', type.subject, 'text'),
-    template('sender', type.sender, 'text'),
-    ...addresses('recipients', type.recipients),
-    ...addresses('options.cc', options.cc),
-    ...addresses('options.bcc', options.bcc),
-    ...type.queries.flatMap(({ filter }, index) =>
-      filter === null ? [] : [template(`queries[${index}].filter`, filter, 'filter')],
-    ),
-  ];
+  const { filters, ...fields } = fieldsOf(type);
+  return [...Object.values(fields).flat(), ...filters]
+    .filter((field) => field !== undefined)
+    .map((field: EmailField) => ({ ...field, syntax: type.syntax }));
 }
 
 /** Names the field in what a check throws. */

@@ -4,10 +4,12 @@ import type { Config } from '../../config.js';
 import type { ControlDb } from '../../db/control/stored.js';
 import type { Database } from '../../db/database.js';
 import type { Principal, PrincipalSource } from '../../db/principal.js';
+import type { MailTransport } from '../../email/mail/transport.js';
 import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { TemplatePool } from '../../templates/index.js';
 import type { DataEngine } from '../dataEngine.js';
+import type { TenantGate } from '../tenantGate.js';
 
 /** What the control objects stand on. */
 export interface ControlEngineDeps {
@@ -20,6 +22,8 @@ export interface ControlEngineDeps {
   /** The tenants' tables: rules and email settings name them. */
   readonly engine: DataEngine;
   readonly templates: TemplatePool;
+  /** For test mails. */
+  readonly transport: MailTransport;
 }
 
 export interface ControlOptions {
@@ -32,8 +36,11 @@ export interface ControlOptions {
 /** What the resolvers of one request share. */
 export interface ControlContext {
   readonly principal: Principal;
-  /** The transaction of the request's mutations; outside one for queries. */
+  /** The transaction of the request's mutations; outside one for queries and mutations that stand alone. */
   readonly db: ControlDb;
+  readonly isTransaction: boolean;
+  /** Emails that a tenant has composed here take turns. */
+  readonly composing: TenantGate;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   /** Reads a list field with its sub-selection. */

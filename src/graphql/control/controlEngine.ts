@@ -15,11 +15,13 @@ import { DocumentError, readDocument, type ReadyDocument } from '../document/doc
 import { LruCache } from '../lruCache.js';
 import type { GraphqlRequest } from '../dataEngine.js';
 import { createListReader } from '../listReader.js';
+import { TenantGate } from '../tenantGate.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { resultAnswer } from './resultAnswer.js';
 import { resolveField } from './storedRow.js';
+import { standsAlone } from './standsAlone.js';
 import { visibleTo } from './visibility.js';
 
 export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
@@ -34,10 +36,13 @@ export interface ControlEngine {
 
 /** Characters of documents that are remembered parsed and validated. */
 const REMEMBERED_CHARACTERS = 1_000_000;
+/** Previews and test mails of one tenant at once, and in wait: rendering threads and connections are for all. */
+const COMPOSING = { running: 2, waiting: 20 };
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
   const documents = new Documents(schema, deps);
+  const composing = new TenantGate({ ...COMPOSING, waitMs: deps.config.connectTimeoutMs });
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -47,10 +52,8 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     async execute(principal, request, options) {
       try {
         const ready = documents.read(request);
-        const run: Run = { deps, schema, ready, request, principal, options };
-        return ready.operation.operation === OperationTypeNode.MUTATION
-          ? await mutate(run)
-          : await query(run);
+        const run: Run = { deps, schema, ready, request, principal, options, composing };
+        return await answer(run);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
         return failure(error, deps);
@@ -66,21 +69,28 @@ interface Run {
   readonly request: GraphqlRequest;
   readonly principal: Principal;
   readonly options: ControlOptions;
+  readonly composing: TenantGate;
 }
 
-async function query(run: Run): Promise<GraphqlAnswer> {
-  const context = contextOf(run, run.deps.database.knex);
+function answer(run: Run): Promise<GraphqlAnswer> {
+  const { operation } = run.ready;
+  if (operation.operation !== OperationTypeNode.MUTATION) return executeOutsideTransaction(run);
+  if (!run.options.allowMutation) {
+    throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
+  }
+  return standsAlone(operation) ? executeOutsideTransaction(run) : mutate(run);
+}
+
+async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
+  const context = contextOf(run, run.deps.database.knex, false);
   return resultAnswer(await executeWith(context, run), run.deps.log);
 }
 
 async function mutate(run: Run): Promise<GraphqlAnswer> {
-  const { deps, principal, options } = run;
-  if (!options.allowMutation) {
-    return requestError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
-  }
+  const { deps, principal } = run;
   const trx = await deps.database.knex.transaction();
   try {
-    const context = contextOf(run, trx);
+    const context = contextOf(run, trx, true);
     const result = await executeWith(context, run);
     if (result.errors) {
       await trx.rollback();
@@ -107,7 +117,8 @@ async function commit(trx: { commit(): PromiseLike<unknown> }): Promise<void> {
   }
 }
 
-function contextOf({ deps, principal, options }: Run, db: ControlDb): ControlContext {
+function contextOf(run: Run, db: ControlDb, isTransaction: boolean): ControlContext {
+  const { deps, principal, options, composing } = run;
   const reader = createListReader({
     database: deps.database,
     config: deps.config,
@@ -119,6 +130,8 @@ function contextOf({ deps, principal, options }: Run, db: ControlDb): ControlCon
   return {
     principal,
     db,
+    isTransaction,
+    composing,
     deps,
     options,
     list: (info, args, table) => reader.read(info, args, table),

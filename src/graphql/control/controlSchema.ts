@@ -13,6 +13,7 @@ import { redriveMutations } from './redrive.js';
 import { role } from './role.js';
 import { roleClass } from './roleClass.js';
 import { roleOidc } from './roleOidc.js';
+import { sendTestEmail } from './sendTestEmail.js';
 import { tenant } from './tenant.js';
 import { utilityQueries } from './utility.js';
 
@@ -31,7 +32,11 @@ const OBJECTS: readonly ControlObject[] = [
 ];
 
 /** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
-const UTILITY_MUTATIONS: ControlFields = { set_email_apikey: setEmailApikey, ...redriveMutations };
+const UTILITY_MUTATIONS: ControlFields = {
+  set_email_apikey: setEmailApikey,
+  send_test_email: sendTestEmail,
+  ...redriveMutations,
+};
 
 /** The GraphQL schema of `/roles_pbac`. */
 export function buildControlSchema(): GraphQLSchema {

@@ -33,6 +33,9 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
 
 /** Throws AppError EMAIL_APIKEY_MISSING. */
 export async function requireEmailApiKey({ db, principal }: ControlContext): Promise<void> {
-  if (await hasEmailApiKey(db, principal.tenantid)) return;
-  throw new AppError('EMAIL_APIKEY_MISSING', 'The tenant has no email API key yet.');
+  if (!(await hasEmailApiKey(db, principal.tenantid))) throw emailApikeyMissing();
+}
+
+export function emailApikeyMissing(): AppError {
+  return new AppError('EMAIL_APIKEY_MISSING', 'The tenant has no email API key yet.');
 }

@@ -6,6 +6,7 @@ import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { notFound, type ControlFields } from './controlObject.js';
 import { denied, requireTenantAdmin } from './permissions.js';
+import { previewEmail } from './previewEmail.js';
 
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
@@ -69,4 +70,5 @@ export const utilityQueries: ControlFields = {
   role_token: roleToken,
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,
+  preview_email: previewEmail,
 };

@@ -1,0 +1,150 @@
+import { expect } from 'chai';
+import { textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import type { Behaviour } from '../support/fakeProvider.js';
+import { API_KEY, codeOf, ORDER, SEND, Shop, TABLES } from './emailShop.js';
+
+describe('roles_pbac: send_test_email', () => {
+  let shop: Shop;
+  before(async () => {
+    shop = await Shop.open();
+  });
+  after(() => shop.close());
+  afterEach(() => {
+    shop.provider.behave = () => ({ kind: 'accept' });
+  });
+
+  const meet = async (behaviour: Behaviour): Promise<Json> => {
+    shop.provider.behave = () => behaviour;
+    return shop.sent({ type: await shop.createType(), ...ORDER, to: 'me@example.com' });
+  };
+
+  it('arrives at the given address alone, with the tenant’s key', async () => {
+    const before = shop.provider.calls.length;
+    const result = await shop.sent({ type: await shop.createType(), ...ORDER, to: 'Me <me@example.com>' });
+    expect(result).to.deep.equal({
+      sent: true,
+      provider_message_id: `message-${before + 1}`,
+      error: null,
+    });
+    expect(shop.provider.calls).to.have.length(before + 1);
+    const { body, apiKey } = shop.provider.calls[before]!;
+    expect(apiKey).to.equal(API_KEY);
+    expect(body.personalizations).to.deep.equal([{ to: [{ email: 'me@example.com', name: 'Me' }] }]);
+    expect(body.subject).to.equal('[Test] Order 7 insert orders');
+    expect(body.content[0]?.value).to.equal('<p>Ada &lt;A&gt;: 12.5</p>');
+    expect(body.custom_args).to.deep.equal({ tenantid: String(shop.tenant.tenantid) });
+    const { rows } = await shop.fixture.testDatabase.database.pool.query(
+      `select from rowpost.email_delivery where subject like '[Test]%'`,
+    );
+    expect(rows).to.deep.equal([]);
+  });
+
+  it('says as a value what the provider did, without the key, and pauses nobody', async () => {
+    const echo = JSON.stringify({ errors: [{ message: `bad key ${API_KEY}` }] });
+    const cases: [Behaviour, string][] = [
+      [{ kind: 'answer', status: 401, body: echo }, 'APIKEY_REFUSED'],
+      [{ kind: 'answer', status: 400, body: echo }, 'PROVIDER_400'],
+      [{ kind: 'answer', status: 503, body: echo }, 'PROVIDER_503'],
+      [{ kind: 'answer', status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
+      [{ kind: 'hang' }, 'PROVIDER_TIMEOUT'],
+      [{ kind: 'reset-after' }, 'ECONNRESET'],
+    ];
+    for (const [behaviour, code] of cases) {
+      const before = shop.provider.calls.length;
+      const result = await meet(behaviour);
+      expect(result, code).to.include({ sent: false, provider_message_id: null });
+      expect(result['error'], code).to.include({ code });
+      expect(JSON.stringify(result)).to.not.include('secret-of-the-shop');
+      expect(shop.provider.calls, 'tried once').to.have.length(before + 1);
+    }
+    const { rows } = await shop.fixture.testDatabase.database.pool.query(
+      'select paused_code, wait_until from rowpost.email_apikey',
+    );
+    expect(rows).to.deep.equal([{ paused_code: null, wait_until: null }]);
+  });
+
+  it('waits for the provider as deliveries do', async () => {
+    const { pool } = shop.fixture.testDatabase.database;
+    await pool.query(`update rowpost.email_apikey set wait_until = now() + interval '1 minute'`);
+    try {
+      const before = shop.provider.calls.length;
+      expect((await meet({ kind: 'accept' }))['error']).to.include({ code: 'RATE_LIMITED' });
+      expect(shop.provider.calls).to.have.length(before);
+    } finally {
+      await pool.query('update rowpost.email_apikey set wait_until = null');
+    }
+  });
+
+  it('sends nothing when the email can’t be composed', async () => {
+    const before = shop.provider.calls.length;
+    const type = await shop.createType({ subject: '{{ 1 / 0 }}' });
+    const result = await shop.sent({ type, ...ORDER, to: 'me@example.com' });
+    expect(result['error']).to.include({ code: 'TEMPLATE_FAILED', field: 'subject', line: 1 });
+    for (const to of ['a@example.com, b@example.com', 'nobody', '', 'a@example.com\r\nBcc: b@example.com']) {
+      expect(codeOf(await shop.send({ type: await shop.createType(), ...ORDER, to })), to).to.equal(
+        'BAD_USER_INPUT',
+      );
+    }
+    expect(shop.provider.calls).to.have.length(before);
+  });
+
+  it('needs a key, an administrator, POST, and a request of its own', async () => {
+    const before = shop.provider.calls.length;
+    const type = await shop.createType();
+    const variables = { type, ...ORDER, to: 'me@example.com' };
+    expect(codeOf(await shop.send(variables, shop.clerk.token))).to.equal('PERMISSION_DENIED');
+    const field = `send_test_email(email_type: "${type}", context: {}, to: "me@example.com") { sent }`;
+    for (const document of [
+      `mutation { Utility { a: ${field} b: ${field} } }`,
+      `mutation { Utility { ${field} } delete_email_type(email_type: "${type}") { email_type } }`,
+      `mutation { ...F } fragment F on Mutation { Utility { ${field} } }`,
+    ]) {
+      expect(codeOf(await shop.fixture.control(shop.root, document)), document).to.equal('BAD_USER_INPUT');
+    }
+    const url = new URLSearchParams({ query: `mutation { Utility { ${field} } }` });
+    const byGet = await shop.fixture.fetch(`/roles_pbac?${url.toString()}`, {
+      headers: { authorization: `Bearer ${shop.root}` },
+    });
+    expect(codeOf((await byGet.json()) as GraphqlResult)).to.equal('METHOD_NOT_ALLOWED');
+
+    const other = await shop.fixture.createTenant('keyless', TABLES);
+    const keyless = (await shop.fixture.signIn(other.tenantid)).access_token;
+    expect(codeOf(await shop.send(variables, keyless))).to.equal('EMAIL_APIKEY_MISSING');
+    expect(shop.provider.calls).to.have.length(before);
+  });
+
+  it('is kept in the local mailbox where mail is', async () => {
+    const local = await WebFixture.start();
+    try {
+      const { tenantid } = await local.createTenant('local', TABLES);
+      const token = (await local.signIn(tenantid)).access_token;
+      await local.control(token, 'mutation { set_email_apikey(apikey: "SG.x") { apikey } }');
+      const type = {
+        email_type: 't',
+        template: 'T',
+        subject: 'S',
+        sender: 'a@b.org',
+        recipients: ['c@d.org'],
+      };
+      await local.control(
+        token,
+        'mutation ($i: email_typesInput) { create_email_type(input: $i) { email_type } }',
+        { i: type },
+      );
+      for (const n of [1, 2]) {
+        const result = await local.control(token, SEND, { type: 't', context: {}, to: `me${n}@example.com` });
+        expect(textAt(result, 'data.Utility.send_test_email.provider_message_id')).to.match(/^mailbox-/);
+      }
+      const mails = await local.testDatabase.database
+        .knex('rowpost.mailbox')
+        .select('deliveryid', 'recipients', 'subject')
+        .orderBy('mailid');
+      expect(mails).to.deep.equal([
+        { deliveryid: null, recipients: ['me1@example.com'], subject: '[Test] S' },
+        { deliveryid: null, recipients: ['me2@example.com'], subject: '[Test] S' },
+      ]);
+    } finally {
+      await local.stop();
+    }
+  });
+});
