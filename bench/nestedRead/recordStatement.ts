@@ -17,6 +17,7 @@ export async function recordStatement(request: {
   readonly tenantid: number;
   readonly roleLogin: string;
   readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
 }): Promise<RecordedStatement> {
   const log = createLogger('silent', 'bench');
   const config = loadConfig(testEnv({ DATABASE_URL: request.databaseUrl }));
@@ -38,7 +39,8 @@ export async function recordStatement(request: {
     const principal = await new PrincipalSource(database.knex).load(request.tenantid, role?.roleid ?? 0);
     if (!principal) throw new Error(`there is no role ${request.roleLogin}`);
     const seen = recordTransactions();
-    await engine.execute(principal, { query: request.query }, { allowMutation: false });
+    const { query, variables = {} } = request;
+    await engine.execute(principal, { query, variables }, { allowMutation: false });
     const [statement] = seen;
     if (!statement) throw new Error('no statement was seen');
     return statement;

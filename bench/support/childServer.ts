@@ -8,8 +8,14 @@ export interface ChildServer {
   stop(): Promise<void>;
 }
 
-export async function startChildServer(script: URL, args: readonly string[]): Promise<ChildServer> {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', script.pathname, ...args], {
+/** @param node another Node, for a script in plain JavaScript */
+export async function startChildServer(
+  script: URL,
+  args: readonly string[],
+  node?: string,
+): Promise<ChildServer> {
+  const loader = node === undefined ? ['--import', 'tsx'] : [];
+  const child: ChildProcess = spawn(node ?? process.execPath, [...loader, script.pathname, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_ENV: 'production' },
   });

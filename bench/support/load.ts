@@ -32,7 +32,7 @@ export async function measure(
     p50: [] as number[],
     p99: [] as number[],
   }));
-  for (const { load } of results) await run(load, options.connections, 2);
+  for (const { load } of results) await run(load, options.connections, Math.min(2, options.seconds));
   for (let round = 0; round < options.rounds; round++) {
     for (const result of results) {
       const once = await run(result.load, options.connections, options.seconds);
