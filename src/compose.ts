@@ -99,6 +99,7 @@ export async function withInstallation(work: (installation: Installation) => Pro
 /** Refuses to run on a database that `rowpost release` has not brought up to date. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(database.knex);
+  if (pending === 'all') throw new UsageError('the database is not set up yet: run "rowpost release" first');
   if (pending.length > 0) {
     throw new UsageError(`the database lacks ${pending.length} migration(s): run "rowpost release" first`);
   }

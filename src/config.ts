@@ -30,8 +30,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const embedded = values.databaseUrl === undefined;
   if (values.listDefaultLimit > values.listMaxLimit)
     problems.push('LIST_DEFAULT_LIMIT is above LIST_MAX_LIMIT');
-  if (!embedded && values.secretKeys === undefined) {
-    problems.push('SECRET_KEYS is required with DATABASE_URL: id:base64-of-32-bytes (see .env.example)');
+  if ((!embedded || production) && (env['SECRET_KEYS'] ?? '') === '') {
+    problems.push('SECRET_KEYS is required: id:base64-of-32-bytes (see .env.example)');
   }
   if (production) problems.push(...productionProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -20,8 +20,12 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
       process.exit(1);
     }, graceMs);
     deadline.unref();
+    const beganAtMs = Date.now();
     stopAll(parts).then(
-      () => process.exit(0),
+      () => {
+        log.info({ tookMs: Date.now() - beganAtMs }, 'stopped');
+        process.exit(0);
+      },
       (error: unknown) => {
         log.error({ err: error }, 'stopping failed');
         process.exit(1);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Principal } from '../db/principal.js';
+import { UsageError } from '../errors.js';
 import type { Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
@@ -26,6 +27,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
   await keys.ensure();
+  await requireReadable(keys);
   const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
@@ -70,6 +72,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   };
 }
 
+/** Keys that SECRET_KEYS does not decrypt would fail every sign-in, one by one. */
+async function requireReadable(keys: SigningKeys): Promise<void> {
+  await keys.signer().catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : 'unknown error';
+    throw new UsageError(`the stored signing keys can't be decrypted with SECRET_KEYS (${why})`);
+  });
+}
+
 function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0] ?? '/';
 }
@@ -81,9 +91,12 @@ function isPageVisit(req: IncomingMessage): boolean {
 
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE';
+      reject(taken ? new UsageError(`port ${port} is taken: set PORT to another`) : error);
+    });
     server.listen(port, () => {
-      server.removeListener('error', reject);
+      server.removeAllListeners('error');
       resolve();
     });
   });

@@ -16,8 +16,8 @@ export const demo: Command = async (args) => {
   if (unknown !== undefined) throw new UsageError(`demo takes --once, not ${unknown}`);
 
   // The story is told on stdout; the log would only interrupt it.
-  const port = await findFreePort(SETTINGS.port.fallback);
-  const config = loadConfig({ LOG_LEVEL: 'warn', PORT: String(port), ...process.env });
+  const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));
+  const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env, PORT: port });
   const installation = await openInstallation('demo', config);
   const { web, parts } = await startEverything(installation);
   const missing = await runDemo(

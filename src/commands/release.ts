@@ -1,6 +1,7 @@
 import { openInstallation, type Installation } from '../compose.js';
 import { ensureInstallation } from '../db/control/installation.js';
 import { migrate } from '../db/migrate.js';
+import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
 import type { Command } from './command.js';
 
@@ -17,11 +18,14 @@ export const release: Command = async () => {
 
 export async function releaseInstallation(installation: Installation): Promise<void> {
   const { database, log, config } = installation;
+  const lacking = await missingRights(database.pool);
+  if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
   const applied = await migrate(database.knex);
-  if (applied.length > 0) log.info({ applied }, 'migrated');
+  log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
   const { migrateQueue } = await import('../queue/queue.js');
   await migrateQueue(config, database);
   const made = await ensureInstallation(database.knex, installation.pxadminPassword);
+  if (made === 'created') log.info('pxadmin was made, with the password given');
   if (made === 'password-missing') {
     throw new UsageError(
       'PXADMIN_PASSWORD is required at the first release: it becomes the password of pxadmin',

@@ -17,8 +17,13 @@ export async function migrate(knex: Knex): Promise<readonly string[]> {
   return applied;
 }
 
-/** Names of the migrations that this build brings and the database lacks. */
-export async function pendingMigrations(knex: Knex): Promise<readonly string[]> {
+/** Names of the migrations that this build brings and the database lacks; 'all' when it was never set up. */
+export async function pendingMigrations(knex: Knex): Promise<readonly string[] | 'all'> {
+  // Listing them would make the table, for which only a release has the rights.
+  const { rows } = await knex.raw<{ rows: { present: boolean }[] }>(
+    `select to_regclass('rowpost.migration') is not null as present`,
+  );
+  if (rows[0]?.present !== true) return 'all';
   const [, pending] = (await knex.migrate.list(CONFIG)) as [unknown, { file: string }[]];
   return pending.map((migration) => migration.file);
 }

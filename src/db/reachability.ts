@@ -2,6 +2,14 @@ import type { Pool } from 'pg';
 
 const OLDEST_SERVER_VERSION = 150_000;
 
+/** What PostgreSQL's own refusals mean for the operator. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '28P01': 'PostgreSQL refuses the user or the password.',
+  '28000': 'PostgreSQL does not let this user in.',
+  '3D000': 'PostgreSQL has no such database.',
+  '53300': 'PostgreSQL has no connection left.',
+};
+
 /** @returns what is wrong with the way to PostgreSQL, in one sentence without host or password; undefined when all is well. */
 export async function describeReachability(pool: Pool): Promise<string | undefined> {
   try {
@@ -13,6 +21,7 @@ export async function describeReachability(pool: Pool): Promise<string | undefin
     return undefined;
   } catch (error) {
     const code = (error as { code?: unknown }).code;
-    return `PostgreSQL does not answer${typeof code === 'string' ? ` (${code})` : ''}.`;
+    if (typeof code !== 'string') return 'PostgreSQL does not answer.';
+    return REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`;
   }
 }

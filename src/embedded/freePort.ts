@@ -17,10 +17,11 @@ export async function findFreePort(wanted = 0): Promise<number> {
 
 async function isTaken(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  const answered = await Promise.race([
-    once(socket, 'connect').then(() => true),
-    once(socket, 'error').then(() => false),
-  ]);
+  // `once` rejects when the socket reports an error instead.
+  const answered = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
   socket.destroy();
   return answered;
 }

@@ -28,10 +28,12 @@ export async function deleteCustomer(root: Client, customerId: string, narrator:
 /** The shop numbers its orders itself, so that a client knows the number before the order is stored. */
 export async function nextOrderNumber(root: Client): Promise<string> {
   const { orders } = await root.query<{ orders: { order_number: string }[] }>(
-    '{ orders(ordering: ["createdate desc"], limit: 1) { order_number } }',
+    `query ($filter: String) { orders(filter: $filter, ordering: ["createdate desc"]) { order_number } }`,
+    { filter: "order_number like 'R-%'" },
   );
-  const last = Number(orders[0]?.order_number.slice(2) ?? FIRST_ORDER - 1);
-  return `R-${last + 1}`;
+  // Visitors may have made orders of their own, numbered as they like.
+  const numbers = orders.flatMap(({ order_number }) => /^R-(\d{1,9})$/.exec(order_number)?.[1] ?? []);
+  return `R-${Math.max(FIRST_ORDER - 1, ...numbers.map(Number)) + 1}`;
 }
 
 /** The customer who will leave; made now, unless an earlier start was interrupted before the farewell. @returns the id */

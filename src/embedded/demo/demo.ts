@@ -83,7 +83,7 @@ function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
 function pointAround(baseUrl: string, tenant: DemoTenant, narrator: Narrator): void {
   narrator.pointer('The emails, as they look:', `${baseUrl}/mailbox`);
   narrator.pointer(
-    'The shop in GraphiQL; sign in with:',
+    'The shop in the console, and its emails and rules at /roles_pbac; sign in with:',
     `${baseUrl}/query\ntenantid ${tenant.tenantid}, login ${tenant.login}, password ${tenant.password}`,
   );
   narrator.pointer(

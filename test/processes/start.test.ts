@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import pg from 'pg';
+import { KeyRing } from '../../src/secrets.js';
+import { testServer } from '../support/postgresServer.js';
+import { runRowpost } from '../support/rowpostProcess.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+/** A start that can't succeed says why in one line, without a stack, and exits 1. */
+describe('a start that fails', () => {
+  let testDatabase: TestDatabase;
+  let emptyUrl: string;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    const server = await testServer();
+    const name = `rowpost_empty_${process.pid}`;
+    await server.run(`create database ${name}`);
+    emptyUrl = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+  });
+  after(async () => {
+    await testDatabase.drop();
+    await (await testServer()).run(`drop database rowpost_empty_${process.pid}`);
+  });
+
+  async function refusal(args: string[], env: Record<string, string>): Promise<string> {
+    const { code, stderr } = await runRowpost(args, env);
+    expect(code).to.equal(1);
+    expect(stderr).to.not.match(/^\s+at /m);
+    return stderr.trim();
+  }
+
+  it('names every problem of a production configuration at once', async () => {
+    const said = await refusal(['web'], {
+      NODE_ENV: 'production',
+      SECRET_KEYS: '',
+      BASE_URL: '',
+      PG_POOL: 'many',
+    });
+    expect(said)
+      .to.include('DATABASE_URL')
+      .and.include('BASE_URL')
+      .and.include('SECRET_KEYS')
+      .and.include('MAIL_TRANSPORT')
+      .and.include('PG_POOL');
+  });
+
+  it('when PostgreSQL does not answer', async () => {
+    const said = await refusal(['web'], {
+      DATABASE_URL: 'postgres://rowpost:hidden-password@127.0.0.1:1/rowpost',
+    });
+    expect(said).to.include('PostgreSQL does not answer (ECONNREFUSED)').and.include('DATABASE_URL');
+    expect(said).to.not.include('hidden-password');
+  });
+
+  it('when the password is wrong, or the database missing', async () => {
+    const wrong = Object.assign(new URL(testDatabase.url), { password: 'wrong' }).href;
+    expect(await refusal(['web'], { DATABASE_URL: wrong })).to.include('refuses the user or the password');
+    const missing = Object.assign(new URL(testDatabase.url), { pathname: '/no_such_database' }).href;
+    expect(await refusal(['web'], { DATABASE_URL: missing })).to.include('no such database');
+  });
+
+  it('when the database was never set up', async () => {
+    for (const args of [['web'], ['relay'], ['worker'], ['tenant', 'list']]) {
+      expect(await refusal(args, { DATABASE_URL: emptyUrl })).to.include('run "rowpost release" first');
+    }
+  });
+
+  it('when the database role may not make roles', async () => {
+    const admin = new pg.Client({ connectionString: emptyUrl });
+    await admin.connect();
+    const role = `rowpost_weak_${process.pid}`;
+    await admin.query(`create role ${role} login password 'weak'`);
+    try {
+      const weak = Object.assign(new URL(emptyUrl), { username: role, password: 'weak' }).href;
+      const said = await refusal(['release'], { DATABASE_URL: weak, PXADMIN_PASSWORD: 'password' });
+      expect(said).to.include(`alter role "${role}" createrole`).and.include('grant create on database');
+    } finally {
+      await admin.query(`drop role ${role}`);
+      await admin.end();
+    }
+  });
+
+  it('when SECRET_KEYS does not decrypt what is stored', async () => {
+    const env = { DATABASE_URL: testDatabase.url, PXADMIN_PASSWORD: 'password' };
+    expect((await runRowpost(['release'], env)).code).to.equal(0);
+    const holder = createServer().listen(0);
+    await once(holder, 'listening');
+    const taken = { ...env, PORT: String((holder.address() as AddressInfo).port) };
+    // The first web process makes the signing key, and then finds its port taken.
+    expect(await refusal(['web'], taken)).to.include('set PORT to another');
+    holder.close();
+    const other = { ...env, SECRET_KEYS: KeyRing.generateEntry('other') };
+    expect(await refusal(['web'], other)).to.include("can't be decrypted with SECRET_KEYS");
+  });
+
+  it('when Redis does not answer, and when it would lose jobs', async () => {
+    const env = { DATABASE_URL: testDatabase.url, REDIS_URL: 'redis://127.0.0.1:1' };
+    for (const part of ['relay', 'worker']) {
+      expect(await refusal([part], env)).to.include('REDIS_URL');
+    }
+  });
+
+  it('when a command or an option is unknown', async () => {
+    expect(await refusal(['wbe'], {})).to.include('unknown command "wbe"');
+    expect(await refusal(['tenant', 'create', '--nam', 'x'], {})).to.include("'--nam'");
+    expect(await refusal(['tenant', 'create', '--name', 'x'], {})).to.include('--root-login is missing');
+  });
+});
