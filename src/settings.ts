@@ -24,6 +24,16 @@ const list = (value: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+const origins = (value: string): readonly string[] => {
+  const items = list(value);
+  for (const item of items) {
+    const parsed = URL.canParse(item) ? new URL(item) : undefined;
+    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.origin !== item.replace(/\/$/, '')) {
+      throw new Error('is not a list of origins such as https://app.example.com');
+    }
+  }
+  return items;
+};
 const integer =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (value: string): number => {
@@ -133,6 +143,20 @@ export const SETTINGS = {
     flag,
     false,
     'Whether identity providers may lie in a private network, and speak plain http, in production as well.',
+  ),
+
+  oidcTimeoutMs: setting(
+    'OIDC_TIMEOUT_MS',
+    integer(100, 60_000),
+    5_000,
+    'Longest time that a call of an identity provider may take, from name to last byte.',
+  ),
+  oidcReturnOrigins: setting(
+    'OIDC_RETURN_ORIGINS',
+    origins,
+    [],
+    'Origins that `return_to` may lead to besides this service, comma-separated: tokens are handed to them.',
+    'none',
   ),
 
   // HTTP
@@ -288,15 +312,6 @@ export const SETTINGS = {
     integer(1),
     30,
     'Days that events, deliveries and attempts are kept.',
-  ),
-
-  // Files
-  storageUrl: setting(
-    'STORAGE_URL',
-    optional(url('file', 's3')),
-    undefined,
-    '`file:` folder or `s3://bucket`.',
-    '`file:.rowpost/files`',
   ),
 
   // Operation
