@@ -13,6 +13,7 @@ export function consoleRoutes(): Router {
     res.type('html').send(html);
   };
   return Router()
+    .get('/', (_req, res) => res.redirect('/query'))
     .get('/query', page)
     .get('/roles_pbac', page)
     .use('/assets', express.static(ASSETS_DIR, { index: false, maxAge: '1h' }));

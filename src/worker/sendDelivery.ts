@@ -194,6 +194,11 @@ async function record(
     starts: delivery.starts,
   };
   const recorded = await deps.ledger.finish(finish);
+  if (recorded && finish.state === 'failed') {
+    // What it failed of is the tenant's own text, and in the ledger.
+    const { tenantid, deliveryid } = finish;
+    deps.log.warn({ tenantid, deliveryid, code: finish.errorCode }, 'a delivery failed');
+  }
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
   const job = { ...keyOf(delivery), starts };
