@@ -77,6 +77,30 @@ const CODES = {
     404,
     'Give the confid that create_oidc_config returned, not the providerid, and the tenant it was made in.',
   ],
+  OIDC_ROLE_NOT_MAPPED: [403, 'Map the role to an identity with create_role_oidc, for this confid.'],
+  OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
+  OIDC_STATE_INVALID: [
+    400,
+    'It was finished already, is older than ten minutes, or began in another browser. Start again with POST /oidc.',
+  ],
+  OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and agree to what it asks.'],
+  OIDC_REDIRECT_URI_MISMATCH: [
+    400,
+    'The redirect URI registered with the provider must be exactly {BASE_URL}/oidc.',
+  ],
+  OIDC_CODE_REFUSED: [400, 'The code was used already or is too old. Start again with POST /oidc.'],
+  OIDC_CLIENT_REFUSED: [502, "Check the configuration's client_id and client_secret."],
+  OIDC_PROVIDER_ERROR: [502, "Check the provider's addresses, and whether it is up; then start again."],
+  OIDC_SIGNATURE_INVALID: [401, "The provider's jwks_uri is wrong, or the provider has rotated its keys."],
+  OIDC_ID_TOKEN_INVALID: [401, 'The ID token is not for this client or this sign-in, or has expired.'],
+  OIDC_CLAIM_MISSING: [
+    403,
+    "Choose a comparison_field that the provider's ID tokens hold as text, or have the provider add the claim.",
+  ],
+  OIDC_IDENTITY_MISMATCH: [
+    403,
+    "The mapping's sub_id must equal the claim of the user's ID token that the provider's comparison_field names.",
+  ],
 
   // Email settings
   EMAIL_APIKEY_MISSING: [409, 'Call set_email_apikey before any other email setting.'],

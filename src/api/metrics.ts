@@ -8,6 +8,7 @@ const ROUTES = new Set([
   '/roles_pbac',
   '/auth',
   '/anonauth',
+  '/oidc',
   '/mailbox',
   '/livez',
   '/readyz',

@@ -4,6 +4,7 @@ import helmet from 'helmet';
 import { AppError } from '../errors.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
+import { createSignInAnswer } from './auth/signInAnswer.js';
 import type { Tokens } from './auth/tokens.js';
 import { consoleRoutes } from './console.js';
 import { describeFor } from './describeTenant.js';
@@ -11,6 +12,8 @@ import { healthRoutes } from './health.js';
 import { explain, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
+import { oidcRoutes } from './oidc/oidcRoutes.js';
+import { createProviderAccess } from './oidc/providerAccess.js';
 import type { WebDeps } from './webDeps.js';
 
 export interface PagesDeps extends WebDeps {
@@ -30,18 +33,15 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(securityHeaders(config.baseUrl));
   app.use(healthRoutes({ checks: deps.checks, isStopping: deps.isStopping }));
   app.use(deps.metrics.routes());
-  app.use(
-    authRoutes({
-      knex: database.knex,
-      principals,
-      tokens,
-      authenticator,
-      baseUrl: config.baseUrl,
-      bodyLimitBytes: config.bodyLimitBytes,
-      describe: describeFor(deps.engine),
-      describeControl: () => deps.control.describe(),
-    }),
-  );
+  const authBody = createSignInAnswer({
+    tokens,
+    baseUrl: config.baseUrl,
+    describe: describeFor(deps.engine),
+    describeControl: () => deps.control.describe(),
+  });
+  const signIn = { knex: database.knex, principals, authBody };
+  app.use(authRoutes({ ...signIn, authenticator, bodyLimitBytes: config.bodyLimitBytes }));
+  app.use(oidcRoutes({ ...deps, ...signIn, ...createProviderAccess(config, deps.clock) }));
   app.use(consoleRoutes());
   if (config.mailTransport === 'mailbox') {
     app.use(mailboxRoutes({ ...config, knex: database.knex, principals, tokens, authenticator }));
@@ -76,6 +76,7 @@ function securityHeaders(baseUrl: string): RequestHandler {
 const METHODS: Readonly<Record<string, string>> = {
   '/auth': 'GET, POST',
   '/anonauth': 'POST',
+  '/oidc': 'GET, POST',
   '/livez': 'GET',
   '/readyz': 'GET',
   '/metrics': 'GET',

@@ -31,6 +31,17 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return principal;
 }
 
+/** A role that somebody else vouches for. @returns undefined when it is gone. Throws AppError PERMISSION_DENIED. */
+export async function signInAs(
+  deps: Pick<SignInDeps, 'principals'>,
+  tenantid: number,
+  roleid: number,
+): Promise<Principal | undefined> {
+  const principal = await loadFresh(deps.principals, tenantid, roleid);
+  if (principal) requireLogin(principal);
+  return principal;
+}
+
 /** The tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED. */
 export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
   await requireAnonymousLogins(deps.knex, tenantid);

@@ -1,0 +1,49 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { CookieOptions } from 'express';
+
+/** A cookie that ties a sign-in to the browser that started it, so that nobody finishes another's. */
+export interface BrowserCookie {
+  readonly name: string;
+  readonly value: string;
+  readonly options: CookieOptions;
+}
+
+const SECRET_BYTES = 32;
+
+/** One cookie for each sign-in: two tabs don't disturb each other. */
+export function createBrowserCookie(state: string, baseUrl: string, lifetimeSeconds: number): BrowserCookie {
+  return {
+    name: cookieName(state, baseUrl),
+    value: randomBytes(SECRET_BYTES).toString('base64url'),
+    options: { ...cookieOptions(baseUrl), maxAge: lifetimeSeconds * 1000 },
+  };
+}
+
+/** Whether the request comes from the browser that got the cookie. @param browserHash SHA-256 of its value. */
+export function isSameBrowser(
+  req: IncomingMessage,
+  state: string,
+  baseUrl: string,
+  browserHash: Buffer,
+): boolean {
+  const name = cookieName(state, baseUrl);
+  const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  const value = pairs.find(([key]) => key === name)?.[1] ?? '';
+  return timingSafeEqual(sha256(value), browserHash);
+}
+
+/** The prefix keeps sites below the same domain from setting the cookie; browsers allow it over https only. */
+export function cookieName(state: string, baseUrl: string): string {
+  const id = sha256(state).toString('hex').slice(0, 16);
+  return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_oidc_${id}`;
+}
+
+/** Lax, not Strict: the provider's redirect back is a navigation from another site. */
+export function cookieOptions(baseUrl: string): CookieOptions {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: baseUrl.startsWith('https:') };
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,110 @@
+import {
+  authorizationCodeGrant,
+  ClientSecretBasic,
+  ClientSecretPost,
+  customFetch,
+  ResponseBodyError,
+  type ClientAuth,
+  type CustomFetch,
+} from 'openid-client';
+import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import { clientConfiguration } from './clientConfiguration.js';
+import { explainExchangeError } from './exchangeFailure.js';
+import { isIssuerOf } from './issuer.js';
+import { oidcFailure } from './oidcFailure.js';
+import type { ProviderClient } from './providerClient.js';
+
+export interface CodeExchange {
+  readonly registration: OidcRegistration;
+  /** The redirect URI with the parameters that the provider added. */
+  readonly callbackUrl: URL;
+  readonly state: string;
+  readonly codeVerifier: string;
+}
+
+/**
+ * The code for an ID token, not verified yet. The client authenticates by client_secret_basic; a provider that refuses
+ * that as `invalid_client` is asked again with client_secret_post.
+ * Throws AppError OIDC_CODE_REFUSED, OIDC_CLIENT_REFUSED, OIDC_REDIRECT_URI_MISMATCH, OIDC_LOGIN_REFUSED, OIDC_PROVIDER_ERROR.
+ */
+export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<string> {
+  const { clientSecret } = exchange.registration;
+  try {
+    return await request(callProvider, exchange, ClientSecretBasic(clientSecret)).catch((error: unknown) => {
+      if (!(error instanceof ResponseBodyError) || error.error !== 'invalid_client') throw error;
+      return request(callProvider, exchange, ClientSecretPost(clientSecret));
+    });
+  } catch (error) {
+    throw explainExchangeError(error, exchange.callbackUrl);
+  }
+}
+
+async function request(
+  callProvider: ProviderClient,
+  { registration, callbackUrl, state, codeVerifier }: CodeExchange,
+  clientAuth: ClientAuth,
+): Promise<string> {
+  const { provider } = registration;
+  // Without a configured issuer, one beside the code is held against the host of auth_uri instead.
+  const given = callbackUrl.searchParams.get('iss');
+  const issuer = isIssuerOf(provider, given) ? given : (provider.issuer ?? new URL(provider.auth_uri).origin);
+  const configuration = clientConfiguration(registration, issuer, clientAuth);
+  const answer = takeIdToken(callProvider);
+  configuration[customFetch] = answer.fetch;
+  await authorizationCodeGrant(configuration, callbackUrl, {
+    expectedState: state,
+    pkceCodeVerifier: codeVerifier,
+  });
+  const idToken = answer.idToken();
+  if (idToken !== undefined) return idToken;
+  throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider answered the code without an ID token.');
+}
+
+/**
+ * Takes the ID token out of the answer before openid-client reads it: that checks claims against one fixed issuer and
+ * no signature. `verifyIdToken` checks both, with errors that tell them apart.
+ */
+function takeIdToken(callProvider: ProviderClient): {
+  fetch: CustomFetch;
+  idToken: () => string | undefined;
+} {
+  let idToken: string | undefined;
+  return {
+    idToken: () => idToken,
+    fetch: async (url, { headers, body }) => {
+      const answer = await callProvider(new URL(url), {
+        method: 'POST',
+        headers: Object.fromEntries(new Headers(headers)),
+        body: formText(body),
+      });
+      let text = answer.body.toString('utf8');
+      const values = parseObject(text);
+      if (values && typeof values['id_token'] === 'string') {
+        idToken = values['id_token'];
+        text = JSON.stringify({ ...values, id_token: undefined });
+      }
+      // Response knows no other statuses, and none of those carries a token.
+      const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
+      const empty = [204, 205, 304].includes(status);
+      return new Response(empty ? null : text, {
+        status,
+        headers: { 'content-type': answer.contentType },
+      });
+    },
+  };
+}
+
+function formText(body: unknown): string {
+  if (body instanceof URLSearchParams) return body.toString();
+  throw new Error('a token request is a form');
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    // openid-client says what is wrong with it.
+    return undefined;
+  }
+}

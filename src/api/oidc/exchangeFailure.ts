@@ -1,0 +1,52 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import { AppError } from '../../errors.js';
+import { oidcFailure } from './oidcFailure.js';
+
+/** What went wrong between the callback and the token endpoint, as a failure that names the likely cause. */
+export function explainExchangeError(error: unknown, callbackUrl: URL): unknown {
+  const known = findAppError(error);
+  if (known) return known;
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    return explainProviderError(error.error, error.error_description, callbackUrl);
+  }
+  if (error instanceof ClientError) {
+    return oidcFailure('OIDC_PROVIDER_ERROR', `The provider's answer can't be used: ${error.message}.`);
+  }
+  return error;
+}
+
+/** RFC 6749, 4.1.2.1 and 5.2, and what providers add to them. */
+function explainProviderError(code: string, description: string | undefined, callbackUrl: URL): AppError {
+  if (code === 'redirect_uri_mismatch' || /redirect[_ ]?ur[il]/i.test(description ?? '')) {
+    const redirectUri = `${callbackUrl.origin}${callbackUrl.pathname}`;
+    return oidcFailure(
+      'OIDC_REDIRECT_URI_MISMATCH',
+      'The provider knows another redirect URI.',
+      `Register exactly ${redirectUri} with the provider.`,
+    );
+  }
+  const shown = /^[\w.-]{1,64}$/.test(code) ? code : 'error';
+  switch (code) {
+    case 'access_denied':
+    case 'login_required':
+    case 'interaction_required':
+    case 'consent_required':
+    case 'account_selection_required':
+      return oidcFailure('OIDC_LOGIN_REFUSED', `The provider did not sign the user in (${shown}).`);
+    case 'invalid_grant':
+      return oidcFailure('OIDC_CODE_REFUSED', 'The provider refused the authorization code.');
+    case 'invalid_client':
+    case 'unauthorized_client':
+      return oidcFailure('OIDC_CLIENT_REFUSED', `The provider refused this client (${shown}).`);
+    default:
+      return oidcFailure('OIDC_PROVIDER_ERROR', `The provider answered ${shown}.`);
+  }
+}
+
+/** openid-client wraps what its fetch throws. */
+function findAppError(error: unknown): AppError | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof AppError) return inner;
+  }
+  return undefined;
+}

@@ -1,0 +1,38 @@
+import { readRoleOidc, type RoleOidcRow } from '../../db/control/oidcMappings.js';
+import { isProviderid } from '../../db/control/oidcProviders.js';
+import { readOidcRegistration, type OidcRegistration } from '../../db/control/oidcRegistration.js';
+import type { OidcDeps } from './oidcDeps.js';
+import { oidcFailure } from './oidcFailure.js';
+
+/** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint when the number is that of a provider. */
+export async function findRegistration(
+  { knex, keyRing }: OidcDeps,
+  tenantid: number,
+  confid: number,
+): Promise<OidcRegistration> {
+  const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
+  if (registration) return registration;
+  const what = `The tenant has no OpenID Connect configuration ${confid}.`;
+  throw (await isProviderid(knex, tenantid, confid))
+    ? oidcFailure(
+        'OIDC_CONFID_NOT_FOUND',
+        what,
+        'This is the number of a provider: give the confid that create_oidc_config returned.',
+      )
+    : oidcFailure('OIDC_CONFID_NOT_FOUND', what);
+}
+
+/** Which identity is the role. Throws AppError OIDC_ROLE_NOT_MAPPED, for roles that are missing or deleted as well. */
+export async function findMapping(
+  { knex, principals }: OidcDeps,
+  tenantid: number,
+  roleid: number,
+  confid: number,
+): Promise<RoleOidcRow> {
+  const mapping = await readRoleOidc(knex, { tenantid, roleid, confid });
+  const role = mapping && (await principals.load(tenantid, roleid));
+  if (!mapping || !role) {
+    throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} can't sign in with configuration ${confid}.`);
+  }
+  return mapping;
+}

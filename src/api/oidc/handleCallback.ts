@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { takeOidcSignIn, type OidcSignIn } from '../../db/control/oidcSignIns.js';
+import type { Principal } from '../../db/principal.js';
+import { signInAs } from '../auth/signIn.js';
+import { isSameBrowser, sha256 } from './browserBinding.js';
+import { exchangeCode } from './exchangeCode.js';
+import { findMapping, findRegistration } from './findRegistration.js';
+import { matchIdentity } from './matchIdentity.js';
+import type { OidcDeps } from './oidcDeps.js';
+import { oidcFailure } from './oidcFailure.js';
+import { verifierContext } from './startSignIn.js';
+import { verifyIdToken } from './verifyIdToken.js';
+
+/** A sign-in that came back from the provider to the browser that started it. */
+export interface ReturnedSignIn extends OidcSignIn {
+  readonly state: string;
+  readonly codeVerifier: string;
+}
+
+/**
+ * Finds the sign-in of a callback's `state`, which is good once, for ten minutes, in one browser.
+ * Throws AppError OIDC_STATE_INVALID; one text for all causes.
+ */
+export async function takeSignIn(
+  deps: OidcDeps,
+  req: IncomingMessage,
+  callbackUrl: URL,
+): Promise<ReturnedSignIn> {
+  const [state, ...others] = callbackUrl.searchParams.getAll('state');
+  if (state === undefined || others.length > 0) throw stateInvalid();
+  const stateHash = sha256(state);
+  const signIn = await takeOidcSignIn(deps.knex, stateHash);
+  if (!signIn || !isSameBrowser(req, state, deps.config.baseUrl, signIn.browser_hash)) throw stateInvalid();
+  const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));
+  return { ...signIn, state, codeVerifier };
+}
+
+/**
+ * From the provider's code to the role: code → ID token → claims → identity → principal.
+ * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`).
+ */
+export async function handleCallback(
+  deps: OidcDeps,
+  signIn: ReturnedSignIn,
+  callbackUrl: URL,
+): Promise<Principal> {
+  const { tenantid, roleid, confid, state, codeVerifier, nonce } = signIn;
+  const registration = await findRegistration(deps, tenantid, confid);
+  const idToken = await exchangeCode(deps.callProvider, { registration, callbackUrl, state, codeVerifier });
+  const claims = await verifyIdToken(deps.providerKeys, registration, idToken, nonce);
+  // Read now, not at the start: a mapping that was taken away meanwhile counts no more.
+  const mapping = await findMapping(deps, tenantid, roleid, confid);
+  matchIdentity(claims, registration.provider.comparison_field, mapping.sub_id);
+  const principal = await signInAs(deps, tenantid, roleid);
+  if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
+  return principal;
+}
+
+function stateInvalid(): Error {
+  return oidcFailure('OIDC_STATE_INVALID', 'This sign-in is unknown here.');
+}

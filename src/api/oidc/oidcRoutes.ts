@@ -1,0 +1,72 @@
+import { Router, type RequestHandler } from 'express';
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { Tokens } from '../auth/tokens.js';
+import { sendJson } from '../http/failure.js';
+import { readFields } from '../http/readFields.js';
+import { cookieName, cookieOptions } from './browserBinding.js';
+import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
+import { redirectUri, type OidcDeps } from './oidcDeps.js';
+import { withError, withTokens } from './returnTo.js';
+import { startSignIn } from './startSignIn.js';
+
+export interface OidcRoutesDeps extends OidcDeps {
+  readonly tokens: Tokens;
+  /** The auth body as JSON text. */
+  readonly authBody: (principal: Principal) => Promise<string>;
+}
+
+/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is where the provider sends the browser back to. */
+export function oidcRoutes(deps: OidcRoutesDeps): Router {
+  const start: RequestHandler = async (req, res) => {
+    const { values } = await readFields(req, deps.config.bodyLimitBytes);
+    const { authorizationUrl, cookie } = await startSignIn(deps, values);
+    res.cookie(cookie.name, cookie.value, cookie.options);
+    const body = JSON.stringify({ authorization_url: authorizationUrl });
+    if (prefersJson(req.headers.accept)) sendJson(res, 200, body);
+    else sendJson(res, 303, body, { location: authorizationUrl });
+  };
+
+  const callback: RequestHandler = async (req, res) => {
+    const callbackUrl = new URL(redirectUri(deps));
+    callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
+    const signIn = await takeSignIn(deps, req, callbackUrl);
+    const { baseUrl } = deps.config;
+    res.clearCookie(cookieName(signIn.state, baseUrl), cookieOptions(baseUrl));
+    try {
+      const principal = await handleCallback(deps, signIn, callbackUrl);
+      deps.log.info(subjectOf(signIn), 'signed in through a provider');
+      if (signIn.return_to === null) {
+        sendJson(res, 200, await deps.authBody(principal));
+        return;
+      }
+      const tokens = await deps.tokens.issuePair(principal);
+      res.setHeader('cache-control', 'no-store');
+      res.redirect(303, withTokens(signIn.return_to, tokens, principal));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
+      if (signIn.return_to === null) throw error;
+      res.redirect(303, withError(signIn.return_to, error));
+    }
+  };
+
+  return Router().post('/oidc', start).get('/oidc', callback);
+}
+
+function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
+  return { tenantid, roleid, confid };
+}
+
+/** Whether the caller asks for JSON by name, and would not rather have anything else: a browser's fetch can't follow the redirect. */
+function prefersJson(accept = ''): boolean {
+  const quality = new Map(
+    accept.split(',').map((item) => {
+      const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+      const q = Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
+      return [type, q] as const;
+    }),
+  );
+  const json = quality.get('application/json') ?? 0;
+  return json > 0 && [...quality.values()].every((q) => q <= json) && !quality.has('text/html');
+}

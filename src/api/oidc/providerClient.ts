@@ -1,0 +1,114 @@
+import { lookup } from 'node:dns';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
+import { oidcFailure } from './oidcFailure.js';
+
+export interface ProviderRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** Sends one request to a provider, follows no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no answer. */
+export type ProviderClient = (url: URL, request: ProviderRequest) => Promise<ProviderAnswer>;
+
+export interface ProviderClientOptions {
+  /** For the whole exchange, from the name's resolution to the last byte. */
+  readonly timeoutMs: number;
+  /** Whether addresses in private networks, and plain http, are allowed. */
+  readonly allowPrivateNetwork: boolean;
+}
+
+/** Key sets have some kilobytes, token answers less. */
+const MOST_BYTES = 256 * 1024;
+
+/**
+ * Node's own client instead of fetch: the address that a name resolves to is checked where the connection is made, so
+ * that a name can't lead elsewhere between the check and the call.
+ */
+export function createProviderClient(options: ProviderClientOptions): ProviderClient {
+  return async (url, { method, headers, body }) => {
+    if (!options.allowPrivateNetwork) refuseUnsafe(url);
+    const requestOptions: RequestOptions = {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
+      signal: AbortSignal.timeout(options.timeoutMs),
+      ...(options.allowPrivateNetwork ? {} : { lookup: publicLookup }),
+    };
+    try {
+      return await new Promise<ProviderAnswer>((resolve, reject) => {
+        const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
+        start(url, requestOptions, (answer) => {
+          readAnswer(answer).then(resolve, reject);
+        })
+          .on('error', reject)
+          .end(body);
+      });
+    } catch (error) {
+      throw oidcFailure('OIDC_PROVIDER_ERROR', `${url.host} ${describe(error, options.timeoutMs)}.`);
+    }
+  };
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<ProviderAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) {
+      answer.destroy();
+      throw new TooLarge();
+    }
+    chunks.push(chunk);
+  }
+  return {
+    status: answer.statusCode ?? 0,
+    contentType: answer.headers['content-type'] ?? '',
+    body: Buffer.concat(chunks, bytes),
+  };
+}
+
+class TooLarge extends Error {}
+class PrivateAddress extends Error {}
+
+function refuseUnsafe(url: URL): void {
+  const address = literalAddress(url);
+  if (url.protocol !== 'https:') {
+    throw oidcFailure('OIDC_PROVIDER_ERROR', `${url.host} is not called without encryption.`, PRIVATE_HINT);
+  }
+  if (address !== undefined && isPrivateAddress(address)) {
+    throw oidcFailure('OIDC_PROVIDER_ERROR', `${url.host} ${PRIVATE}.`, PRIVATE_HINT);
+  }
+}
+
+const PRIVATE = 'lies in a private network';
+const PRIVATE_HINT = 'OIDC_ALLOW_PRIVATE_NETWORK=true allows it to this installation.';
+
+/** Resolves a name and refuses it when any of its addresses is private. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const [first] = addresses;
+    if (error || !first) callback(error ?? new Error('no address'), '', 0);
+    else if (addresses.some(({ address }) => isPrivateAddress(address)))
+      callback(new PrivateAddress(), '', 0);
+    else if (options.all === true) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+/** What an administrator can do something about; no addresses. */
+function describe(error: unknown, timeoutMs: number): string {
+  if (error instanceof TooLarge) return `answered more than ${MOST_BYTES} bytes`;
+  if (error instanceof PrivateAddress) return PRIVATE;
+  const { name, code } = error as NodeJS.ErrnoException;
+  if (name === 'AbortError' || name === 'TimeoutError') return `did not answer within ${timeoutMs} ms`;
+  return `can't be reached (${code ?? 'connection failed'})`;
+}

@@ -1,0 +1,32 @@
+import type { Principal } from '../../db/principal.js';
+import type { AppError } from '../../errors.js';
+import type { TokenPair } from '../auth/tokens.js';
+import type { OidcDeps } from './oidcDeps.js';
+import { oidcFailure } from './oidcFailure.js';
+
+/** An address to hand the tokens to: of this service, or of an origin that the operator named. Throws AppError OIDC_RETURN_TO_REFUSED. */
+export function readReturnTo(given: unknown, { config }: OidcDeps): string | null {
+  if (given === undefined || given === null || given === '') return null;
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
+  const allowed = [config.baseUrl, ...config.oidcReturnOrigins].map((origin) => new URL(origin).origin);
+  if (url && /^https?:$/.test(url.protocol) && allowed.includes(url.origin) && url.username === '') {
+    return url.href;
+  }
+  throw oidcFailure('OIDC_RETURN_TO_REFUSED', 'Tokens are not sent to this address.');
+}
+
+/** The address with the tokens in its fragment, which browsers keep to themselves. */
+export function withTokens(returnTo: string, tokens: TokenPair, { roleid, tenantid }: Principal): string {
+  return withFragment(returnTo, { ...tokens, roleid: String(roleid), tenantid: String(tenantid) });
+}
+
+/** The same for a sign-in that failed. */
+export function withError(returnTo: string, error: AppError): string {
+  return withFragment(returnTo, { error: error.code, error_description: error.message });
+}
+
+function withFragment(address: string, values: Readonly<Record<string, string>>): string {
+  const url = new URL(address);
+  url.hash = new URLSearchParams(values).toString();
+  return url.href;
+}

@@ -1,0 +1,64 @@
+import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import { storeOidcSignIn } from '../../db/control/oidcSignIns.js';
+import { AppError } from '../../errors.js';
+import { readTenantid } from '../auth/credentials.js';
+import { authorizationUrl } from './authorizationUrl.js';
+import { createBrowserCookie, sha256, type BrowserCookie } from './browserBinding.js';
+import { findMapping, findRegistration } from './findRegistration.js';
+import { redirectUri, type OidcDeps } from './oidcDeps.js';
+import { readReturnTo } from './returnTo.js';
+
+/** Time to log in at the provider. */
+const LIFETIME_SECONDS = 600;
+
+export interface StartedSignIn {
+  readonly authorizationUrl: string;
+  readonly cookie: BrowserCookie;
+}
+
+/**
+ * `POST /oidc`: remembers a sign-in and says where the browser goes. `values`: tenantid, roleid, confid, return_to.
+ * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
+ */
+export async function startSignIn(
+  deps: OidcDeps,
+  values: Readonly<Record<string, unknown>>,
+): Promise<StartedSignIn> {
+  const tenantid = readTenantid(values);
+  const confid = readId(values, 'confid');
+  const roleid = readId(values, 'roleid');
+  const registration = await findRegistration(deps, tenantid, confid);
+  await findMapping(deps, tenantid, roleid, confid);
+  const returnTo = readReturnTo(values['return_to'], deps);
+
+  const secrets = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() };
+  const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);
+  const stateHash = sha256(secrets.state);
+  await storeOidcSignIn(
+    deps.knex,
+    stateHash,
+    {
+      tenantid,
+      roleid,
+      confid,
+      nonce: secrets.nonce,
+      code_verifier_encrypted: deps.keyRing.encrypt(secrets.codeVerifier, verifierContext(stateHash)),
+      browser_hash: sha256(cookie.value),
+      return_to: returnTo,
+    },
+    LIFETIME_SECONDS,
+  );
+  return { authorizationUrl: await authorizationUrl(registration, redirectUri(deps), secrets), cookie };
+}
+
+export function verifierContext(stateHash: Buffer): string {
+  return `oidc_sign_in:${stateHash.toString('hex')}`;
+}
+
+/** Ids come as numbers or as numeric strings. Throws AppError BAD_REQUEST. */
+function readId(values: Readonly<Record<string, unknown>>, name: 'roleid' | 'confid'): number {
+  const given = values[name];
+  const text = typeof given === 'number' || typeof given === 'string' ? String(given).trim() : '';
+  if (/^\d{1,10}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
+  throw new AppError('BAD_REQUEST', `${name} must be a number.`);
+}

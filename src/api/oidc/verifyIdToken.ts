@@ -1,0 +1,126 @@
+import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
+import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import { isIssuerOf } from './issuer.js';
+import { oidcFailure } from './oidcFailure.js';
+import type { KeySet, ProviderKeys } from './providerKeys.js';
+
+/** Asymmetric ones only: `none` proves nothing, and with HS256 a public key would pass for a secret. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Clocks of the provider and of this process may differ by this much. */
+const CLOCK_TOLERANCE_SECONDS = 60;
+
+/**
+ * The claims of an ID token that is signed by the provider, for this client, for this sign-in, and current.
+ * Throws AppError OIDC_SIGNATURE_INVALID, OIDC_ID_TOKEN_INVALID, OIDC_PROVIDER_ERROR (no keys to verify with).
+ */
+export async function verifyIdToken(
+  providerKeys: ProviderKeys,
+  { clientId, provider }: OidcRegistration,
+  idToken: string,
+  nonce: string,
+): Promise<JWTPayload> {
+  const claims = await checkSignature(providerKeys, provider.jwks_uri, idToken, {
+    audience: clientId,
+    algorithms: ALGORITHMS,
+    requiredClaims: ['iss', 'aud', 'exp', 'iat', 'nonce'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  });
+  if (!isIssuerOf(provider, claims.iss)) throw invalid('iss');
+  if (claims['nonce'] !== nonce) throw invalid('nonce');
+  const audiences = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
+  // OpenID Connect Core 3.1.3.7: a token for several parties says which of them asked for it.
+  if (claims['azp'] === undefined ? audiences.length > 1 : claims['azp'] !== clientId) throw invalid('azp');
+  return claims;
+}
+
+/** When remembered keys don't fit, the provider may have rotated them: they are read once more. */
+async function checkSignature(
+  providerKeys: ProviderKeys,
+  jwksUri: string,
+  idToken: string,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  const { keys, remembered } = await providerKeys.get(jwksUri);
+  try {
+    return await verifyWith(keys, idToken, options);
+  } catch (error) {
+    if (!remembered || !mayBeRotated(error)) throw explain(error);
+  }
+  const current = await providerKeys.reread(jwksUri);
+  try {
+    return await verifyWith(current, idToken, options);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+async function verifyWith(keys: KeySet, idToken: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(idToken, keys, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    return verifyWithAny(error as AsyncIterable<CryptoKey>, idToken, options);
+  }
+}
+
+/** A token without a key id may be signed with any of the provider's keys. */
+async function verifyWithAny(
+  candidates: AsyncIterable<CryptoKey>,
+  idToken: string,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  for await (const key of candidates) {
+    try {
+      return (await jwtVerify(idToken, key, options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed();
+}
+
+function mayBeRotated(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+}
+
+function explain(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
+    return invalid(error.claim);
+  }
+  if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) {
+    return oidcFailure('OIDC_ID_TOKEN_INVALID', 'The ID token is malformed.');
+  }
+  if (error instanceof errors.JOSEError) {
+    return oidcFailure('OIDC_SIGNATURE_INVALID', "The ID token's signature can't be trusted.");
+  }
+  return error;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  iss: "The provider's issuer, or the host of its auth_uri, differs from the one in its ID tokens.",
+  aud: 'The ID token is for another client: check client_id.',
+  azp: 'The ID token was asked for by another client: check client_id.',
+  nonce: 'The ID token belongs to another sign-in.',
+  exp: 'The ID token has expired: check the clocks, and sign in again.',
+  nbf: 'The ID token is not valid yet: check the clocks.',
+};
+
+function invalid(claim: string): Error {
+  return oidcFailure(
+    'OIDC_ID_TOKEN_INVALID',
+    `The ID token is not acceptable (claim ${claim}).`,
+    CAUSES[claim],
+  );
+}

@@ -1,0 +1,47 @@
+import type { Knex } from 'knex';
+
+/** A sign-in that waits for the provider's answer. Hashes and ciphertext only: who reads the table can't finish one. */
+export interface OidcSignIn {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly confid: number;
+  readonly nonce: string;
+  readonly code_verifier_encrypted: string;
+  /** SHA-256 of what the browser's cookie holds. */
+  readonly browser_hash: Buffer;
+  readonly return_to: string | null;
+}
+
+/** Most rows of abandoned sign-ins that one new sign-in clears away. */
+const SWEPT = 100;
+
+/** @param stateHash SHA-256 of `state`. Clears away what has expired as well. */
+export async function storeOidcSignIn(
+  knex: Knex,
+  stateHash: Buffer,
+  signIn: OidcSignIn,
+  lifetimeSeconds: number,
+): Promise<void> {
+  await knex.raw(
+    `delete from rowpost.oidc_sign_in where state_hash in (
+       select state_hash from rowpost.oidc_sign_in where expires < now() limit ? for update skip locked)`,
+    [SWEPT],
+  );
+  await knex('rowpost.oidc_sign_in').insert({
+    ...signIn,
+    state_hash: stateHash,
+    expires: knex.raw("now() + ? * interval '1 second'", [lifetimeSeconds]),
+  });
+}
+
+/** Takes a sign-in out, so that its state is good once, on whichever process. @returns undefined when it is unknown, used or expired. */
+export async function takeOidcSignIn(knex: Knex, stateHash: Buffer): Promise<OidcSignIn | undefined> {
+  const { rows } = await knex.raw<{ rows: (OidcSignIn & { expired: boolean })[] }>(
+    `delete from rowpost.oidc_sign_in where state_hash = ?
+     returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to,
+       expires < now() as expired`,
+    [stateHash],
+  );
+  const [row] = rows;
+  return row && !row.expired ? row : undefined;
+}

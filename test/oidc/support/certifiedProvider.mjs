@@ -1,0 +1,38 @@
+// The certified server as a process of its own: PROVIDER_OPTIONS holds { clients, claims } as JSON. It tells its
+// parent where it listens, and signs with new keys when it is told to rotate.
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { Provider } from 'oidc-provider';
+
+const { clients } = JSON.parse(process.env.PROVIDER_OPTIONS ?? '{}');
+let answer;
+const server = createServer((req, res) => answer(req, res));
+server.listen(0, '127.0.0.1', () => {
+  const issuer = `http://localhost:${server.address().port}`;
+  answer = createProvider(issuer);
+  process.send({ issuer });
+  process.on('message', () => {
+    answer = createProvider(issuer);
+    process.send({ issuer });
+  });
+});
+process.on('disconnect', () => process.exit(0));
+
+function createProvider(issuer) {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };
+  const provider = new Provider(issuer, {
+    clients,
+    jwks: { keys: [key] },
+    cookies: { keys: [randomUUID()] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['oid'] },
+    // Claims by scope go into the ID token, as with most providers.
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: true, oid: `oid-of-${id}` }),
+    }),
+  });
+  return provider.callback();
+}

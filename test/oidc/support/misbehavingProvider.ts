@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  base64url,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWTPayload,
+} from 'jose';
+
+/** How an ID token is signed. */
+export type Signature = 'right' | 'other key' | 'none' | 'HS256 with the public key' | 'without kid';
+type Answer = (res: ServerResponse) => void;
+
+/** What to do wrong. All is done right when nothing is set. */
+export interface Misbehaviour {
+  readonly claims?: JWTPayload;
+  readonly signature?: Signature;
+  readonly idToken?: string;
+  readonly token?: Answer;
+  readonly jwks?: Answer;
+  /** The parameters of the redirect back; `code` and `state` are added to none. */
+  readonly callback?: Readonly<Record<string, string>>;
+}
+
+/** A provider that logs everybody in at once as `somebody`, and does wrong what it is told to. */
+export class MisbehavingProvider {
+  misbehaviour: Misbehaviour = {};
+  jwksReads = 0;
+  /** Of the last token request. */
+  lastForm = new URLSearchParams();
+  lastAuthorization: string | undefined;
+  #keys: { privateKey: CryptoKey; publicKey: CryptoKey; kid: string } | undefined;
+  #otherKey: CryptoKey | undefined;
+  readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
+  readonly #server = createServer((req, res) => {
+    void this.#answer(req, res);
+  });
+
+  static async start(): Promise<MisbehavingProvider> {
+    const provider = new MisbehavingProvider();
+    await provider.rotateKeys();
+    provider.#otherKey = (await generateKeyPair('RS256')).privateKey;
+    provider.#server.listen(0, '127.0.0.1');
+    await once(provider.#server, 'listening');
+    return provider;
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get endpoints(): { auth_uri: string; token_uri: string; jwks_uri: string } {
+    return {
+      auth_uri: `${this.issuer}/authorize?tenant=x`,
+      token_uri: `${this.issuer}/token`,
+      jwks_uri: `${this.issuer}/jwks`,
+    };
+  }
+
+  async rotateKeys(kid: string = randomUUID()): Promise<void> {
+    this.#keys = { ...(await generateKeyPair('RS256', { extractable: true })), kid };
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const url = new URL(req.url ?? '/', this.issuer);
+    if (url.pathname === '/authorize') this.#authorize(url, res);
+    else if (url.pathname === '/jwks') await this.#jwks(res);
+    else await this.#token(req, res);
+  }
+
+  #authorize({ searchParams }: URL, res: ServerResponse): void {
+    const code = randomUUID();
+    const value = (name: string): string => searchParams.get(name) ?? '';
+    this.#nonces.set(code, { nonce: value('nonce'), clientId: value('client_id') });
+    const back = new URL(value('redirect_uri'));
+    const parameters = this.misbehaviour.callback ?? { code, state: value('state') };
+    for (const [name, text] of Object.entries(parameters)) back.searchParams.set(name, text);
+    if (this.misbehaviour.callback) back.searchParams.set('state', value('state'));
+    res.writeHead(302, { location: back.href }).end();
+  }
+
+  async #jwks(res: ServerResponse): Promise<void> {
+    this.jwksReads += 1;
+    if (this.misbehaviour.jwks) {
+      this.misbehaviour.jwks(res);
+      return;
+    }
+    const { publicKey, kid } = this.#keys!;
+    json(res, 200, { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] });
+  }
+
+  async #token(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of req) body += String(chunk);
+    this.lastForm = new URLSearchParams(body);
+    this.lastAuthorization = req.headers.authorization;
+    if (this.misbehaviour.token) {
+      this.misbehaviour.token(res);
+      return;
+    }
+    const known = this.#nonces.get(this.lastForm.get('code') ?? '');
+    this.#nonces.delete(this.lastForm.get('code') ?? '');
+    if (!known) {
+      json(res, 400, { error: 'invalid_grant' });
+      return;
+    }
+    const now = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: this.issuer,
+      aud: known.clientId,
+      sub: 'somebody',
+      nonce: known.nonce,
+      iat: now,
+      exp: now + 300,
+      ...this.misbehaviour.claims,
+    };
+    const id_token = this.misbehaviour.idToken ?? (await this.#sign(claims));
+    json(res, 200, { access_token: 'opaque', token_type: 'Bearer', id_token });
+  }
+
+  async #sign(claims: JWTPayload): Promise<string> {
+    const { privateKey, publicKey, kid } = this.#keys!;
+    const jwt = new SignJWT(claims);
+    switch (this.misbehaviour.signature) {
+      case 'none':
+        return `${base64url.encode('{"alg":"none"}')}.${base64url.encode(JSON.stringify(claims))}.`;
+      case 'HS256 with the public key':
+        return jwt
+          .setProtectedHeader({ alg: 'HS256', kid })
+          .sign(new TextEncoder().encode(await exportSPKI(publicKey)));
+      case 'other key':
+        return jwt.setProtectedHeader({ alg: 'RS256', kid }).sign(this.#otherKey!);
+      case 'without kid':
+        return jwt.setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+      default:
+        return jwt.setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
+    }
+  }
+}
+
+export function json(res: ServerResponse, status: number, body: unknown): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
