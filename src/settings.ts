@@ -137,6 +137,20 @@ export const SETTINGS = {
     'Lifetime of refresh tokens, in seconds.',
   ),
 
+  // Limits of signing in, counted in the memory of each web process
+  signInsPerAddress: setting(
+    'SIGN_INS_PER_ADDRESS',
+    integer(0),
+    600,
+    'Requests to `/auth`, `/anonauth` and `/oidc` from one address in a minute, in each web process; 0 for no limit.',
+  ),
+  signInFailuresPerLogin: setting(
+    'SIGN_IN_FAILURES_PER_LOGIN',
+    integer(0),
+    50,
+    'Wrong passwords for one login in a quarter of an hour, in each web process; 0 for no limit.',
+  ),
+
   // Sign-in through identity providers
   oidcAllowPrivateNetwork: setting(
     'OIDC_ALLOW_PRIVATE_NETWORK',

@@ -5,6 +5,7 @@ import { AppError } from '../errors.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInAnswer } from './auth/signInAnswer.js';
+import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
 import { consoleRoutes } from './console.js';
 import { describeFor } from './describeTenant.js';
@@ -39,12 +40,13 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
     describe: describeFor(deps.engine),
     describeControl: () => deps.control.describe(),
   });
-  const signIn = { knex: database.knex, principals, authBody };
+  const limits = new SignInLimits(config);
+  const signIn = { knex: database.knex, principals, authBody, limits };
   app.use(authRoutes({ ...signIn, authenticator, bodyLimitBytes: config.bodyLimitBytes }));
   app.use(oidcRoutes({ ...deps, ...signIn, ...createProviderAccess(config, deps.clock) }));
   app.use(consoleRoutes());
   if (config.mailTransport === 'mailbox') {
-    app.use(mailboxRoutes({ ...config, knex: database.knex, principals, tokens, authenticator }));
+    app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));
   }
   app.use(otherMethods, notFound);
   app.use(failure(deps));

@@ -5,9 +5,11 @@ import { readFields } from '../http/readFields.js';
 import type { Authenticator } from './authenticate.js';
 import { readCredentials, readTenantid } from './credentials.js';
 import { requireSignInAllowed, signIn, signInAnonymously, type SignInDeps } from './signIn.js';
+import type { SignInLimits } from './signInLimits.js';
 
 export interface AuthRoutesDeps extends SignInDeps {
   readonly authenticator: Authenticator;
+  readonly limits: SignInLimits;
   readonly bodyLimitBytes: number;
   /** The auth body as JSON text. */
   readonly authBody: (principal: Principal) => Promise<string>;
@@ -17,7 +19,8 @@ export interface AuthRoutesDeps extends SignInDeps {
 export function authRoutes(deps: AuthRoutesDeps): Router {
   const byPassword: RequestHandler = async (req, res) => {
     const { values } = await readFields(req, deps.bodyLimitBytes);
-    const principal = await signIn(deps, readCredentials(values));
+    const credentials = readCredentials(values);
+    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
     sendJson(res, 200, await deps.authBody(principal));
   };
   const byRefreshToken: RequestHandler = async (req, res) => {
@@ -30,5 +33,9 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
     const principal = await signInAnonymously(deps, readTenantid(values));
     sendJson(res, 200, await deps.authBody(principal));
   };
-  return Router().post('/auth', byPassword).get('/auth', byRefreshToken).post('/anonauth', anonymously);
+  return Router()
+    .use(['/auth', '/anonauth'], deps.limits.byAddress)
+    .post('/auth', byPassword)
+    .get('/auth', byRefreshToken)
+    .post('/anonauth', anonymously);
 }

@@ -3,6 +3,7 @@ import { listMail, readMail } from '../../db/delivery/mailbox.js';
 import { AppError } from '../../errors.js';
 import { readCredentials } from '../auth/credentials.js';
 import { signIn, type SignInDeps } from '../auth/signIn.js';
+import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import { wantsHtml } from '../graphqlMediaType.js';
 import { sendJson } from '../http/failure.js';
@@ -19,6 +20,7 @@ import { mailboxPage, signInPage } from './page.js';
 
 export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
   readonly tokens: Tokens;
+  readonly limits: SignInLimits;
   readonly baseUrl: string;
   readonly accessTokenSeconds: number;
   readonly bodyLimitBytes: number;
@@ -78,7 +80,8 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
       throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
     }
     const { values } = await readFields(req, deps.bodyLimitBytes);
-    const principal = await signIn(deps, readCredentials(values));
+    const credentials = readCredentials(values);
+    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
     scopeOf(principal);
     const token = await deps.tokens.issue(principal, 'access');
     res.cookie(MAILBOX_COOKIE, token, {
@@ -105,7 +108,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
 
   return Router()
     .get('/mailbox', list)
-    .post('/mailbox/sign-in', enter)
+    .post('/mailbox/sign-in', deps.limits.byAddress, enter)
     .get('/mailbox/:mailid', one)
     .get('/mailbox/:mailid/body', body)
     .get('/mailbox/:mailid/raw', raw)

@@ -1,6 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
+import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import { sendJson } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
@@ -12,6 +13,7 @@ import { startSignIn } from './startSignIn.js';
 
 export interface OidcRoutesDeps extends OidcDeps {
   readonly tokens: Tokens;
+  readonly limits: SignInLimits;
   /** The auth body as JSON text. */
   readonly authBody: (principal: Principal) => Promise<string>;
 }
@@ -51,7 +53,7 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
     }
   };
 
-  return Router().post('/oidc', start).get('/oidc', callback);
+  return Router().use('/oidc', deps.limits.byAddress).post('/oidc', start).get('/oidc', callback);
 }
 
 function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
