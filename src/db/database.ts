@@ -1,10 +1,13 @@
 import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from '../log.js';
+import { Transactions } from './tenantTransaction.js';
 
 /** The two ways to PostgreSQL: compiled statements go through the pool, control tables through knex. */
 export interface Database {
   readonly pool: pg.Pool;
+  /** Over `pool`. There is one: it names the statements that the pool's connections keep. */
+  readonly transactions: Transactions;
   readonly knex: Knex;
   /** Waits for queries in hand, then closes every connection. */
   close(): Promise<void>;
@@ -59,6 +62,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   return {
     pool,
+    transactions: new Transactions(pool),
     knex,
     async close() {
       await Promise.all([pool.end(), knex.destroy()]);

@@ -105,7 +105,11 @@ function failed(error: AppError, statement?: number): TransactionOutcome {
   return { kind: 'failed', error, statement };
 }
 
-/** A connection goes back to the pool only when PostgreSQL answered and stays with us. */
+/** What PostgreSQL says when a connection does not hold the named statements that we think it holds. */
+const STATEMENTS_DIFFER = new Set(['26000', '42P05', '25006']);
+
+/** A connection goes back to the pool only when PostgreSQL answered, stays with us, and is as we think it is. */
 function isUsable(error: Error): boolean {
-  return isDatabaseAnswer(error) && !isSessionEnd(error);
+  const { code } = error as { code?: string };
+  return isDatabaseAnswer(error) && !isSessionEnd(error) && !STATEMENTS_DIFFER.has(code ?? '');
 }

@@ -79,7 +79,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       introspection: config.introspection,
     }),
     filters: new FilterTexts(),
-    transactions: new Transactions(pool),
+    transactions: deps.database.transactions,
     limits: {
       defaultLimit: config.listDefaultLimit,
       maxLimit: config.listMaxLimit,

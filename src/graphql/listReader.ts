@@ -5,7 +5,6 @@ import type { Database } from '../db/database.js';
 import { preparedText } from '../db/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, toStatement, type Sql } from '../db/sql.js';
-import { Transactions } from '../db/tenantTransaction.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
 import { FilterTexts } from './plan/filterTexts.js';
@@ -40,7 +39,7 @@ export interface ListReaderDeps {
 
 export function createListReader(deps: ListReaderDeps): ListReader {
   const { config } = deps;
-  const transactions = new Transactions(deps.database.pool);
+  const { transactions } = deps.database;
   const filters = new FilterTexts();
   const principal = deps.principal ? principalInputs(deps.principal) : {};
 

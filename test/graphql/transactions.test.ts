@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { preparedText } from '../../src/db/preparedStatements.js';
-import { Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import type { TransactionOutcome } from '../../src/db/tenantTransaction.js';
 import { waitFor } from '../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
@@ -18,7 +18,7 @@ describe('transactions', () => {
   after(() => shop.close());
 
   const run = (mode: 'read' | 'write', ...texts: string[]): Promise<TransactionOutcome> =>
-    new Transactions(shop.test.database.pool).run({
+    shop.test.database.transactions.run({
       role: null,
       mode,
       statements: texts.map((text) => ({ statement: preparedText(text), values: [] })),
@@ -35,8 +35,7 @@ describe('transactions', () => {
 
   it('end in OUTCOME_UNKNOWN when the connection breaks while a commit may be under way', async () => {
     const breaking = 'select pg_terminate_backend(pg_backend_pid())::text';
-    const { pool } = shop.test.database;
-    const transactions = new Transactions(pool);
+    const { pool, transactions } = shop.test.database;
     const slow = transactions.run({
       role: null,
       mode: 'write',
@@ -68,7 +67,7 @@ describe('transactions', () => {
   });
 
   it('survive more hot statements than a connection keeps', async () => {
-    const transactions = new Transactions(shop.test.database.pool);
+    const transactions = shop.test.database.transactions;
     const statements = Array.from({ length: 150 }, (_, i) => ({
       statement: preparedText(`select '${i}'`),
       values: [],
@@ -82,7 +81,7 @@ describe('transactions', () => {
   });
 
   it('end a statement that takes too long', async () => {
-    const transactions = new Transactions(shop.test.database.pool);
+    const transactions = shop.test.database.transactions;
     const outcome = await transactions.run({
       role: null,
       mode: 'read',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createTenant, runTenantSql } from '../../src/db/control/tenants.js';
 import { preparedText } from '../../src/db/preparedStatements.js';
-import { tenantRole, Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import { tenantRole, type Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
 import { openShop, type Shop } from './support/shop.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
@@ -24,7 +24,7 @@ describe('wall two: the database role of a tenant', () => {
       tenantid: other.tenantid,
       sql: "create table secret (id int primary key, word text); insert into secret values (1, 'swordfish'); create view peek as select * from secret; create sequence counter",
     });
-    transactions = new Transactions(database.pool);
+    ({ transactions } = database);
   });
   after(() => shop.close());
 

@@ -28,7 +28,7 @@ export async function readCurrentRow(
     sql`select row_to_json(t)::text from ${tableSql(table)} t where ${keyCondition(table, key)}`,
   );
   const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
-  const outcome = await new Transactions(deps.database.pool).run({
+  const outcome = await deps.database.transactions.run({
     role: tenantRole(tenantid),
     mode: 'read',
     statements: [{ statement: preparedText(text), values }],
