@@ -68,21 +68,25 @@ const contenders: readonly Contender[] = [
   directus(servers.directus.url, DIRECTUS_TOKEN),
 ];
 
-for (const scenario of ['list', 'single', 'create'] as const) {
-  await compareAnswers(scenario);
-  for (const inFlight of connections) {
-    const loads = contenders.map(({ name, requests }) => {
-      const { url, headers, body } = requests[scenario];
-      return { name, url, headers, nextBody: () => JSON.stringify(body(nextKey())) };
-    });
-    const results = await measure(loads, { connections: inFlight, seconds, rounds });
-    report(`${scenario}, ${inFlight} in flight, fsync on`, 'PostGraphile 5', results);
+try {
+  for (const scenario of ['list', 'single', 'create'] as const) {
+    await compareAnswers(scenario);
+    for (const inFlight of connections) await compareRates(scenario, inFlight);
   }
+} finally {
+  for (const server of Object.values(servers)) await server.stop();
+  await installation.stop();
+  await rm(folder, { recursive: true, force: true });
 }
 
-for (const server of Object.values(servers)) await server.stop();
-await installation.stop();
-await rm(folder, { recursive: true, force: true });
+async function compareRates(scenario: Scenario, inFlight: number): Promise<void> {
+  const loads = contenders.map(({ name, requests }) => {
+    const { url, headers, body } = requests[scenario];
+    return { name, url, headers, nextBody: () => JSON.stringify(body(nextKey())) };
+  });
+  const results = await measure(loads, { connections: inFlight, seconds, rounds });
+  report(`${scenario}, ${inFlight} in flight, fsync on`, 'PostGraphile 5', results);
+}
 
 /** All must answer alike, or their rates mean nothing. */
 async function compareAnswers(scenario: Scenario): Promise<void> {

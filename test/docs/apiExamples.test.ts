@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { openShop, type Shop } from '../graphql/support/shop.js';
+
+/** A `graphql` block of docs/api.md with the blocks that follow it: variables, and the data or the errors of the answer. */
+interface Example {
+  readonly line: number;
+  readonly query: string;
+  readonly variables: Record<string, unknown> | undefined;
+  readonly data: unknown;
+  readonly errors: readonly object[] | undefined;
+}
+
+interface Block {
+  readonly kind: string;
+  readonly text: string;
+  readonly line: number;
+}
+
+const { tables, examples } = readExamples();
+
+describe('docs/api.md', () => {
+  let shop: Shop;
+  beforeEach(async () => (shop = await openShop(tables)));
+  afterEach(() => shop.close());
+
+  it('shows the data API by examples', () => {
+    expect(examples).to.have.length.at.least(10);
+  });
+
+  for (const { line, query, variables, data, errors } of examples) {
+    it(`line ${line} answers what the page says`, async () => {
+      const reply = await shop.ask(query, variables);
+      if (errors === undefined) {
+        expect(reply.errors, reply.body).to.equal(undefined);
+        expect(reply.data).to.deep.equal(data);
+        return;
+      }
+      expect(reply.errors, reply.body).to.have.length(errors.length);
+      errors.forEach((expected, index) =>
+        expect(partOf(reply.errors![index], expected)).to.deep.equal(expected),
+      );
+    });
+  }
+});
+
+/** Of `actual` what `expected` names: the page shows what matters. */
+function partOf(actual: unknown, expected: unknown): unknown {
+  if (typeof expected !== 'object' || expected === null || Array.isArray(expected)) return actual;
+  return Object.fromEntries(
+    Object.entries(expected).map(([key, value]) => [
+      key,
+      partOf((actual as Record<string, unknown>)[key], value),
+    ]),
+  );
+}
+
+/** Blocks inside lists belong to /roles_pbac and are indented: they are not looked at. */
+function readExamples(): { tables: string; examples: readonly Example[] } {
+  const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/^```(\w+(?: \w+)?)\n(.*?)^```$/gms)].map((match): Block => ({
+    kind: match[1]!,
+    text: match[2]!,
+    line: page.slice(0, match.index).split('\n').length,
+  }));
+  const found = blocks.flatMap((block, index): Example[] => {
+    if (block.kind !== 'graphql') return [];
+    const next = blocks.slice(index + 1);
+    const end = next.findIndex(({ kind }) => !kind.startsWith('json'));
+    const own = end < 0 ? next : next.slice(0, end);
+    const parsed = (kind: string): unknown => {
+      const text = own.find((item) => item.kind === kind)?.text;
+      return text === undefined ? undefined : (JSON.parse(text) as unknown);
+    };
+    const example = {
+      line: block.line,
+      query: block.text,
+      variables: parsed('json variables') as Example['variables'],
+      data: parsed('json'),
+      errors: parsed('json errors') as Example['errors'],
+    };
+    if (example.data === undefined && example.errors === undefined) {
+      throw new Error(`docs/api.md, line ${block.line}: the example has no answer`);
+    }
+    return [example];
+  });
+  return { tables: blocks.find(({ kind }) => kind === 'sql')!.text, examples: found };
+}
