@@ -9,6 +9,8 @@ const ROUTES = new Set([
   '/auth',
   '/anonauth',
   '/oidc',
+  '/signin',
+  '/signin/oidc',
   '/mailbox',
   '/livez',
   '/readyz',

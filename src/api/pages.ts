@@ -15,6 +15,7 @@ import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from './oidc/oidcRoutes.js';
 import { createProviderAccess } from './oidc/providerAccess.js';
+import { signInRoutes } from './signIn/signInRoutes.js';
 import type { WebDeps } from './webDeps.js';
 
 export interface PagesDeps extends WebDeps {
@@ -43,7 +44,9 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   const limits = new SignInLimits(config);
   const signIn = { knex: database.knex, principals, authBody, limits };
   app.use(authRoutes({ ...signIn, authenticator, bodyLimitBytes: config.bodyLimitBytes }));
-  app.use(oidcRoutes({ ...deps, ...signIn, ...createProviderAccess(config, deps.clock) }));
+  const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock) };
+  app.use(oidcRoutes(oidc));
+  app.use(signInRoutes(oidc));
   app.use(consoleRoutes());
   if (config.mailTransport === 'mailbox') {
     app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));
@@ -79,6 +82,8 @@ const METHODS: Readonly<Record<string, string>> = {
   '/auth': 'GET, POST',
   '/anonauth': 'POST',
   '/oidc': 'GET, POST',
+  '/signin': 'GET, POST',
+  '/signin/oidc': 'POST',
   '/livez': 'GET',
   '/readyz': 'GET',
   '/metrics': 'GET',

@@ -81,6 +81,21 @@ export async function readOidcConfig(
   return row;
 }
 
+/** A provider as the sign-in page offers it. */
+export interface SignInOption {
+  readonly confid: number;
+  readonly name: string;
+}
+
+/** The providers that the tenant is registered with. */
+export async function listSignInOptions(knex: Knex, tenantid: number): Promise<readonly SignInOption[]> {
+  return await knex('rowpost.oidc_config as c')
+    .join('rowpost.oidc_providers as p', 'p.providerid', 'c.providerid')
+    .where({ 'c.tenantid': tenantid })
+    .orderBy(['p.name', 'c.confid'])
+    .select<SignInOption[]>('c.confid', 'p.name');
+}
+
 /** The encryption's context: a secret copied to another row does not decrypt there. */
 export function secretContext(confid: number): string {
   return `oidc_config:${confid}`;

@@ -1,0 +1,107 @@
+import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { listSignInOptions } from '../../db/control/oidcConfigs.js';
+import { findLogin } from '../../db/control/roles.js';
+import { AppError } from '../../errors.js';
+import { readCredentials, readTenantid } from '../auth/credentials.js';
+import { signIn } from '../auth/signIn.js';
+import { sendJson } from '../http/failure.js';
+import { readFields } from '../http/readFields.js';
+import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
+import { readReturnTo, withTokens } from '../oidc/returnTo.js';
+import { startSignIn } from '../oidc/startSignIn.js';
+import { signInPage } from './signInPage.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** No role has it: an unknown login is answered like one that is not mapped. */
+const NO_ROLE = 0;
+
+/**
+ * `GET /signin?tenantid=…&return_to=…`: the page for people. It posts to itself, for a password, or to `/signin/oidc`,
+ * for a provider. Both end like `/auth` and `/oidc`: with the auth body, or with the tokens at `return_to`.
+ */
+export function signInRoutes(deps: OidcRoutesDeps): Router {
+  const policy = pagePolicy(deps.config.baseUrl);
+
+  const showPage = async (res: Response, status: number, values: Values, problem?: string): Promise<void> => {
+    const tenantid = tenantOf(values);
+    const options = tenantid === undefined ? [] : await listSignInOptions(deps.knex, tenantid);
+    const page = signInPage({
+      tenantid,
+      login: textOf(values, 'login'),
+      returnTo: textOf(values, 'return_to'),
+      options,
+      ...(problem === undefined ? {} : { problem }),
+    });
+    res.setHeader('content-security-policy', policy);
+    res.setHeader('cache-control', 'no-store');
+    res.status(status).type('html').send(page.markup);
+  };
+
+  /** Answers a form. What the visitor can do something about is said on the page. */
+  const onForm =
+    (answer: (res: Response, values: Values) => Promise<void>): RequestHandler =>
+    async (req, res) => {
+      requireOwnPage(req);
+      const { values } = await readFields(req, deps.config.bodyLimitBytes);
+      try {
+        await answer(res, values);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.status >= 500) throw error;
+        await showPage(res, error.status, values, problemOf(error));
+      }
+    };
+
+  const byPassword = onForm(async (res, values) => {
+    const credentials = readCredentials(values);
+    const returnTo = readReturnTo(values['return_to'], deps);
+    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
+    if (returnTo === null) {
+      sendJson(res, 200, await deps.authBody(principal));
+      return;
+    }
+    res.setHeader('cache-control', 'no-store');
+    res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
+  });
+
+  const byProvider = onForm(async (res, values) => {
+    const role = await findLogin(deps.knex, readTenantid(values), textOf(values, 'login'));
+    const started = await startSignIn(deps, { ...values, roleid: role?.roleid ?? NO_ROLE });
+    res.cookie(started.cookie.name, started.cookie.value, started.cookie.options);
+    res.redirect(303, started.authorizationUrl);
+  });
+
+  return Router()
+    .get('/signin', (req, res) => showPage(res, 200, req.query))
+    .post('/signin', deps.limits.byAddress, byPassword)
+    .post('/signin/oidc', deps.limits.byAddress, byProvider);
+}
+
+/** A page elsewhere must not sign a visitor in as somebody of its choice. Throws AppError PERMISSION_DENIED. */
+function requireOwnPage(req: Request): void {
+  if (req.headers['sec-fetch-site'] === 'cross-site') {
+    throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
+  }
+}
+
+/** Browsers hold the redirect that answers a form against `form-action`, and providers may pass it on among their own hosts. */
+function pagePolicy(baseUrl: string): string {
+  const schemes = baseUrl.startsWith('https:') ? 'https:' : 'https: http:';
+  return `default-src 'none'; style-src 'self'; img-src data:; form-action 'self' ${schemes}; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+function problemOf(error: AppError): string {
+  if (error.code === 'OIDC_ROLE_NOT_MAPPED') return "This login can't sign in with that provider.";
+  if (error.code === 'LOGIN_FAILED') return 'The login or the password is wrong.';
+  return error.message;
+}
+
+function tenantOf(values: Values): number | undefined {
+  const text = textOf(values, 'tenantid');
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function textOf(values: Values, name: string): string {
+  const value = values[name];
+  return typeof value === 'string' ? value : '';
+}
