@@ -1,10 +1,13 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runRowpost } from '../support/rowpostProcess.js';
+import { runRowpost, spawnRowpost } from '../support/rowpostProcess.js';
+import { waitFor } from '../support/waitFor.js';
 
-describe('rowpost demo --once', function () {
+describe('rowpost demo', function () {
   this.timeout(120_000);
 
   let folder: string;
@@ -25,7 +28,7 @@ describe('rowpost demo --once', function () {
       'Your order R-1001 is on its way',
       'Farewell, Wolfgang Goethe',
     ]);
-    expect(stdout).to.include('Ada Lovelace <ada@example.com>').and.include('/mailbox').and.include('TOKEN=');
+    expect(stdout).to.include('Ada Lovelace <ada@example.com>').and.include('without --once');
     expect(stderr).to.match(/^The password of pxadmin is \S+ /);
   });
 
@@ -37,8 +40,34 @@ describe('rowpost demo --once', function () {
     expect(stdout).to.include('Émilie du Châtelet <emilie@example.com>');
     expect(stderr).to.not.include('password');
   });
+
+  it('stays up without --once, and says where to look', async () => {
+    const env = { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' };
+    const { child, stdout } = spawnStory(env);
+    const mailbox = await waitFor(
+      'the address of the mailbox',
+      () => /http\S+\/mailbox/.exec(stdout())?.[0],
+      {
+        timeoutMs: 60_000,
+      },
+    );
+    const page = await fetch(mailbox);
+    expect(page.status).to.equal(200);
+    expect(await page.text()).to.include('Your order R-1003 is confirmed');
+    await waitFor('the token', () => stdout().includes('TOKEN='));
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exited).to.deep.equal([0, null]);
+  });
 });
 
 function mailsIn(story: string): string[] {
   return [...story.matchAll(/✉ (.*)/g)].map((match) => match[1] ?? '');
+}
+
+function spawnStory(env: Readonly<Record<string, string>>): { child: ChildProcess; stdout: () => string } {
+  const child = spawnRowpost(['demo'], env);
+  const parts: string[] = [];
+  child.stdout?.setEncoding('utf8').on('data', (part: string) => parts.push(part));
+  return { child, stdout: () => parts.join('') };
 }

@@ -55,7 +55,8 @@ export async function runRowpost(
   return { code, stdout: Buffer.concat(parts).toString('utf8'), stderr: stderr() };
 }
 
-function spawnRowpost(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+/** Starts a command and waits for nothing. */
+export function spawnRowpost(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
   if (!existsSync(MAIN)) throw new Error('dist/ is missing: npm run build');
   const path = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
   return spawn(process.execPath, [MAIN, ...args], {

@@ -5,6 +5,7 @@ import { migrateQueue } from '../../src/queue/queue.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
 import { testConfig, testLog } from './testConfig.js';
+import { waitFor } from './waitFor.js';
 
 /**
  * A database of its own for one test file, up to date with every migration, BullMQ's included. PostgreSQL's roles are
@@ -86,6 +87,10 @@ function urlOf(server: TestServer, name: string): string {
   return url.href;
 }
 
+/** An autovacuum worker may be in it, which only a superuser may end; it leaves by itself. */
 async function dropDatabase(server: TestServer, name: string): Promise<void> {
-  await server.run(`drop database if exists ${name} with (force)`);
+  await waitFor(`the end of ${name}`, async () => {
+    await server.run(`drop database if exists ${name} with (force)`);
+    return true;
+  });
 }
