@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'create, sql or list tenants.',
     load: async () => (await import('./commands/tenant.js')).tenant,
   },
+  token: {
+    summary: 'rotate the key that signs tokens.',
+    load: async () => (await import('./commands/token.js')).token,
+  },
   render: {
     summary: 'Render a template file.',
     load: async () => (await import('./commands/render.js')).render,

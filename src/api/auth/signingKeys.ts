@@ -7,7 +7,13 @@ import {
   type JWK,
 } from 'jose';
 import type { Clock } from '../../clock.js';
-import { ensureSigningKey, readSigningKeys, type StoredSigningKey } from '../../db/control/signingKeys.js';
+import {
+  deleteReplacedKeys,
+  ensureSigningKey,
+  insertSigningKey,
+  readSigningKeys,
+  type StoredSigningKey,
+} from '../../db/control/signingKeys.js';
 import type { ControlDb } from '../../db/control/stored.js';
 import type { KeyRing } from '../../secrets.js';
 
@@ -18,6 +24,8 @@ export const SIGNING_ALGORITHM = 'ES256';
 const SIGNER_MAX_AGE_MS = 60_000;
 /** A token with an unknown key id causes a read of the keys, not more often than this. */
 const REREAD_AFTER_MS = 1_000;
+/** Kept longer than needed: clocks differ. */
+const CLOCK_MARGIN_SECONDS = 3_600;
 
 interface Signer {
   readonly kid: string;
@@ -88,6 +96,21 @@ export class SigningKeys {
       loadedAt,
     };
   }
+}
+
+/**
+ * Makes a new key, which signs from now on, and deletes those that no good token can be signed with any more.
+ * @param longestTokenSeconds lifetime of the tokens that live longest.
+ */
+export async function rotateSigningKey(
+  knex: ControlDb,
+  keyRing: KeyRing,
+  longestTokenSeconds: number,
+): Promise<{ readonly kid: string; readonly deleted: readonly string[] }> {
+  const key = await generateSigningKey();
+  await insertSigningKey(knex, keyRing, key);
+  const idleSeconds = longestTokenSeconds + SIGNER_MAX_AGE_MS / 1000 + CLOCK_MARGIN_SECONDS;
+  return { kid: key.kid, deleted: await deleteReplacedKeys(knex, idleSeconds) };
 }
 
 async function generateSigningKey(): Promise<StoredSigningKey> {

@@ -40,6 +40,19 @@ export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: Stored
   });
 }
 
+/** Deletes the keys that a newer one replaced so long ago. @returns their ids. */
+export async function deleteReplacedKeys(knex: Knex, idleSeconds: number): Promise<readonly string[]> {
+  const { rows } = await knex.raw<{ rows: { kid: string }[] }>(
+    `delete from rowpost.signing_key where kid in (
+       select kid from (
+         select kid, lead(createtime) over (order by createtime, kid desc) as replaced from rowpost.signing_key
+       ) k where replaced < now() - ? * interval '1 second')
+     returning kid`,
+    [idleSeconds],
+  );
+  return rows.map(({ kid }) => kid);
+}
+
 /** Makes the first key when there is none; of several processes that start at once, one does. */
 export async function ensureSigningKey(
   knex: Knex,
