@@ -213,9 +213,15 @@ export const SETTINGS = {
   ),
   maxAnswerBytes: setting(
     'MAX_ANSWER_BYTES',
-    integer(1024, 500_000_000),
-    67_108_864,
-    'Largest answer of one root field, in bytes.',
+    integer(1024, 134_217_728),
+    16_777_216,
+    'Largest answer of one request, all of its root fields together, in bytes.',
+  ),
+  maxAnswersInFlightBytes: setting(
+    'MAX_ANSWERS_IN_FLIGHT_BYTES',
+    integer(1024),
+    134_217_728,
+    'Bytes of answers that one process holds before it answers 503; a few times as much memory is needed.',
   ),
   tenantConcurrency: setting(
     'TENANT_CONCURRENCY',

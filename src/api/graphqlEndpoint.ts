@@ -18,7 +18,13 @@ export interface GraphqlExecutor {
       readonly operationName?: string | null;
     },
     options: { readonly allowMutation: boolean },
-  ): Promise<{ readonly status: number; readonly body: string; readonly retryAfterSeconds?: number }>;
+  ): Promise<{
+    readonly status: number;
+    readonly body: string;
+    readonly retryAfterSeconds?: number;
+    /** To be called when the body has left. */
+    readonly release?: () => void;
+  }>;
 }
 
 export interface GraphqlEndpointDeps {
@@ -30,6 +36,7 @@ export interface GraphqlEndpointDeps {
 
 interface Context {
   readonly principal: Principal;
+  readonly res: ServerResponse;
 }
 
 /** One GraphQL address, GET and POST, as the GraphQL-over-HTTP specification has it. It stands ahead of Express: small answers leave 3 times as fast. */
@@ -55,7 +62,7 @@ export function createGraphqlEndpoint(
         headers,
         body: null,
         raw: req,
-        context: { principal },
+        context: { principal, res },
       });
       if (body === null) sendFailure(res, notAcceptable(init.status));
       else send(res, body, init);
@@ -96,6 +103,7 @@ async function answer(
     { query, variables: variables ?? null, operationName: operationName ?? null },
     { allowMutation: request.method === 'POST' },
   );
+  if (outcome.release) whenGone(request.context.res, outcome.release);
   const mediaType = acceptedMediaType(request.raw.headers.accept);
   const headers: Record<string, string> = { 'content-type': `${mediaType}; charset=utf-8` };
   if (outcome.status === 405) headers['allow'] = 'POST';
@@ -103,6 +111,12 @@ async function answer(
   // Clients that take application/json expect 200 for whatever a GraphQL server itself says about a document.
   const status = outcome.status === 400 && mediaType === 'application/json' ? 200 : outcome.status;
   return [outcome.body, { status, statusText: '', headers }];
+}
+
+/** When the answer has left, or its caller has. */
+function whenGone(res: ServerResponse, release: () => void): void {
+  if (res.closed || res.destroyed) release();
+  else res.once('close', release);
 }
 
 function send(res: ServerResponse, body: string, init: Response[1]): void {

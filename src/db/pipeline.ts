@@ -1,4 +1,6 @@
 import pg from 'pg';
+import type { AppError } from '../errors.js';
+import type { AnswerShare } from './answerBudget.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
 
@@ -18,8 +20,20 @@ export type Rows = readonly (readonly (string | null)[])[];
 export interface PipelineResult {
   /** Of the statements that were completed. */
   readonly rows: readonly Rows[];
+  /** What the answer was refused for while it arrived; rows that came later were not kept. */
+  readonly refusal?: AppError;
   /** What ended the pipeline. The statement at `rows.length` raised it; the commit, when all were completed. */
   readonly error?: Error;
+}
+
+/** How much of an answer may be kept, and whether the statements stop with it or run to their end. */
+export interface AnswerLimit {
+  readonly share: AnswerShare;
+  readonly onExcess: 'stop' | 'finish';
+}
+
+interface Connection {
+  readonly stream: { write(bytes: Buffer): boolean; destroy(): unknown };
 }
 
 const PgQuery = pg.Query as unknown as new (config: { text: string }) => object;
@@ -35,22 +49,40 @@ class Pipeline extends PgQuery {
   readonly #done: (result: PipelineResult) => void;
   readonly #completed: Rows[] = [];
   #rows: (string | null)[][] = [];
+  #refusal: AppError | undefined;
+  #stream: Connection['stream'] | undefined;
   /** pg looks for it. */
   readonly callback = (): void => undefined;
 
-  constructor(steps: readonly PipelineStep[], done: (result: PipelineResult) => void) {
+  constructor(
+    steps: readonly PipelineStep[],
+    private readonly answer: AnswerLimit | undefined,
+    done: (result: PipelineResult) => void,
+  ) {
     super({ text: '' });
     this.#message = messageOf(steps);
     this.#done = done;
   }
 
-  submit(connection: { readonly stream: { write(bytes: Buffer): boolean } }): null {
+  submit(connection: Connection): null {
+    this.#stream = connection.stream;
     connection.stream.write(this.#message);
     return null;
   }
 
-  handleDataRow(message: { readonly fields: (string | null)[] }): void {
-    this.#rows.push(message.fields);
+  handleDataRow(message: { readonly length: number; readonly fields: (string | null)[] }): void {
+    if (this.#refusal) return;
+    this.#refusal = this.answer?.share.take(message.length);
+    if (!this.#refusal) {
+      this.#rows.push(message.fields);
+      return;
+    }
+    this.#completed.fill([]);
+    this.#rows = [];
+    if (this.answer?.onExcess !== 'stop') return;
+    // PostgreSQL ends the statements when it finds nobody to write to.
+    this.#stream?.destroy();
+    this.#end();
   }
 
   handleCommandComplete(): void {
@@ -59,11 +91,19 @@ class Pipeline extends PgQuery {
   }
 
   handleReadyForQuery(): void {
-    this.#done({ rows: this.#completed });
+    this.#end();
   }
 
   handleError(error: Error): void {
-    this.#done({ rows: this.#completed, error });
+    this.#end(error);
+  }
+
+  #end(error?: Error): void {
+    this.#done({
+      rows: this.#completed,
+      ...(this.#refusal ? { refusal: this.#refusal } : {}),
+      ...(error ? { error } : {}),
+    });
   }
 }
 
@@ -80,8 +120,12 @@ function messageOf(steps: readonly PipelineStep[]): Buffer {
 }
 
 /** Runs the statements as one transaction on a connection that runs nothing else meanwhile. */
-export function runPipeline(client: pg.PoolClient, steps: readonly PipelineStep[]): Promise<PipelineResult> {
+export function runPipeline(
+  client: pg.PoolClient,
+  steps: readonly PipelineStep[],
+  answer?: AnswerLimit,
+): Promise<PipelineResult> {
   return new Promise((resolve) => {
-    client.query(new Pipeline(steps, resolve) as unknown as pg.Submittable);
+    client.query(new Pipeline(steps, answer, resolve) as unknown as pg.Submittable);
   });
 }

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { AppError } from '../errors.js';
+import type { AnswerShare } from './answerBudget.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import { isDatabaseAnswer, isSessionEnd, toAppError } from './sqlState.js';
@@ -14,6 +15,8 @@ export interface TransactionRequest {
   readonly role: string | null;
   readonly mode: 'read' | 'write';
   readonly statements: readonly TransactionStatement[];
+  /** Counts what arrives; released by the caller. Without one the answer is known to be small. */
+  readonly answer?: AnswerShare;
 }
 
 export type TransactionOutcome =
@@ -52,7 +55,7 @@ export class Transactions {
     let isDoubtful = true;
     try {
       const result = await this.#send(client, request);
-      isDoubtful = result.error !== undefined && !isUsable(result.error);
+      isDoubtful = isStopped(request, result) || (result.error !== undefined && !isUsable(result.error));
       return judge(request, result);
     } finally {
       client.removeListener('error', alreadyReported);
@@ -60,7 +63,8 @@ export class Transactions {
     }
   }
 
-  async #send(client: PoolClient, { role, mode, statements }: TransactionRequest): Promise<PipelineResult> {
+  async #send(client: PoolClient, request: TransactionRequest): Promise<PipelineResult> {
+    const { role, mode, statements, answer: share } = request;
     const enter = mode === 'read' ? this.#enterAndRead : this.#enterAndWrite;
     // 'none' is PostgreSQL's word for no other role.
     const opening = { statement: enter, values: [role ?? 'none'] };
@@ -69,7 +73,9 @@ export class Transactions {
       values: item.values,
       ...this.#prepared.use(client, item.statement),
     }));
-    const result = await runPipeline(client, steps);
+    // A write is not cut off: nobody would know whether it was committed.
+    const onExcess = mode === 'read' ? 'stop' : 'finish';
+    const result = await runPipeline(client, steps, share && { share, onExcess });
     if (result.error) {
       const parsed = steps.flatMap((step) => (step.parse && step.name !== '' ? [step.name] : []));
       this.#prepared.doubt(client, parsed);
@@ -82,10 +88,17 @@ function alreadyReported(): void {
   // nothing left to say
 }
 
+/** Whether the pipeline was left while its statements were under way. */
+function isStopped({ mode }: TransactionRequest, { refusal }: PipelineResult): boolean {
+  return mode === 'read' && refusal !== undefined;
+}
+
 function judge(
   { mode, statements }: TransactionRequest,
-  { rows, error }: PipelineResult,
+  { rows, refusal, error }: PipelineResult,
 ): TransactionOutcome {
+  if (refusal && mode === 'read') return failed(refusal);
+  if (refusal && error === undefined) return failed(committedUnanswered(refusal));
   // The first result is that of entering the role.
   if (error === undefined) return { kind: 'done', results: rows.slice(1) };
   const failedAt = rows.length - 1;
@@ -99,6 +112,12 @@ function judge(
     return failed(new AppError('INTERNAL_ERROR', 'The tenant has no database role.', { cause: error }));
   }
   return failed(toAppError(error), failedAt < 0 || isCommit ? undefined : failedAt);
+}
+
+function committedUnanswered(refusal: AppError): AppError {
+  const message = `The changes were made, but their rows can't be answered: ${refusal.message}`;
+  const hint = 'Read the rows before repeating the mutation.';
+  return new AppError('OUTCOME_UNKNOWN', message, { hint, cause: refusal });
 }
 
 function failed(error: AppError, statement?: number): TransactionOutcome {

@@ -7,6 +7,8 @@ export interface GraphqlAnswer {
   /** JSON text with data and/or errors. */
   readonly body: string;
   readonly retryAfterSeconds?: number;
+  /** To be called when the body has left: until then its bytes count as held. */
+  readonly release?: () => void;
 }
 
 /** An error with the place it belongs to in the document and in the answer. */

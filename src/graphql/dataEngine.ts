@@ -1,4 +1,5 @@
 import type { Config } from '../config.js';
+import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/database.js';
@@ -85,6 +86,10 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       maxLimit: config.listMaxLimit,
       answerBytes: config.maxAnswerBytes,
     },
+    answers: new AnswerBudget({
+      requestBytes: config.maxAnswerBytes,
+      processBytes: config.maxAnswersInFlightBytes,
+    }),
     log,
     ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
   };
@@ -97,12 +102,14 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
 
   return {
     async execute(principal, request, { allowMutation }) {
+      const answer = engine.answers.open();
       try {
         const { fields, errors } = await gate.run(principal.tenantid, () =>
-          executeRequest(engine, principal, request, allowMutation),
+          executeRequest(engine, principal, request, allowMutation, answer),
         );
-        return dataAnswer(fields, errors);
+        return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
+        answer.release();
         return toAnswer(error, log);
       }
     },

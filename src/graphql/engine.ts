@@ -1,3 +1,4 @@
+import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
 import { tenantRole, type Transactions } from '../db/tenantTransaction.js';
@@ -31,6 +32,7 @@ export interface EngineDeps {
   readonly filters: FilterTexts;
   readonly transactions: Transactions;
   readonly limits: PlanLimits;
+  readonly answers: AnswerBudget;
   readonly log: Logger;
   /** A mutation was committed. */
   readonly onCommitted?: () => void;
@@ -42,12 +44,13 @@ interface PreparedRequest {
   readonly plan: Plan;
 }
 
-/** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
+/** request → plan → statements → transaction → answer, whose rows are counted as `answer`. Throws DocumentError, FieldError, AppError. */
 export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
   allowMutation: boolean,
+  answer: AnswerShare,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -58,7 +61,7 @@ export async function executeRequest(
       throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
-    const results = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs);
+    const results = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
     if (plan.kind === 'mutation') deps.onCommitted?.();
     const utilities = await runUtilities(plan, deps.catalogs, principal, schema);
     return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });

@@ -1,3 +1,4 @@
+import type { AnswerShare } from '../db/answerBudget.js';
 import { bind, type Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
@@ -19,6 +20,7 @@ export async function runPlan(
   transactions: Transactions,
   role: string,
   inputs: Inputs,
+  answer: AnswerShare,
 ): Promise<ReadonlyMap<StatementField, FieldResult>> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
@@ -35,7 +37,7 @@ export async function runPlan(
   }
   if (statements.length === 0) return results;
   const mode = plan.kind === 'mutation' ? 'write' : 'read';
-  const outcome = await transactions.run({ role, mode, statements });
+  const outcome = await transactions.run({ role, mode, statements, answer });
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];
     if (!failed) throw outcome.error;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { GraphqlAnswer } from '../../src/graphql/dataEngine.js';
 import { openShop, roleWith, SHOP_DDL, type Reply, type Shop } from './support/shop.js';
 
 describe('documents of /query', () => {
@@ -58,6 +59,60 @@ describe('documents of /query', () => {
       expect((await small.data('{ customer(limit: 5) { name } }')).customer).to.have.length(5);
       const nested = 'mutation { update_orders(order_id: 1, input: {customer_id: 4}) { customer { name } } }';
       expect((await small.data(nested)).update_orders).to.have.property('customer');
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('bounds the answer of a request, however many root fields it is spread over', async () => {
+    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '100000', PG_POOL: '2' });
+    try {
+      await small.sql("insert into customer (name) select repeat('x', 30000) from generate_series(1, 3)");
+      const aliases = (count: number): string =>
+        Array.from(
+          { length: count },
+          (_, i) => `a${i}: customer(limit: 1, filter: "name like 'xxx%'") { name }`,
+        ).join(' ');
+      for (let time = 0; time < 4; time++) {
+        const reply = await small.ask(`{ ${aliases(200)} }`);
+        expect(reply.errors![0]!.extensions.code).to.equal('DOCUMENT_TOO_COMPLEX');
+        expect(reply.errors![0]!.message).to.include('MAX_ANSWER_BYTES');
+        expect(reply.data).to.equal(null);
+      }
+      expect(await small.data(`{ ${aliases(3)} }`)).to.have.keys('a0', 'a1', 'a2');
+      // What was written stays written, and the caller is told so.
+      const change = (index: number): string =>
+        `u${index}: update_customer(customer_id: 1, input: {country: "c${index}"}) { customer_id name email country }`;
+      await small.sql(
+        "update customer set customer_id = 1 where customer_id = (select min(customer_id) from customer where name like 'xxx%') and not exists (select from customer where customer_id = 1)",
+      );
+      await small.sql("update customer set name = repeat('y', 30000) where customer_id = 1");
+      const written = await small.ask(
+        `mutation { ${Array.from({ length: 8 }, (_, i) => change(i)).join(' ')} }`,
+      );
+      expect(written.errors![0]!.extensions.code, written.body.slice(0, 300)).to.equal('OUTCOME_UNKNOWN');
+      expect(written.errors![0]!.message).to.include('The changes were made');
+      expect(await small.data('{ customer(filter: "customer_id = 1") { country } }')).to.deep.equal({
+        customer: [{ country: 'c7' }],
+      });
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('refuses large answers while the process holds as many as it may, and takes them again after', async () => {
+    const small = await openShop(SHOP_DDL, { MAX_ANSWERS_IN_FLIGHT_BYTES: '100000' });
+    try {
+      await small.sql("insert into customer (name) values (repeat('x', 60000))");
+      const query = `{ customer(filter: "name like 'xxx%'") { name } }`;
+      const execute = (): Promise<GraphqlAnswer> =>
+        small.engine.execute(small.root, { query }, { allowMutation: false });
+      const first = await execute();
+      const refused = await execute();
+      expect(refused).to.include({ status: 503, retryAfterSeconds: 1 });
+      expect(refused.body).to.include('TOO_BUSY');
+      first.release!();
+      expect((await execute()).status).to.equal(200);
     } finally {
       await small.close();
     }

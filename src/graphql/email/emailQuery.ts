@@ -58,11 +58,12 @@ export async function runEmailQuery(
   principal: Principal,
   { query, ...variables }: EmailQuery,
 ): Promise<string> {
-  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false).catch(
-    (error: unknown) => {
+  const answer = deps.answers.open();
+  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer)
+    .catch((error: unknown) => {
       throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
-    },
-  );
+    })
+    .finally(answer.release);
   const [error] = errors;
   if (error) throw error.error;
   const [first, second] = fields;

@@ -1,0 +1,50 @@
+import { AppError } from '../errors.js';
+
+export interface AnswerLimits {
+  /** Most bytes of one request's answer, all of its root fields together. */
+  readonly requestBytes: number;
+  /** Most bytes of all answers that the process holds at one time. */
+  readonly processBytes: number;
+}
+
+/** What a request holds of the budget, from the arrival of its rows until its answer has left. */
+export interface AnswerShare {
+  /** Counts bytes that arrived. @returns the error that ends a read: too large for one request, or for this moment. */
+  take(bytes: number): AppError | undefined;
+  /** Gives all of it back; again is no error. */
+  release(): void;
+}
+
+/** Bytes of answers in memory: many roots, aliases or callers at once must not add up to more than the process has. */
+export class AnswerBudget {
+  #heldBytes = 0;
+
+  constructor(private readonly limits: AnswerLimits) {}
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  open(): AnswerShare {
+    let taken = 0;
+    return {
+      take: (bytes) => {
+        taken += bytes;
+        this.#heldBytes += bytes;
+        if (taken > this.limits.requestBytes) {
+          return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+        }
+        if (this.#heldBytes > this.limits.processBytes) {
+          return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
+            hint: 'Ask for less, or retry after the time given in Retry-After.',
+          });
+        }
+        return undefined;
+      },
+      release: () => {
+        this.#heldBytes -= taken;
+        taken = 0;
+      },
+    };
+  }
+}
