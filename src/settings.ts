@@ -226,7 +226,7 @@ export const SETTINGS = {
   tenantConcurrency: setting(
     'TENANT_CONCURRENCY',
     integer(1),
-    64,
+    250,
     'Requests of one tenant that may wait for their turn in one web process; more answer 503.',
   ),
 

@@ -1,0 +1,81 @@
+// Many tenants in one web process: its memory, the first answer of a cold tenant, and a crowd at one cold tenant.
+// Arguments: tenants, tables a tenant.
+import { readFileSync } from 'node:fs';
+import { createInstallation, type BenchWeb } from '../support/installation.js';
+import { median } from '../support/load.js';
+import { describeMachine } from '../support/report.js';
+import { makeTenants, type SignedIn } from './makeTenants.js';
+
+const TENANTS = Number(process.argv[2] ?? 1_000);
+const TABLES = Number(process.argv[3] ?? 30);
+const CROWD = 100;
+const QUERY = '{ t2(limit: 10) { id name amount t1 { name } t3_collection { id status } } }';
+
+const installation = await createInstallation('create table t (id int primary key)');
+try {
+  const tenants = await makeTenants(installation.databaseUrl, TENANTS + 1, TABLES);
+  const web = await installation.startWeb({
+    NODE_OPTIONS: `--import ${new URL('countBuilds.mjs', import.meta.url).href}`,
+  });
+  const [warm, ...others] = tenants;
+  const crowded = others.pop();
+  if (!warm || !crowded) throw new Error('there are too few tenants');
+  // The process itself is warm: what is measured is the tenant.
+  for (let n = 0; n < 200; n++) await ask(web, warm);
+
+  const coldMs: number[] = [];
+  const warmMs: number[] = [];
+  for (const tenant of others) {
+    coldMs.push(await ask(web, tenant));
+    warmMs.push(await ask(web, tenant));
+  }
+  const counts = await countBuilds(web);
+  await Promise.all(Array.from({ length: CROWD }, () => ask(web, crowded)));
+  const crowd = await countBuilds(web);
+
+  console.log(`\n${TENANTS} tenants × ${TABLES} tables in one web process\n${describeMachine()}\n`);
+  console.log(
+    `first answer of a cold tenant: p50 ${median(coldMs).toFixed(1)} ms, p99 ${percentile(coldMs, 0.99)} ms`,
+  );
+  console.log(`second answer: p50 ${median(warmMs).toFixed(1)} ms, p99 ${percentile(warmMs, 0.99)} ms`);
+  console.log(`built: ${JSON.stringify(counts)}`);
+  console.log(`${CROWD} requests at once to a cold tenant built: ${JSON.stringify(crowd)}`);
+  console.log(`memory of the web process: ${memory(web)}`);
+} finally {
+  await installation.stop();
+}
+
+/** @returns milliseconds to the answer, which must hold a row */
+async function ask({ baseUrl }: BenchWeb, { token }: SignedIn): Promise<number> {
+  const startedAt = performance.now();
+  const response = await fetch(`${baseUrl}/query`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query: QUERY }),
+  });
+  const text = await response.text();
+  if (!text.startsWith('{"data":{"t2":[{')) throw new Error(text);
+  return performance.now() - startedAt;
+}
+
+async function countBuilds({ process: { child, log } }: BenchWeb): Promise<unknown> {
+  const seen = log().length;
+  child.kill('SIGUSR2');
+  for (;;) {
+    const counted = /counted (\{.*\})/.exec(log().slice(seen))?.[1];
+    if (counted !== undefined) return JSON.parse(counted) as unknown;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function memory({ process: { child } }: BenchWeb): string {
+  const status = readFileSync(`/proc/${String(child.pid)}/status`, 'utf8');
+  const megabytes = (name: string): string =>
+    `${Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)} MB`;
+  return `${megabytes('VmRSS')} RSS, ${megabytes('VmHWM')} at most`;
+}
+
+function percentile(values: readonly number[], part: number): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN).toFixed(1);
+}
