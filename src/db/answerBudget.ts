@@ -10,9 +10,9 @@ export interface AnswerLimits {
 /** What a request holds of the budget, from the arrival of its rows until its answer has left. */
 export interface AnswerShare {
   /** Counts bytes that arrived. @returns the error that ends a read: too large for one request, or for this moment. */
-  take(bytes: number): AppError | undefined;
+  readonly take: (bytes: number) => AppError | undefined;
   /** Gives all of it back; again is no error. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** Bytes of answers in memory: many roots, aliases or callers at once must not add up to more than the process has. */

@@ -55,8 +55,10 @@ function describe(error: pg.DatabaseError): Description {
     case '53':
       return ['DATABASE_UNAVAILABLE', 'The database is not available.'];
     case '22':
-      // Written by PostgreSQL about the value it was given: "invalid input syntax for type integer: \"x\"".
-      return ['BAD_USER_INPUT', error.message];
+      return [
+        'BAD_USER_INPUT',
+        VALUE_WORDS[state] ?? 'A value in the request or in a row does not fit its type.',
+      ];
     case '23':
       return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error)];
     case '54':
@@ -110,6 +112,21 @@ const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
   '55P03': () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
+};
+
+/**
+ * What class 22 means, in words of our own: PostgreSQL's quote the value, which may be of a row that the caller may not
+ * see, when a policy rule's filter computes with it.
+ */
+const VALUE_WORDS: Readonly<Record<string, string>> = {
+  '22001': 'A text is longer than its column allows.',
+  '22003': 'A number is out of the range of its type.',
+  '22007': 'A text does not read as a date or time.',
+  '22008': 'A date or time is out of range.',
+  '22012': 'A division by zero.',
+  '2201B': 'A regular expression is not valid.',
+  '22021': "A text holds a character that PostgreSQL can't store.",
+  '22P05': "A text holds a character that PostgreSQL can't store.",
 };
 
 function refusalIn(error: pg.DatabaseError): Description | undefined {

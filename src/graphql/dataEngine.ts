@@ -5,7 +5,6 @@ import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/database.js';
 import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
-import { Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';

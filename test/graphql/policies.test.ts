@@ -198,6 +198,22 @@ describe('policies of /query', () => {
     });
   });
 
+  it("tells no value of a row when a rule's own filter can't be computed for it", async () => {
+    const clerk = roleWith(
+      shop,
+      ['select', 'update'],
+      [{ capabilities: ['select', 'update'], targets: ['customer'], filter: 'number(name) > 5' }],
+    );
+    const read = await shop.ask('{ customer(filter: "customer_id = 1") { customer_id } }', {}, clerk);
+    const change = 'mutation { update_customer(customer_id: 1, input: { country: "XX" }) { customer_id } }';
+    const written = await shop.ask(change, {}, clerk);
+    for (const reply of [read, written]) {
+      expect(reply.errors, reply.body).to.have.length(1);
+      expect(reply.body).not.to.include('Ada');
+      expect(reply.errors![0]!.message).to.include('does not fit its type');
+    }
+  });
+
   it('lets a rule that no longer compiles grant nothing', async () => {
     const clerk = roleWith(
       shop,

@@ -2,9 +2,9 @@ import { isDatabaseAnswer } from '../../db/sqlState.js';
 import { AppError } from '../../errors.js';
 
 /**
- * The error of a statement that only read. What PostgreSQL says of values there (SQLSTATE class 22: an overflow, the
- * root of a negative number) is about an expression that the caller wrote: only rows that the caller may read are
- * computed with.
+ * The error of a statement that only read. A value that does not fit there (SQLSTATE class 22: an overflow, the root of
+ * a negative number) is one of an expression: the caller's, or that of a policy rule, which sees all rows. The message
+ * therefore holds no value.
  */
 export function readError(error: AppError): AppError {
   const { cause, message } = error;
