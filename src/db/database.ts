@@ -25,7 +25,8 @@ export interface DatabaseOptions {
   readonly log: Logger;
 }
 
-const KNEX_POOL_SIZE = 4;
+/** More than the control requests of one tenant hold at once, so that sign-ins of the others need not wait for them. */
+const KNEX_POOL_SIZE = 8;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 
 export function openDatabase(options: DatabaseOptions): Database {

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { NOBODY_LOGIN } from './control/nobody.js';
 
 /** One policy rule that is in scope for a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -47,7 +48,7 @@ export class PrincipalSource {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** @returns undefined when the tenant has no such role, or it is deleted. */
+  /** @returns undefined when the tenant has no such role, it is deleted, or it is Nobody and anonymous logins are off. */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const key = `${tenantid}:${roleid}`;
     const entry = this.#entries.get(key);
@@ -80,7 +81,11 @@ interface PrincipalRow {
 }
 
 async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Promise<Principal | undefined> {
-  const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, { tenantid, roleid });
+  const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, {
+    tenantid,
+    roleid,
+    nobody: NOBODY_LOGIN,
+  });
   const row = rows[0];
   if (!row) return undefined;
   return {
@@ -124,4 +129,5 @@ const PRINCIPAL_SQL = `
           select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
         ) select from above where c.classid = any (above.classes))
     ) inherited
-  where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted`;
+  where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted
+    and (r.login is distinct from :nobody or t.anonymous_logins or t.root_roleid = r.roleid)`;

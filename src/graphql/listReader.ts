@@ -4,7 +4,8 @@ import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/database.js';
 import { preparedText } from '../db/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
-import { bind, toStatement, type Sql } from '../db/sql.js';
+import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
+import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
 import { FilterTexts } from './plan/filterTexts.js';
@@ -18,7 +19,8 @@ import { selectRows } from './read/selectRows.js';
 export interface ListReader {
   /**
    * The rows of a root list field with all that is selected below it, in one statement: objects by response key.
-   * Fields that the catalog lacks are left to their own resolvers. Throws AppError.
+   * Fields that the catalog lacks are left to their own resolvers. Throws AppError, also when all that this reader has
+   * read is more than MAX_ANSWER_BYTES.
    */
   read(
     info: GraphQLResolveInfo,
@@ -43,6 +45,8 @@ export function createListReader(deps: ListReaderDeps): ListReader {
   const filters = new FilterTexts();
   const principal = deps.principal ? principalInputs(deps.principal) : {};
 
+  let characters = 0;
+
   return {
     async read(info, _args, tableName) {
       const context: ReadContext = {
@@ -55,7 +59,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
         filterVariables: [],
         skipUnknown: true,
       };
-      const { text, slots } = toStatement(compile(context, info, tableName));
+      const { text, slots } = toStatement(bounded(compile(context, info, tableName), config.maxAnswerBytes));
       const literals = context.filterVariables.map(
         (name) => filters.parse(String(info.variableValues[name])).literals,
       );
@@ -67,9 +71,19 @@ export function createListReader(deps: ListReaderDeps): ListReader {
         statements: [{ statement, values }],
       });
       if (outcome.kind === 'failed') throw outcome.error;
-      return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as unknown[];
+      const json = outcome.results[0]?.[0]?.[0];
+      characters += json?.length ?? 0;
+      if (json == null || characters > config.maxAnswerBytes) {
+        throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+      }
+      return JSON.parse(json) as unknown[];
     },
   };
+}
+
+/** Null in place of a list that is too large. */
+function bounded(list: Sql, bytes: number): Sql {
+  return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j end from (${list}) a(j)`;
 }
 
 function compile(context: ReadContext, info: GraphQLResolveInfo, tableName: string): Sql {

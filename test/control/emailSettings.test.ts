@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
 import { KeyRing } from '../../src/secrets.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
@@ -280,6 +280,23 @@ describe('roles_pbac: email settings', () => {
       expect(codeOf(await createRule({ name: 'paid', condition, delivery: 'at_most_once' }))).to.equal(
         undefined,
       );
+    });
+
+    it('can be disabled when its table is gone, and not enabled again', async () => {
+      const { database } = fixture.testDatabase;
+      const { tenantid } = tenant;
+      await runTenantSql(database, { tenantid, sql: 'create table parcel (id int primary key)' });
+      await fixture.control(root, '{ Utility { introspect } }');
+      const made = await createRule({ name: 'parcels', targets: ['parcel'] });
+      const id = textAt(made, 'data.create_email_rule.ruleid');
+      await runTenantSql(database, { tenantid, sql: 'drop table parcel' });
+      await fixture.control(root, '{ Utility { introspect } }');
+      const update = async (input: Json): Promise<unknown> =>
+        codeOf(await fixture.control(root, UPDATE_RULE, { id, input }));
+      expect(await update({ enabled: false })).to.equal(undefined);
+      expect(await update({ enabled: true })).to.equal('UNKNOWN_TABLE');
+      expect(await update({ targets: ['parcel', 'orders'] })).to.equal('UNKNOWN_TABLE');
+      await fixture.control(root, 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { name } }', { id });
     });
 
     it('is updated in part, and keeps its email type from being deleted or renamed', async () => {

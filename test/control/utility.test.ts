@@ -101,7 +101,13 @@ describe('roles_pbac: Utility', () => {
 
     expect((await switchTo(root, false)).data).to.deep.equal({ Utility: { anonymous_logins: false } });
     expect((await visit()).status).to.equal(403);
-    expect((await refresh()).status).to.equal(403);
+    const byToken = await fixture.control(textAt(body, 'access_token'), '{ role { login } }');
+    expect((byToken as Json)['code']).to.equal('TOKEN_REVOKED');
+    expect((await refresh()).status).to.equal(401);
+    await switchTo(root, true);
+    const back = await fixture.control(textAt(body, 'access_token'), '{ role(limit: 1) { login } }');
+    expect(back.errors).to.equal(undefined);
+    await switchTo(root, false);
   });
 
   it('changes nothing by GET', async () => {

@@ -1,5 +1,4 @@
 import { NOBODY_LOGIN } from '../../db/control/nobody.js';
-import { hashPassword } from '../../db/control/passwords.js';
 import {
   isBelow,
   readRole,
@@ -13,7 +12,7 @@ import { requireKnownClasses } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound, requireItems } from './controlObject.js';
 import { checkPassword, grantable } from './makeRole.js';
-import { denied, requireCapability, requireClasses } from './permissions.js';
+import { denied, isNobody, requireCapability, requireClasses } from './permissions.js';
 import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireOwnTenant, requireParent } from './rolePermissions.js';
 
@@ -28,7 +27,7 @@ export async function changeRole(context: ControlContext, roleid: number, input:
   await updateRole(db, principal.tenantid, roleid, changes);
   if (input.password !== undefined) {
     if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
-    const hash = await hashPassword(checkPassword(input.password ?? ''));
+    const hash = context.passwordHashes.take(checkPassword(input.password ?? ''));
     await setPassword(db, principal.tenantid, roleid, hash, deps.clock.now());
   }
   await bumpPolicyVersion(db, principal.tenantid);
@@ -40,7 +39,7 @@ export async function removeRole(context: ControlContext, roleid: number): Promi
   requireCapability(principal, 'delete_role');
   if (roleid === principal.roleid) throw denied('A role does not delete itself.');
   await requireManageable(context, roleid);
-  await updateRole(db, principal.tenantid, roleid, { deleted: true });
+  await updateRole(db, principal.tenantid, roleid, { deleted: true, ...endOfTokens(context) });
   await bumpPolicyVersion(db, principal.tenantid);
 }
 
@@ -57,6 +56,7 @@ async function authorize(context: ControlContext, roleid: number, input: RoleInp
 }
 
 async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> {
+  if (isNobody(principal)) throw denied('Anonymous visitors do not change the role they share.');
   const role = await readRole(db, principal.tenantid, principal.roleid);
   if (!role) throw notFound('role', principal.roleid);
   return role;
@@ -74,7 +74,9 @@ async function collectChanges(
     changes.login = input.login;
   }
   if (input.name !== undefined) changes.name = input.name;
-  if (input.deleted != null) changes.deleted = input.deleted;
+  if (input.deleted != null && input.deleted !== role.deleted) {
+    Object.assign(changes, { deleted: input.deleted }, endOfTokens(context));
+  }
   if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);
   if (input.capabilities !== undefined) {
     changes.capabilities = await grantable(context, input.capabilities ?? []);
@@ -85,6 +87,11 @@ async function collectChanges(
     await requireKnownClasses(context, changes.classes);
   }
   return changes;
+}
+
+/** A role that comes back starts anew: what it was given before it was deleted stays invalid. */
+function endOfTokens({ deps }: ControlContext): Pick<RoleChanges, 'tokens_valid_from'> {
+  return { tokens_valid_from: new Date(deps.clock.now()).toISOString() };
 }
 
 async function newParent(context: ControlContext, role: RoleRow, parentid: number | null): Promise<number> {

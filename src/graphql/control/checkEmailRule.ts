@@ -49,17 +49,34 @@ export function readChangedEmailRule(input: EmailRuleInput, before: EmailRuleVal
   };
 }
 
-/** Whether all that the rule names is there. Throws AppError UNKNOWN_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*. */
+/**
+ * Whether all that the rule names is there; of a change only what it changes, unless it enables the rule: one whose
+ * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
+ */
 export async function checkEmailRule(
   context: ControlContext,
   schema: string,
   rule: EmailRuleValues,
+  before?: EmailRuleValues,
 ): Promise<void> {
-  const { db, principal, deps } = context;
-  const { tenantid } = principal;
+  const { db, principal } = context;
+  const isNew = (field: 'email_type' | 'query_roleid' | 'condition'): boolean =>
+    before === undefined || (rule.enabled && !before.enabled) || rule[field] !== before[field];
+  if (isNew('condition') || JSON.stringify(rule.targets) !== JSON.stringify(before?.targets)) {
+    await checkTargets(context, schema, rule);
+  }
+  if (isNew('email_type') && !(await readEmailType(db, principal.tenantid, rule.email_type))) {
+    throw emailTypeNotFound(rule.email_type);
+  }
+  if (isNew('query_roleid')) await requireKnownRoles(context, [rule.query_roleid], 'query_roleid');
+}
+
+async function checkTargets(
+  { principal: { tenantid }, deps }: ControlContext,
+  schema: string,
+  rule: EmailRuleValues,
+): Promise<void> {
   requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
-  if (!(await readEmailType(db, tenantid, rule.email_type))) throw emailTypeNotFound(rule.email_type);
-  await requireKnownRoles(context, [rule.query_roleid], 'query_roleid');
   if (rule.condition === null) return;
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);

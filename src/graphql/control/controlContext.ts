@@ -10,6 +10,7 @@ import type { KeyRing } from '../../secrets.js';
 import type { TemplatePool } from '../../templates/index.js';
 import type { DataEngine } from '../dataEngine.js';
 import type { TenantGate } from '../tenantGate.js';
+import type { PasswordHashes } from './passwordHashes.js';
 
 /** What the control objects stand on. */
 export interface ControlEngineDeps {
@@ -43,7 +44,8 @@ export interface ControlContext {
   readonly composing: TenantGate;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
-  /** Reads a list field with its sub-selection. */
+  readonly passwordHashes: PasswordHashes;
+  /** Reads a list field with its sub-selection; one after another, as each takes a connection. */
   readonly list: (
     info: GraphQLResolveInfo,
     args: Readonly<Record<string, unknown>>,
@@ -51,6 +53,8 @@ export interface ControlContext {
   ) => Promise<unknown[]>;
   /** Runs one piece of work after another: a transaction is one connection, which takes one statement at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Counts a read of objects that a stored one leads to. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
+  readonly countRelatedRead: () => void;
   /** What must happen once the mutations are committed. */
   readonly afterCommit: (() => void)[];
   /** Set by the first mutation that fails: those after it are left out, as all will be rolled back. */

@@ -15,11 +15,14 @@ import { DocumentError, readDocument, type ReadyDocument } from '../document/doc
 import { LruCache } from '../lruCache.js';
 import type { GraphqlRequest } from '../dataEngine.js';
 import { createListReader } from '../listReader.js';
-import { TenantGate } from '../tenantGate.js';
+import { RETRY_AFTER_SECONDS, TenantGate } from '../tenantGate.js';
+import { requireAnswerWithin } from './answerLength.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
+import { hashPasswords, type PasswordHashes } from './passwordHashes.js';
 import { resultAnswer } from './resultAnswer.js';
+import { requireFewMutations } from './rootFields.js';
 import { resolveField } from './storedRow.js';
 import { standsAlone } from './standsAlone.js';
 import { visibleTo } from './visibility.js';
@@ -38,11 +41,19 @@ export interface ControlEngine {
 const REMEMBERED_CHARACTERS = 1_000_000;
 /** Previews and test mails of one tenant at once, and in wait: rendering threads and connections are for all. */
 const COMPOSING = { running: 2, waiting: 20 };
+/** Transactions of one tenant at once, and in wait: the connections for control tables are few, and sign-ins use them. */
+const CHANGING = { running: 2, waiting: 20 };
+/** Queries of one tenant. More than take part in composing, so that lists are read beside it. */
+const READING = { running: 4, waiting: 40 };
+/** Of one request: lists within lists after a mutation multiply. */
+const MOST_RELATED_READS = 500;
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
   const documents = new Documents(schema, deps);
-  const composing = new TenantGate({ ...COMPOSING, waitMs: deps.config.connectTimeoutMs });
+  const gate = (limits: { running: number; waiting: number }): TenantGate =>
+    new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
+  const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -52,7 +63,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     async execute(principal, request, options) {
       try {
         const ready = documents.read(request);
-        const run: Run = { deps, schema, ready, request, principal, options, composing };
+        const run: Run = { deps, schema, ready, request, principal, options, composing, changing, reading };
         return await answer(run);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
@@ -70,33 +81,52 @@ interface Run {
   readonly principal: Principal;
   readonly options: ControlOptions;
   readonly composing: TenantGate;
+  readonly changing: TenantGate;
+  readonly reading: TenantGate;
 }
 
+const NO_PASSWORDS: PasswordHashes = {
+  take: () => {
+    throw new Error('only mutations set passwords');
+  },
+};
+
 function answer(run: Run): Promise<GraphqlAnswer> {
-  const { operation } = run.ready;
-  if (operation.operation !== OperationTypeNode.MUTATION) return executeOutsideTransaction(run);
+  const { tenantid } = run.principal;
+  const { operation, fragments } = run.ready;
+  if (operation.operation !== OperationTypeNode.MUTATION) {
+    return run.reading.run(tenantid, () => executeOutsideTransaction(run));
+  }
   if (!run.options.allowMutation) {
     throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
   }
-  return standsAlone(operation) ? executeOutsideTransaction(run) : mutate(run);
+  // What calls somebody outside may take its time, and holds no transaction.
+  if (standsAlone(operation)) return executeOutsideTransaction(run);
+  requireFewMutations(operation, fragments);
+  return run.changing.run(tenantid, () => mutate(run));
 }
 
 async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
-  const context = contextOf(run, run.deps.database.knex, false);
-  return resultAnswer(await executeWith(context, run), run.deps.log);
+  const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
+  const result = await executeWith(context, run);
+  requireAnswerWithin(result.data, run.deps.config.maxAnswerBytes);
+  return resultAnswer(result, run.deps.log);
 }
 
 async function mutate(run: Run): Promise<GraphqlAnswer> {
-  const { deps, principal } = run;
+  const { deps, principal, ready, request } = run;
+  const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, request.variables ?? {});
   const trx = await deps.database.knex.transaction();
   try {
-    const context = contextOf(run, trx, true);
+    const context = contextOf(run, trx, hashes);
     const result = await executeWith(context, run);
     if (result.errors) {
       await trx.rollback();
       // What was rolled back is not told as done.
       return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
     }
+    // Before the commit: what can't be told is not done.
+    requireAnswerWithin(result.data, deps.config.maxAnswerBytes);
     await commit(trx);
     for (const step of context.afterCommit) step();
     return resultAnswer(result, deps.log);
@@ -117,7 +147,7 @@ async function commit(trx: { commit(): PromiseLike<unknown> }): Promise<void> {
   }
 }
 
-function contextOf(run: Run, db: ControlDb, isTransaction: boolean): ControlContext {
+function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): ControlContext {
   const { deps, principal, options, composing } = run;
   const reader = createListReader({
     database: deps.database,
@@ -126,22 +156,36 @@ function contextOf(run: Run, db: ControlDb, isTransaction: boolean): ControlCont
     visible: visibleTo(principal),
     principal,
   });
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = turns();
+  const readInTurn = turns();
+  let relatedReads = 0;
   return {
     principal,
     db,
-    isTransaction,
+    isTransaction: db.isTransaction === true,
     composing,
     deps,
     options,
-    list: (info, args, table) => reader.read(info, args, table),
-    inTurn: (work) => {
-      const turn = last.then(work);
-      last = turn.catch(() => undefined);
-      return turn;
+    passwordHashes,
+    list: (info, args, table) => readInTurn(() => reader.read(info, args, table)),
+    inTurn,
+    countRelatedRead: () => {
+      if (++relatedReads <= MOST_RELATED_READS) return;
+      const message = `The answer leads to more than ${MOST_RELATED_READS} objects and lists.`;
+      throw new AppError('DOCUMENT_TOO_COMPLEX', message);
     },
     afterCommit: [],
     failed: false,
+  };
+}
+
+/** Runs one piece of work after another. */
+function turns(): ControlContext['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
   };
 }
 
@@ -160,7 +204,8 @@ function executeWith(context: ControlContext, { schema, ready, request }: Run): 
 function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR') log.error({ err: error }, 'a control request failed');
-  return failedAnswer(known ?? new AppError('INTERNAL_ERROR', 'Internal error.'));
+  const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
+  return failedAnswer(shown, shown.code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined);
 }
 
 /** Parsed and validated documents by their text. */

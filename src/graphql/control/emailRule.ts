@@ -88,8 +88,9 @@ export const emailRule: ControlObject = {
         const { principal, db } = context;
         const schema = requireTenantAdmin(principal);
         const given = requireInput(args);
-        const values = readChangedEmailRule(given, await requireRule(context, args.ruleid));
-        await checkEmailRule(context, schema, values);
+        const before = await requireRule(context, args.ruleid);
+        const values = readChangedEmailRule(given, before);
+        await checkEmailRule(context, schema, values, before);
         await updateEmailRule(db, principal.tenantid, args.ruleid, values);
         return stored(context, args.ruleid);
       },

@@ -1,4 +1,3 @@
-import { hashPassword } from '../../db/control/passwords.js';
 import { readCapabilities } from '../../db/control/policyRules.js';
 import { classesAtCreation } from '../../db/control/roleClasses.js';
 import { insertRole } from '../../db/control/roles.js';
@@ -31,7 +30,7 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
     tenantid: principal.tenantid,
     login: input.login ?? null,
     name: input.name ?? null,
-    passwordHash: input.password == null ? null : await hashPassword(checkPassword(input.password)),
+    passwordHash: input.password == null ? null : context.passwordHashes.take(checkPassword(input.password)),
     parentid,
     classes,
     capabilities,
@@ -73,5 +72,6 @@ export async function requireKnownCapabilities(
 /** Throws AppError BAD_USER_INPUT. */
 export function checkPassword(password: string): string {
   if (password === '') throw badInput('password', 'The password must not be empty.');
+  if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
   return password;
 }

@@ -1,4 +1,5 @@
 import { INSTALLATION_TENANTID } from '../../db/control/installation.js';
+import { NOBODY_LOGIN } from '../../db/control/nobody.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 
@@ -47,6 +48,11 @@ export function requireInstallationAdmin(principal: Principal): void {
 
 export function isInstallationAdmin(principal: Principal): boolean {
   return principal.tenantid === INSTALLATION_TENANTID && principal.isAdmin;
+}
+
+/** All visitors share one role: what one of them made or may do is no other visitor's. */
+export function isNobody(principal: Principal): boolean {
+  return principal.login === NOBODY_LOGIN && !principal.isRoot;
 }
 
 export function denied(message: string, details: Readonly<Record<string, string | number>> = {}): AppError {

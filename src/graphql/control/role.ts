@@ -12,8 +12,16 @@ import { LIST_ARGS } from '../schema/dataSchema.js';
 import { SCALARS } from '../schema/scalars.js';
 import { changeRole, removeRole } from './changeRole.js';
 import type { ControlContext } from './controlContext.js';
-import { listField, notFound, numericId, requireInput, type ControlObject } from './controlObject.js';
+import {
+  badInput,
+  listField,
+  notFound,
+  numericId,
+  requireInput,
+  type ControlObject,
+} from './controlObject.js';
 import { makeRole } from './makeRole.js';
+import { holds } from './permissions.js';
 import { roleInput, type RoleInput } from './roleInput.js';
 import { related, StoredRow } from './storedRow.js';
 import { tenantType } from './tenant.js';
@@ -35,15 +43,19 @@ const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLObjectTy
     children: {
       type: new GraphQLList(roleType),
       args: LIST_ARGS,
-      resolve: related<RoleRow>(async (row, { db }) =>
-        (await readChildren(db, row.tenantid, row.roleid)).map((child) => new StoredRow(child)),
-      ),
+      resolve: related<RoleRow>(async (row, context, args) => {
+        const children = await readChildren(context.db, row.tenantid, row.roleid);
+        return pageOf(children.filter(visibleAfterChange(context)), context, args).map(
+          (child) => new StoredRow(child),
+        );
+      }),
     },
     parent: {
       type: roleType,
-      resolve: related<RoleRow>(async (row, { db }) => {
-        const parent = row.parentid === null ? undefined : await readRole(db, row.tenantid, row.parentid);
-        return parent ? new StoredRow(parent) : null;
+      resolve: related<RoleRow>(async (row, context) => {
+        const parent =
+          row.parentid === null ? undefined : await readRole(context.db, row.tenantid, row.parentid);
+        return parent && visibleAfterChange(context)(parent) ? new StoredRow(parent) : null;
       }),
     },
     tenant: {
@@ -89,6 +101,30 @@ export const role: ControlObject = {
     },
   },
 };
+
+/** What lists show of the tenant's roles, said of a row that this transaction may have changed. See `visibleTo`. */
+function visibleAfterChange({ principal }: ControlContext): (row: RoleRow) => boolean {
+  return ({ roleid, parentid }) =>
+    holds(principal, 'view_role') || roleid === principal.roleid || parentid === principal.roleid;
+}
+
+/** Throws AppError BAD_USER_INPUT for what only lists of queries can do. */
+function pageOf(
+  rows: readonly RoleRow[],
+  { deps: { config } }: ControlContext,
+  args: Readonly<Record<string, unknown>>,
+): readonly RoleRow[] {
+  for (const arg of ['filter', 'ordering']) {
+    if (args[arg] != null)
+      throw badInput(arg, `After a mutation children take limit and offset; query with ${arg}.`);
+  }
+  const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;
+  const offset = (args['offset'] as number | null | undefined) ?? 0;
+  if (limit < 0 || limit > config.listMaxLimit || offset < 0) {
+    throw badInput('limit', `limit is from 0 to ${config.listMaxLimit}, offset is not negative.`);
+  }
+  return rows.slice(offset, offset + limit);
+}
 
 async function stored({ db, principal }: ControlContext, id: number): Promise<StoredRow> {
   const row = await readRole(db, principal.tenantid, id);

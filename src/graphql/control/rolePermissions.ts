@@ -1,10 +1,10 @@
 import { NOBODY_LOGIN } from '../../db/control/nobody.js';
-import { isBelow, readRole, type RoleRow } from '../../db/control/roles.js';
+import { classesInEffect, isBelow, readRole, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound } from './controlObject.js';
-import { denied, requireClasses, requireHolding } from './permissions.js';
+import { denied, isNobody, requireClasses, requireHolding } from './permissions.js';
 
 /**
  * The role that is to be changed. It must be below the principal and hold nothing that the principal lacks: who sets
@@ -15,6 +15,7 @@ export async function requireManageable(context: ControlContext, roleid: number)
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
   if (principal.isRoot) return role;
+  if (isNobody(principal)) throw denied('Anonymous visitors do not act for roles.');
   const tenant = await readTenant(db, principal.tenantid);
   if (tenant?.root_roleid === roleid) throw denied("The tenant's root role is changed by itself only.");
   if (principal.isAdmin) return role;
@@ -25,18 +26,19 @@ export async function requireManageable(context: ControlContext, roleid: number)
       : notFound('role', roleid);
   }
   requireHolding(principal, role.capabilities);
-  requireClasses(principal, role.classes);
+  requireClasses(principal, await classesInEffect(db, principal.tenantid, roleid));
   return role;
 }
 
-/** Where a role may be put: below oneself; anywhere in the tenant for admins. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
+/** Where a role may be put: below oneself or a role that one may change, as a place brings classes; anywhere for admins. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
 export async function requireParent(context: ControlContext, parentid: number): Promise<void> {
   const { principal, db } = context;
   const parent = await readRole(db, principal.tenantid, parentid);
   if (!parent || parent.deleted) throw unknownRole(parentid);
   if (principal.isAdmin || parentid === principal.roleid) return;
-  if (!(await isBelow(db, parentid, principal.roleid)))
+  if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
     throw denied('A role is put below the role that makes it.');
+  await requireManageable(context, parentid);
 }
 
 /** The wall between tenants. Throws AppError PERMISSION_DENIED. */

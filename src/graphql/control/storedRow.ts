@@ -19,13 +19,17 @@ export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (sour
 type Load<Row extends object> = (
   row: StoredRow<Row>['row'],
   context: ControlContext,
+  args: Readonly<Record<string, unknown>>,
 ) => Promise<StoredRow | readonly StoredRow[] | null>;
 
 /** A field that leads to other objects: lists bring them along, after a mutation they are read. */
 export function related<Row extends object>(load: Load<Row>): GraphQLFieldResolver<unknown, ControlContext> {
   return (source, args, context, info) =>
     source instanceof StoredRow
-      ? context.inTurn(() => load(source.row as Row, context))
+      ? context.inTurn(() => {
+          context.countRelatedRead();
+          return load(source.row as Row, context, args as Readonly<Record<string, unknown>>);
+        })
       : resolveField(source, args, context, info);
 }
 

@@ -11,7 +11,9 @@ import {
   requireValue,
   type ControlObject,
 } from './controlObject.js';
+import { checkPassword } from './makeRole.js';
 import { requireInstallationAdmin } from './permissions.js';
+import { requireFreeLogin } from './rolePermissions.js';
 import { StoredRow } from './storedRow.js';
 
 export const tenantType = new GraphQLObjectType<unknown, ControlContext>({
@@ -54,11 +56,12 @@ export const tenant: ControlObject = {
       resolve: async (_source, args: { input?: TenantInput | null }, { principal, db }) => {
         requireInstallationAdmin(principal);
         const values = requireInput(args);
+        requireFreeLogin(values.root_login);
         const created = await createTenant(db, {
           name: requireValue(values.name, 'name'),
           schema: values.schema ?? undefined,
           rootLogin: requireValue(values.root_login, 'root_login'),
-          rootPassword: requireValue(values.root_password, 'root_password'),
+          rootPassword: checkPassword(requireValue(values.root_password, 'root_password')),
         });
         return stored(db, created.tenantid);
       },

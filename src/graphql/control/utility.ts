@@ -5,8 +5,9 @@ import { AppError } from '../../errors.js';
 import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { notFound, type ControlFields } from './controlObject.js';
-import { denied, requireTenantAdmin } from './permissions.js';
+import { denied, isNobody, requireTenantAdmin } from './permissions.js';
 import { previewEmail } from './previewEmail.js';
+import { requireManageable } from './rolePermissions.js';
 
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
@@ -31,15 +32,20 @@ const availableSchemasAndTables: Utility<object> = {
 
 const roleToken: Utility<{ roleid: number }> = {
   type: GraphQLString,
-  description: 'An access token for a child role; for any role of the tenant when root asks.',
+  description:
+    'An access token for a child role that holds no more than the caller; for any role of the tenant when root asks.',
   args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
-  resolve: async (_source, { roleid }, { principal, deps, options }) => {
+  resolve: async (_source, { roleid }, context) => {
+    const { principal, deps, options } = context;
     if (!options.issueToken) throw new Error('this process issues no tokens');
+    if (isNobody(principal)) throw denied('Anonymous visitors get no tokens of roles.');
     const subject = await deps.principals.load(principal.tenantid, roleid);
     if (!subject) throw notFound('role', roleid);
     if (!principal.isRoot && subject.parentid !== principal.roleid) {
       throw denied('A role gets tokens for its own children only.', { roleid });
     }
+    // Who has a role's token acts as it.
+    await requireManageable(context, roleid);
     return options.issueToken(subject);
   },
 };

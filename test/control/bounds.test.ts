@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { at, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+
+const ANSWER_BYTES = 20_000;
+
+describe('roles_pbac: what one request, and one tenant, may cost', () => {
+  let fixture: WebFixture;
+  let tenant: CreatedTenant;
+  let root: string;
+
+  before(async () => {
+    fixture = await WebFixture.start({
+      env: { MAX_ANSWER_BYTES: String(ANSWER_BYTES), PG_CONNECT_TIMEOUT_MS: '20000' },
+    });
+    tenant = await fixture.createTenant('shop');
+    root = (await fixture.signIn(tenant.tenantid)).access_token;
+    await fixture.control(root, 'mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
+  });
+  after(() => fixture.stop());
+
+  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
+  const repeat = (count: number, field: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) => field(index)).join(' ');
+  const roles = async (filter: string): Promise<unknown> =>
+    at(await fixture.control(root, `{ role(filter: "${filter}") { login } }`), 'data.role');
+
+  it('at most ten passwords are set, also through fragments and variables', async () => {
+    const create = (index: number): string =>
+      `m${index}: create_role(input: { login: "p${index}", password: $p }) { roleid }`;
+    const eleven = `mutation ($p: String) { ...all } fragment all on Mutation { ${repeat(11, create)} }`;
+    expect(codeOf(await fixture.control(root, eleven, { p: 'secret' }))).to.equal('DOCUMENT_TOO_COMPLEX');
+    expect(await roles("login = 'p0'")).to.deep.equal([]);
+    const two = `mutation ($p: String) { ...all } fragment all on Mutation { ${repeat(2, create)} }`;
+    expect((await fixture.control(root, two, { p: 'secret' })).errors).to.equal(undefined);
+    for (const login of ['p0', 'p1']) await fixture.signIn(tenant.tenantid, login, 'secret');
+  });
+
+  it('at most a hundred mutations, those of Utility among them', async () => {
+    const create = (index: number): string =>
+      `m${index}: create_role(input: { login: "n${index}" }) { roleid }`;
+    const many = await fixture.control(root, `mutation { ${repeat(101, create)} }`);
+    expect(codeOf(many)).to.equal('DOCUMENT_TOO_COMPLEX');
+    const set = (index: number): string => `m${index}: set_email_apikey(apikey: "SG.x") { apikey }`;
+    const below = await fixture.control(root, `mutation { Utility { ${repeat(101, set)} } }`);
+    expect(codeOf(below)).to.equal('DOCUMENT_TOO_COMPLEX');
+    expect((await fixture.control(root, `mutation { ${repeat(100, create)} }`)).errors).to.equal(undefined);
+  });
+
+  it('no password is hashed while the transaction holds rows', async () => {
+    const { pool } = fixture.testDatabase.database;
+    const change = repeat(
+      10,
+      (index) =>
+        `m${index}: update_role(roleid: ${tenant.rootRoleid}, input: { password: "new ${index}" }) { roleid }`,
+    );
+    const progress = { done: false };
+    const request = fixture.control(root, `mutation { ${change} }`).finally(() => {
+      progress.done = true;
+    });
+    let open = 0;
+    let samples = 0;
+    while (!progress.done) {
+      const { rows } = await pool.query<{ open: boolean }>(
+        `select exists (select from pg_locks l join pg_stat_activity s using (pid)
+           where s.datname = current_database() and s.pid <> pg_backend_pid() and s.xact_start < now() - interval '50 ms'
+             and l.mode = 'RowExclusiveLock') as open`,
+      );
+      samples += 1;
+      if (rows[0]?.open) open += 1;
+    }
+    expect((await request).errors).to.equal(undefined);
+    expect(samples).to.be.above(10);
+    expect(open / samples).to.be.below(0.2);
+    root = (await fixture.signIn(tenant.tenantid, 'root', 'new 9')).access_token;
+  });
+
+  it('a tenant whose requests stand in line leaves connections for the sign-ins of others', async () => {
+    const other = await fixture.createTenant('other');
+    const { pool } = fixture.testDatabase.database;
+    const holder = await pool.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from rowpost.tenant where tenantid = $1 for update', [tenant.tenantid]);
+      // Each would hold a connection while it waits for the row; more than the process has.
+      const requests = Array.from({ length: 30 }, (_, index) =>
+        fixture.control(root, `mutation { create_role(input: { login: "queued ${index}" }) { roleid } }`),
+      );
+      const refused = await Promise.any(
+        requests.map(async (request) => {
+          const code = codeOf(await request);
+          if (code !== 'TOO_BUSY') throw new Error(`answered ${String(code)}`);
+          return code;
+        }),
+      );
+      expect(refused).to.equal('TOO_BUSY');
+      const startedAt = performance.now();
+      await fixture.signIn(other.tenantid);
+      expect(performance.now() - startedAt).to.be.below(2000);
+      await holder.query('rollback');
+      const codes = (await Promise.all(requests)).map(codeOf);
+      expect(codes.filter((code) => code === 'TOO_BUSY')).to.have.length(8);
+      expect(codes.filter((code) => code === undefined)).to.have.length(22);
+    } finally {
+      holder.release();
+    }
+  });
+
+  it('answers are bounded: one list, several lists, and what a mutation leads to', async () => {
+    const template = 'x'.repeat(1000);
+    const made = await fixture.control(
+      root,
+      'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }',
+      {
+        input: {
+          email_type: 'long',
+          template,
+          subject: 's',
+          recipients: ['a@example.com'],
+          sender: 'b@example.com',
+        },
+      },
+    );
+    expect(made.errors).to.equal(undefined);
+    const aliases = repeat(25, (index) => `a${index}: template`);
+    const code = async (query: string): Promise<string | undefined> =>
+      codeOf(await fixture.control(root, query));
+    expect(await code(`{ email_types { template } }`)).to.equal(undefined);
+    expect(await code(`{ email_types { ${aliases} } }`)).to.equal('DOCUMENT_TOO_COMPLEX');
+    expect(await code(`{ ${repeat(25, (index) => `l${index}: email_types { template }`)} }`)).to.equal(
+      'DOCUMENT_TOO_COMPLEX',
+    );
+    const changed = `mutation { update_email_type(email_type: "long", input: { subject: "t" }) { ${aliases} } }`;
+    expect(await code(changed)).to.equal('DOCUMENT_TOO_COMPLEX');
+    // What could not be told was not done.
+    const after = await fixture.control(root, '{ email_types { subject } }');
+    expect(after.data).to.deep.equal({ email_types: [{ subject: 's' }] });
+    const tree = `mutation { update_role(roleid: ${tenant.rootRoleid}, input: { name: "r" }) {
+      children { parent { children { parent { roleid } } } } } }`;
+    expect(await code(tree)).to.equal('DOCUMENT_TOO_COMPLEX');
+  });
+});

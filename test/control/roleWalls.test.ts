@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+
+const CREATE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';
+const UPDATE =
+  'mutation ($id: ID!, $input: roleInput) { update_role(roleid: $id, input: $input) { roleid } }';
+const TOKEN = 'query ($id: Int!) { Utility { role_token(roleid: $id) } }';
+const WHOLE_TREE = `{ role { login } }`;
+
+describe('roles_pbac: what a role can reach through another', () => {
+  let fixture: WebFixture;
+  let tenant: CreatedTenant;
+  let root: string;
+
+  before(async () => {
+    fixture = await WebFixture.start();
+    tenant = await fixture.createTenant('shop');
+    root = (await fixture.signIn(tenant.tenantid)).access_token;
+  });
+  after(() => fixture.stop());
+
+  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
+  const member = (
+    login: string,
+    capabilities: readonly string[],
+    parentid?: number,
+  ): Promise<{ roleid: number; token: string }> =>
+    fixture.createMember(root, login, ['login', ...capabilities], parentid);
+  const tokenOf = async (asker: string, id: number): Promise<string | undefined> =>
+    codeOf(await fixture.control(asker, TOKEN, { id }));
+  const update = (asker: string, id: number, input: Json): Promise<GraphqlResult> =>
+    fixture.control(asker, UPDATE, { id, input });
+
+  it('is no token of a child that holds more', async () => {
+    const plain = await member('plain', ['create_role']);
+    const admin = await member('admin below', ['admin'], plain.roleid);
+    const reader = await member('reader below', ['select'], plain.roleid);
+    const equal = await member('equal below', [], plain.roleid);
+    expect(await tokenOf(plain.token, admin.roleid)).to.equal('PERMISSION_DENIED');
+    expect(await tokenOf(plain.token, reader.roleid)).to.equal('PERMISSION_DENIED');
+    expect(await tokenOf(plain.token, equal.roleid)).to.equal(undefined);
+    expect(await tokenOf(root, admin.roleid)).to.equal(undefined);
+  });
+
+  it('is no class that a child has, itself or from a role between', async () => {
+    const boss = await member('boss', ['create_role', 'update_role']);
+    const between = await member('between', [], boss.roleid);
+    const below = await member('below', [], between.roleid);
+    const given = await fixture.control(
+      root,
+      'mutation ($input: role_classInput) { create_role_class(input: $input) { classid } }',
+      { input: { name: 'insiders', inherit: 'full', members: [between.roleid] } },
+    );
+    expect(given.errors).to.equal(undefined);
+    expect(await tokenOf(boss.token, between.roleid)).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await update(boss.token, below.roleid, { password: 'borrowed' }))).to.equal(
+      'PERMISSION_DENIED',
+    );
+    const inside = { login: 'inside', parentid: between.roleid };
+    expect(codeOf(await fixture.control(boss.token, CREATE, { input: inside }))).to.equal(
+      'PERMISSION_DENIED',
+    );
+  });
+
+  it("is nothing of another visitor's, nor the role that all visitors share", async () => {
+    await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
+    const visitor = textAt(
+      await (await fixture.postJson('/anonauth', { tenantid: tenant.tenantid })).json(),
+      'access_token',
+    );
+    const own = await fixture.control(root, `{ role(filter: "login = 'Nobody'") { roleid } }`);
+    const nobody = Number(textAt(own, 'data.role.0.roleid'));
+    const made = await fixture.control(visitor, CREATE, { input: { login: 'a visitor' } });
+    const roleid = Number(textAt(made, 'data.create_role.roleid'));
+    expect(await tokenOf(visitor, roleid)).to.equal('PERMISSION_DENIED');
+    const below = { login: 'a squatter', parentid: roleid };
+    expect(codeOf(await fixture.control(visitor, CREATE, { input: below }))).to.equal('PERMISSION_DENIED');
+    // Also when the root has given visitors more than they begin with.
+    await update(root, nobody, { capabilities: ['create_role', 'update_role', 'delete_role', 'view_role'] });
+    expect(codeOf(await update(visitor, roleid, { password: 'taken over' }))).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await update(visitor, nobody, { name: 'mine' }))).to.equal('PERMISSION_DENIED');
+    const remove = await fixture.control(
+      visitor,
+      'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }',
+      {
+        id: roleid,
+      },
+    );
+    expect(codeOf(remove)).to.equal('PERMISSION_DENIED');
+  });
+
+  it('is no sight of the tree by way of a mutation', async () => {
+    const clerk = await member('clerk', ['create_role']);
+    await fixture.createMember(clerk.token, 'clerk below', []);
+    const changed = await fixture.control(
+      clerk.token,
+      `mutation ($id: ID!) { update_role(roleid: $id, input: { name: "Me" }) {
+        name parent { login children { login } } children { login parent { login } } } }`,
+      { id: clerk.roleid },
+    );
+    expect(changed.errors).to.equal(undefined);
+    expect(at(changed, 'data.update_role')).to.deep.equal({
+      name: 'Me',
+      parent: null,
+      children: [{ login: 'clerk below', parent: { login: 'clerk' } }],
+    });
+    const page = await fixture.control(
+      root,
+      'mutation ($id: ID!) { update_role(roleid: $id, input: { name: "Root" }) { children(limit: 1, offset: 1) { roleid } } }',
+      { id: tenant.rootRoleid },
+    );
+    expect(at(page, 'data.update_role.children')).to.have.length(1);
+    const filtered = await fixture.control(
+      root,
+      `mutation ($id: ID!) { update_role(roleid: $id, input: { name: "Root" }) { children(filter: "login = 'x'") { roleid } } }`,
+      { id: tenant.rootRoleid },
+    );
+    expect(codeOf(filtered)).to.equal('BAD_USER_INPUT');
+  });
+
+  it('is no token from before a role was deleted, when it comes back', async () => {
+    const leaver = await member('leaver', []);
+    expect((await fixture.control(leaver.token, WHOLE_TREE)).errors).to.equal(undefined);
+    expect((await update(root, leaver.roleid, { deleted: true })).errors).to.equal(undefined);
+    expect((await update(root, leaver.roleid, { deleted: false })).errors).to.equal(undefined);
+    expect(((await fixture.control(leaver.token, WHOLE_TREE)) as Json)['code']).to.equal('TOKEN_REVOKED');
+    expect(await tokenOf(root, leaver.roleid)).to.equal(undefined);
+  });
+
+  it('refuses passwords with NUL', async () => {
+    const input = { login: 'nul', password: 'a\u0000b' };
+    expect(codeOf(await fixture.control(root, CREATE, { input }))).to.equal('BAD_USER_INPUT');
+  });
+});
