@@ -1,6 +1,7 @@
 import { parseAddresses, withoutRepeats, type Address } from './addresses.js';
 import { EmailProblem, type Email, type EmailFailure } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
+import { unmarkSigns } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
@@ -33,13 +34,13 @@ function readSender(text: string): Address {
   if (sender && valid.length === 1 && invalid.length === 0) return sender;
   throw unsendable(
     { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
-    `the sender is not one address: "${excerpt(text)}"`,
+    `the sender is not one address: "${excerpt(unmarkSigns(text))}"`,
   );
 }
 
 /** The items of a JSON list, or the text itself. */
 function readTexts({ name, mode }: EmailField, text: string): readonly string[] {
-  if (mode !== 'json') return [text];
+  if (mode !== 'addressList') return [text];
   try {
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
@@ -48,7 +49,7 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
   }
   throw unsendable(
     { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },
-    `${name} is not a JSON list of addresses: "${excerpt(text)}"`,
+    `${name} is not a JSON list of addresses: "${excerpt(unmarkSigns(text))}"`,
   );
 }
 

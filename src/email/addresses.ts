@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url';
+import { unmarkSigns } from '../templates/index.js';
 
 /** `Name <a@b>`; the name may be empty. */
 export interface Address {
@@ -20,14 +21,14 @@ export interface ParsedAddresses {
   readonly invalid: readonly string[];
 }
 
-/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, several separated by commas or semicolons. */
+/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, several separated by commas or semicolons. Those that a template marked as a value's own separate nothing. */
 export function parseAddresses(text: string): ParsedAddresses {
   const valid: Address[] = [];
   const invalid: string[] = [];
   for (const piece of splitList(text)) {
     const address = parseAddress(piece);
     if (address) valid.push(address);
-    else invalid.push(piece);
+    else invalid.push(unmarkSigns(piece));
   }
   return { valid, invalid };
 }
@@ -76,9 +77,9 @@ function splitList(text: string): readonly string[] {
 
 function parseAddress(piece: string): Address | undefined {
   const named = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece);
-  const email = normalize(named?.[2] ?? piece);
+  const email = normalize(unmarkSigns(named?.[2] ?? piece));
   if (email === undefined) return undefined;
-  return { email, name: unquote(named?.[1] ?? '') };
+  return { email, name: unquote(unmarkSigns(named?.[1] ?? '')) };
 }
 
 function normalize(email: string): string | undefined {

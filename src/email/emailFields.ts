@@ -20,7 +20,7 @@ export function fieldsOf(type: EmailType): EmailFields {
   return {
     template: { name: 'template', source: type.template, mode: 'html' },
     subject: { name: 'subject', source: type.subject, mode: 'text' },
-    sender: { name: 'sender', source: type.sender, mode: 'text' },
+    sender: addressField('sender', type.sender),
     recipients: addressFields('recipients', type.recipients),
     cc: addressFields('options.cc', type.options.cc),
     bcc: addressFields('options.bcc', type.options.bcc),
@@ -39,7 +39,14 @@ function addressFields(
   return given.map((source, index) => addressField(`${name}[${index}]`, source));
 }
 
-/** No address begins with a bracket: a text that does renders to a JSON list of addresses. */
+/** What a template computes, as against what its author wrote out. */
+const TAGS = /\{\{[^]*?\}\}|\{%[^]*?%\}|\{#[^]*?#\}/g;
+
+/**
+ * No address begins with a bracket: a text that does renders to a JSON list of addresses. Where the author wrote angle
+ * brackets or a list, the author separates the addresses; a value like `{{ addresses }}` may be several else.
+ */
 function addressField(name: string, source: string): EmailField {
-  return { name, source, mode: source.trimStart().startsWith('[') ? 'json' : 'text' };
+  if (name !== 'sender' && source.trimStart().startsWith('[')) return { name, source, mode: 'addressList' };
+  return { name, source, mode: source.replace(TAGS, '').includes('<') ? 'address' : 'text' };
 }

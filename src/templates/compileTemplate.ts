@@ -4,6 +4,7 @@ import { compileJinja2 } from './jinja2/compileJinja2.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import type { TemplateLimits } from './limits.js';
 import { compileLiquid } from './liquid/compileLiquid.js';
+import { AddressEncoder, AddressListEncoder } from './literals/addressEncoder.js';
 import { FilterEncoder } from './literals/filterEncoder.js';
 import { GuardedEmitter } from './literals/guardedEmitter.js';
 import { JsonEncoder } from './literals/jsonEncoder.js';
@@ -17,9 +18,11 @@ export type Syntax = 'jinja2' | 'liquid';
  *  - `text`: nothing is escaped;
  *  - `html`: autoescape is on, with Markup semantics;
  *  - `filter`: a filter expression, whose structure values can't change;
- *  - `json`: a JSON document, whose structure values can't change.
+ *  - `json`: a JSON document, whose structure values can't change;
+ *  - `address`, `addressList`: mail addresses, a JSON list of them; what separates and quotes them is marked in values,
+ *    see `unmarkSigns`.
  */
-export type OutputMode = 'text' | 'html' | 'filter' | 'json';
+export type OutputMode = 'text' | 'html' | 'filter' | 'json' | 'address' | 'addressList';
 
 export interface CompileOptions {
   /** Default `jinja2`. */
@@ -54,7 +57,7 @@ export function compileTemplate(source: string, options: CompileOptions = {}): C
 }
 
 function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
-  const guarded = mode === 'filter' || mode === 'json';
+  const guarded = mode !== 'text' && mode !== 'html';
   const template = compileJinja2(text, { limits, escaping: mode === 'html', guarded });
   const { source, changesValues } = template;
   const renderValues = (context: PlainDict, owned: boolean) =>
@@ -96,6 +99,10 @@ function emitterFor(mode: OutputMode, limits: TemplateLimits): BoundedEmitter {
       return new GuardedEmitter(limits.outputLength, new FilterEncoder());
     case 'json':
       return new GuardedEmitter(limits.outputLength, new JsonEncoder());
+    case 'address':
+      return new GuardedEmitter(limits.outputLength, new AddressEncoder());
+    case 'addressList':
+      return new GuardedEmitter(limits.outputLength, new AddressListEncoder());
     default:
       return new BoundedEmitter(limits.outputLength);
   }

@@ -12,3 +12,4 @@ export type {
   TemplatePoolOptions,
   TemplateRequest,
 } from './pool/templatePool.js';
+export { unmarkSigns } from './literals/addressEncoder.js';

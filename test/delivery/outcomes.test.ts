@@ -190,6 +190,43 @@ for (const backend of BACKENDS) {
       expect(body.personalizations[0]!.cc).to.deep.equal([{ email: 'c@d.org' }, { email: 'e@f.org' }]);
     });
 
+    it('keeps data in a name, or in one text of a JSON list, from adding recipients', async () => {
+      const txt = 'Joe <evil@x.test>, x';
+      const both = 'x@y.test, evil@x.test';
+      const row = await deliver(
+        {
+          template: 'T',
+          subject: 'S',
+          sender: '"{{ records.new.quoting }}" <shop@example.com>',
+          recipients: ['{{ records.new.txt }} <x@y.test>', '{{ records.new.both }}'],
+          options: {
+            cc: '["{{ records.new.both2 }}", "a@y.test, {{ records.new.named }}", {{ records.new.list }}]',
+            bcc: ['{% for n in records.new.names %}{{ n }} <{{ loop.index }}@z.test>, {% endfor %}'],
+          },
+        },
+        {
+          new: {
+            txt,
+            both,
+            both2: 'b@y.test, evil2@x.test',
+            named: '"Last, First" <named@y.test>',
+            list: 'c@y.test, evil3@x.test',
+            names: [txt, 'Ann" <evil4@x.test>; "', 'Bob\\'],
+            quoting: 'a" <evil@x.test>, "b\\',
+          },
+        },
+      );
+      expect(row).to.include({ state: 'sent' });
+      const { body } = calls()[0]!;
+      const { to, cc, bcc } = body.personalizations[0]!;
+      expect(to[0]).to.deep.equal({ email: 'x@y.test', name: txt });
+      // An item that is one value and nothing else may be several addresses.
+      expect(to.slice(1)).to.deep.equal([{ email: 'evil@x.test' }]);
+      expect(cc).to.deep.equal([{ email: 'a@y.test' }, { email: 'named@y.test', name: 'Last, First' }]);
+      expect(bcc!.map(({ email }) => email)).to.deep.equal(['1@z.test', '2@z.test', '3@z.test']);
+      expect(body.from.email).to.equal('shop@example.com');
+    });
+
     const unsendable: readonly [string, RuleOptions, object][] = [
       [
         'no valid recipient',

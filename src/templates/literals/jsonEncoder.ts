@@ -18,6 +18,11 @@ export class JsonEncoder implements LiteralEncoder {
   private last = '';
   private lastIsValue = false;
 
+  /** Whether the place is within a string of the template's own. */
+  get isInString(): boolean {
+    return this.inString;
+  }
+
   follow(text: string): void {
     if (text === '') return;
     if (!this.inString && this.lastIsValue && isWord(text.charAt(0))) throw adjoining();
