@@ -1,5 +1,5 @@
-// The certified server as a process of its own: PROVIDER_OPTIONS holds { clients, claims } as JSON. It tells its
-// parent where it listens, and signs with new keys when it is told to rotate.
+// The certified server as a process of its own. PROVIDER_OPTIONS holds { clients } as JSON. Started by hand it listens
+// on PROVIDER_PORT; started by a test on any port, which it tells, and it signs with new keys when it is told to rotate.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
@@ -7,14 +7,15 @@ import { Provider } from 'oidc-provider';
 const { clients } = JSON.parse(process.env.PROVIDER_OPTIONS ?? '{}');
 let answer;
 const server = createServer((req, res) => answer(req, res));
-server.listen(0, '127.0.0.1', () => {
+server.listen(Number(process.env.PROVIDER_PORT ?? 0), '127.0.0.1', () => {
   const issuer = `http://localhost:${server.address().port}`;
-  answer = createProvider(issuer);
-  process.send({ issuer });
-  process.on('message', () => {
+  const start = () => {
     answer = createProvider(issuer);
-    process.send({ issuer });
-  });
+    if (process.send) process.send({ issuer });
+    else console.log(`a provider for trying out, at ${issuer}`);
+  };
+  process.on('message', start);
+  start();
 });
 process.on('disconnect', () => process.exit(0));
 

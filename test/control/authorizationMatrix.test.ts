@@ -1,0 +1,267 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { buildControlSchema } from '../../src/graphql/control/controlSchema.js';
+import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
+
+const PAGE = new URL('../../docs/security.md', import.meta.url);
+const START = '<!-- matrix -->';
+const END = '<!-- end of matrix -->';
+
+const CALLERS = ['pxadmin', 'root', 'admin', 'create_role', 'plain', 'Nobody', 'other root'] as const;
+type Caller = (typeof CALLERS)[number];
+
+/** Fails after everything else of its request, which is rolled back then. */
+const ROLLBACK = 'rollback: delete_role(roleid: "0") { roleid }';
+
+describe('who may do what in /roles_pbac (docs/security.md)', () => {
+  let fixture: WebFixture;
+  let tenant: CreatedTenant;
+  const tokens = {} as Record<Caller, string>;
+  let ids: Readonly<Record<string, string>>;
+
+  before(async () => {
+    fixture = await WebFixture.start();
+    tenant = await fixture.createTenant('shop', 'create table note (id int primary key)');
+    const other = await fixture.createTenant('other', 'create table note (id int primary key)');
+    tokens['pxadmin'] = (await fixture.signIn(0, 'pxadmin', PXADMIN_PASSWORD)).access_token;
+    tokens['root'] = (await fixture.signIn(tenant.tenantid)).access_token;
+    tokens['other root'] = (await fixture.signIn(other.tenantid)).access_token;
+    const member = (login: string, capabilities: readonly string[]) =>
+      fixture.createMember(tokens.root, login, ['login', ...capabilities]);
+    tokens['admin'] = (await member('admin', ['admin'])).token;
+    tokens['create_role'] = (await member('maker', ['create_role'])).token;
+    tokens['plain'] = (await member('plain', ['select'])).token;
+    const enabled = await fixture.control(tokens.root, '{ Utility { anonymous_logins(enable: true) } }');
+    expect(enabled.errors).to.equal(undefined);
+    const visitor = await fixture.postJson('/anonauth', { tenantid: tenant.tenantid });
+    tokens['Nobody'] = textAt(await visitor.json(), 'access_token');
+    ids = await createObjects();
+  });
+  after(() => fixture.stop());
+
+  /** One object of each kind, in the tenant of all callers but two. */
+  async function createObjects(): Promise<Readonly<Record<string, string>>> {
+    const made = async (caller: Caller, mutation: string, path: string): Promise<string> =>
+      textAt(await fixture.control(tokens[caller], `mutation { made: ${mutation} }`), `data.made.${path}`);
+    const role = await made(
+      'root',
+      'create_role(input: {login: "target", capabilities: []}) { roleid }',
+      'roleid',
+    );
+    const provider = await made(
+      'pxadmin',
+      `create_oidc_providers(input: {name: "p", auth_uri: "https://p.example/", token_uri: "https://p.example/",
+        jwks_uri: "https://p.example/", tenantid: ${tenant.tenantid}}) { providerid }`,
+      'providerid',
+    );
+    const unused = await made(
+      'pxadmin',
+      `create_oidc_providers(input: {name: "u", auth_uri: "https://p.example/", token_uri: "https://p.example/",
+        jwks_uri: "https://p.example/"}) { providerid }`,
+      'providerid',
+    );
+    const config = await made(
+      'root',
+      `create_oidc_config(input: {providerid: ${provider}, client_id: "c", client_secret: "s"}) { confid }`,
+      'confid',
+    );
+    const spare = await made(
+      'root',
+      `create_oidc_config(input: {providerid: ${provider}, client_id: "d", client_secret: "s"}) { confid }`,
+      'confid',
+    );
+    await made(
+      'root',
+      `create_role_oidc(input: {roleid: ${role}, confid: ${config}, sub_id: "x"}) { roleid }`,
+      'roleid',
+    );
+    for (const caller of ['root', 'other root'] as const) {
+      await made(caller, 'set_email_apikey(apikey: "key") { apikey }', 'apikey');
+    }
+    for (const name of ['hello', 'spare']) {
+      await made(
+        'root',
+        `create_email_type(input: {email_type: "${name}", template: "x", subject: "x", recipients: ["a@example.com"],
+          sender: "b@example.com"}) { email_type }`,
+        'email_type',
+      );
+    }
+    return {
+      role,
+      provider: unused,
+      config,
+      spare,
+      class: await made('root', 'create_role_class(input: {name: "c"}) { classid }', 'classid'),
+      rule: await made(
+        'root',
+        'create_policy_rule(input: {name: "r", capabilities: ["select"], targets: ["note"]}) { ruleid }',
+        'ruleid',
+      ),
+      emailRule: await made(
+        'root',
+        `create_email_rule(input: {operations: ["insert"], targets: ["note"], email_type: "hello",
+          query_roleid: ${role}, name: "e"}) { ruleid }`,
+        'ruleid',
+      ),
+    };
+  }
+
+  /** Each mutation with arguments that are right for the tenant's root, or for pxadmin where only that may. */
+  function mutations(): Readonly<Record<string, string>> {
+    const { role = '', config = '', spare = '', provider = '', rule = '', emailRule = '' } = ids;
+    const classid = ids['class'] ?? '';
+    return {
+      create_tenant: 'create_tenant(input: {name: "t", root_login: "r", root_password: "p"}) { tenantid }',
+      update_tenant: `update_tenant(tenantid: ${tenant.tenantid}, input: {name: "shop"}) { tenantid }`,
+      delete_tenant: `delete_tenant(tenantid: ${tenant.tenantid}) { tenantid }`,
+      create_role: `create_role(input: {login: "made", tenantid: ${tenant.tenantid}, capabilities: []}) { roleid }`,
+      update_role: `update_role(roleid: ${role}, input: {name: "x"}) { roleid }`,
+      delete_role: `delete_role(roleid: ${role}) { roleid }`,
+      create_role_class: `create_role_class(input: {name: "made", tenantid: ${tenant.tenantid}}) { classid }`,
+      update_role_class: `update_role_class(classid: ${classid}, input: {name: "x"}) { classid }`,
+      delete_role_class: `delete_role_class(classid: ${classid}) { classid }`,
+      create_policy_rule:
+        'create_policy_rule(input: {name: "made", capabilities: ["select"], targets: ["note"]}) { ruleid }',
+      update_policy_rule: `update_policy_rule(ruleid: ${rule}, input: {name: "x"}) { ruleid }`,
+      delete_policy_rule: `delete_policy_rule(ruleid: ${rule}) { ruleid }`,
+      create_oidc_providers: `create_oidc_providers(input: {name: "made", auth_uri: "https://p.example/",
+        token_uri: "https://p.example/", jwks_uri: "https://p.example/"}) { providerid }`,
+      update_oidc_providers: `update_oidc_providers(providerid: ${provider}, input: {name: "x"}) { providerid }`,
+      delete_oidc_providers: `delete_oidc_providers(providerid: ${provider}) { providerid }`,
+      create_oidc_config: `create_oidc_config(input: {providerid: ${provider}, client_id: "c", client_secret: "s"}) { confid }`,
+      update_oidc_config: `update_oidc_config(confid: ${config}, input: {client_id: "x"}) { confid }`,
+      delete_oidc_config: `delete_oidc_config(confid: ${config}) { confid }`,
+      create_role_oidc: `create_role_oidc(input: {roleid: ${role}, confid: ${spare}, sub_id: "x"}) { roleid }`,
+      update_role_oidc: `update_role_oidc(roleid: ${role}, confid: ${config}, input: {sub_id: "y"}) { roleid }`,
+      delete_role_oidc: `delete_role_oidc(roleid: ${role}, confid: ${config}) { roleid }`,
+      create_email_type: `create_email_type(input: {email_type: "made", template: "x", subject: "x",
+        recipients: ["a@example.com"], sender: "b@example.com"}) { email_type }`,
+      update_email_type: 'update_email_type(email_type: "hello", input: {subject: "y"}) { email_type }',
+      delete_email_type: 'delete_email_type(email_type: "spare") { email_type }',
+      create_email_rule: `create_email_rule(input: {operations: ["insert"], targets: ["note"], email_type: "hello",
+        query_roleid: ${role}, name: "made"}) { ruleid }`,
+      update_email_rule: `update_email_rule(ruleid: ${emailRule}, input: {name: "x"}) { ruleid }`,
+      delete_email_rule: `delete_email_rule(ruleid: ${emailRule}) { ruleid }`,
+      set_email_apikey: 'set_email_apikey(apikey: "another") { apikey }',
+      'Utility.set_email_apikey': 'Utility { set_email_apikey(apikey: "another") { apikey } }',
+      'Utility.send_test_email':
+        'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
+      'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',
+      'Utility.redrive_email_deliveries': 'Utility { redrive_email_deliveries }',
+    };
+  }
+
+  /** Past the question whether the caller may: there is no delivery, and a test mail goes alone. */
+  const ALLOWED_YET = new Map([
+    ['Utility.redrive_email_delivery', 'NOT_FOUND'],
+    ['Utility.send_test_email', 'BAD_USER_INPUT'],
+  ]);
+  /** Objects that are read, with the field that tells them apart. */
+  const LISTS: Readonly<Record<string, string>> = {
+    tenant: 'tenantid',
+    role: 'roleid',
+    role_class: 'classid',
+    policy_rule: 'ruleid',
+    capability: 'capability',
+    oidc_providers: 'providerid',
+    oidc_config: 'confid',
+    role_oidc: 'roleid',
+    email_types: 'email_type',
+    email_rule: 'ruleid',
+    email_delivery: 'deliveryid',
+  };
+  const utilities = (): Readonly<Record<string, string>> => ({
+    'Utility.introspect': 'introspect',
+    'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
+    'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
+    'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
+    'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
+  });
+
+  async function tryMutation(caller: Caller, name: string, mutation: string): Promise<string> {
+    const { errors } = await fixture.control(tokens[caller], `mutation { ${mutation} ${ROLLBACK} }`);
+    const error = errors?.find(({ path }) => path?.[0] !== 'rollback');
+    // A caller who may delete roles gets as far as the role that there is not; for others the last one is denied.
+    return cell(error?.extensions.code, name);
+  }
+
+  async function tryUtility(caller: Caller, name: string, field: string): Promise<string> {
+    const { errors } = await fixture.control(tokens[caller], `{ Utility { ${field} } }`);
+    return cell(errors?.[0]?.extensions.code, name);
+  }
+
+  function cell(code: string | undefined, name: string): string {
+    if (code === undefined || code === ALLOWED_YET.get(name)) return 'yes';
+    if (code === 'PERMISSION_DENIED') return 'no';
+    if (['NOT_FOUND', 'OIDC_CONFID_NOT_FOUND', 'EMAIL_TYPE_NOT_FOUND'].includes(code)) return 'hidden';
+    return code;
+  }
+
+  /** How many of the objects that the tenant's root sees the caller sees. */
+  async function tryList(caller: Caller, name: string, key: string): Promise<string> {
+    const keys = async (token: string): Promise<string[] | undefined> => {
+      const { data, errors } = await fixture.control(token, `{ ${name} { ${key} } }`);
+      return errors ? undefined : (at(data, name) as Record<string, string>[]).map((row) => row[key]!);
+    };
+    const all = (await keys(tokens.root))!;
+    const seen = await keys(tokens[caller]);
+    if (!seen) return 'no';
+    const shown = all.filter((id) => seen.includes(id)).length;
+    if (all.length === 0) return 'yes';
+    return shown === all.length ? 'all' : shown === 0 ? 'none' : 'some';
+  }
+
+  async function table(): Promise<string> {
+    const row = async (name: string, attempt: (caller: Caller) => Promise<string>): Promise<string> => {
+      const cells: string[] = [];
+      for (const caller of CALLERS) cells.push(await attempt(caller));
+      return `| \`${name}\` | ${cells.join(' | ')} |`;
+    };
+    const rows: string[] = [];
+    for (const [name, key] of Object.entries(LISTS))
+      rows.push(await row(name, (who) => tryList(who, name, key)));
+    for (const [name, field] of Object.entries(utilities())) {
+      rows.push(await row(name, (who) => tryUtility(who, name, field)));
+    }
+    for (const [name, mutation] of Object.entries(mutations())) {
+      rows.push(await row(name, (who) => tryMutation(who, name, mutation)));
+    }
+    const head = `| | ${CALLERS.join(' | ')} |\n|${' --- |'.repeat(CALLERS.length + 1)}`;
+    return `${head}\n${rows.join('\n')}`;
+  }
+
+  it('covers every query and every mutation that there is', () => {
+    const schema = buildControlSchema();
+    const names = (type: ReturnType<typeof schema.getQueryType>): string[] =>
+      Object.entries(type?.getFields() ?? {}).flatMap(([name, field]) =>
+        name === 'Utility'
+          ? Object.keys((field.type as NonNullable<typeof type>).getFields()).map(
+              (inner) => `Utility.${inner}`,
+            )
+          : [name],
+      );
+    expect([...Object.keys(LISTS), ...Object.keys(utilities())]).to.have.members(
+      names(schema.getQueryType()),
+    );
+    expect(Object.keys(mutations())).to.have.members(names(schema.getMutationType()));
+  });
+
+  it('is as the page says (UPDATE_DOCS=1 writes it)', async () => {
+    const page = readFileSync(PAGE, 'utf8');
+    const [before = '', rest = ''] = page.split(START);
+    const [written = '', after = ''] = rest.split(END);
+    const found = await table();
+    if (process.env['UPDATE_DOCS']) {
+      writeFileSync(PAGE, `${before}${START}\n\n${found}\n\n${END}${after}`);
+      return;
+    }
+    // Prettier aligns the columns.
+    const plain = (text: string): string[] =>
+      text
+        .split('\n')
+        .map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---').trim())
+        .filter((line) => line !== '');
+    expect(plain(written)).to.deep.equal(plain(found));
+  });
+});
