@@ -87,7 +87,11 @@ async function parse(
       {
         status: error.status,
         statusText: '',
-        headers: { 'content-type': 'application/json; charset=utf-8' },
+        headers: {
+          'content-type': 'application/json; charset=utf-8',
+          // What is left of the body must not be taken for the next request.
+          ...(error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {}),
+        },
       },
     ];
   }

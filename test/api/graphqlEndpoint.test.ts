@@ -125,6 +125,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
         'BAD_REQUEST',
       ]);
       const large = await post({ query: '{ __typename }', more: 'x'.repeat(fixture.config.bodyLimitBytes) });
+      expect(large.headers.get('connection')).to.equal('close');
       expect(await statusAndCode(large)).to.deep.equal([413, 'BODY_TOO_LARGE']);
       const text = await send({
         method: 'POST',

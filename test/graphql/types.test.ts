@@ -117,6 +117,38 @@ describe('types of columns', () => {
     expect((await shop.data(`mutation { delete_keys(${key}) { a b c d } }`)).delete_keys).to.deep.equal(row);
   });
 
+  it('takes columns that are named as what every object has', async () => {
+    await shop.sql('create table odd (id int primary key, "constructor" text, "toString" text)');
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    for (const input of [{ id: 1 }, { id: 2, constructor: 'x' }]) {
+      const one = await shop.data(
+        'mutation ($input: oddInput!) { create_odd(input: $input) { constructor toString } }',
+        { input },
+      );
+      expect(one.create_odd).to.deep.equal({ constructor: input.id === 1 ? null : 'x', toString: null });
+    }
+    const many = await shop.data(
+      'mutation ($input: [oddInput!]!) { create_many_odd(input: $input) { id } }',
+      { input: [{ id: 3 }, { id: 4, toString: 'y' }] },
+    );
+    expect(many.create_many_odd).to.have.length(2);
+  });
+
+  it('refuses half of a surrogate pair, naming the column', async () => {
+    const index = ROUND_TRIPS.findIndex(([type]) => type === 'text');
+    const input = { v: 'a\ud800b' };
+    for (const [field, type, given] of [
+      ['create', `t${index}Input!`, input],
+      ['create_many', `[t${index}Input!]!`, [input]],
+    ] as const) {
+      const reply = await shop.ask(
+        `mutation ($input: ${type}) { ${field}_t${index}(input: $input) { id } }`,
+        { input: given },
+      );
+      expect(reply.errors![0]!.extensions, reply.body).to.include({ code: 'BAD_USER_INPUT', column: 'v' });
+    }
+  });
+
   it('names the column of a label that the enum lacks', async () => {
     const index = ROUND_TRIPS.findIndex(([type]) => type === 'mood');
     const reply = await shop.ask(`mutation { create_t${index}(input: { v: "sad" }) { id } }`);

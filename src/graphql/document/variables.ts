@@ -12,10 +12,21 @@ export function coerceVariables(
 ): Readonly<Record<string, unknown>> {
   const definitions = operation.variableDefinitions ?? [];
   if (definitions.length === 0) return NONE;
-  const { coerced, errors } = getVariableValues(schema, definitions, given, { maxErrors: MOST_ERRORS });
+  const { coerced, errors } = getVariableValues(schema, definitions, ownOnly(given) as typeof given, {
+    maxErrors: MOST_ERRORS,
+  });
   if (coerced) return coerced;
   const message = errors[0]?.message ?? 'A variable has the wrong type.';
   throw new DocumentError(new AppError('BAD_USER_INPUT', message), errors);
+}
+
+/** Copies without a prototype: graphql-js would take `constructor` for a value that was given. */
+function ownOnly(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ownOnly);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const [key, item] of Object.entries(value)) copy[key] = ownOnly(item);
+  return copy;
 }
 
 const NONE: Readonly<Record<string, unknown>> = Object.freeze({});

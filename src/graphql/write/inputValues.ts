@@ -12,7 +12,10 @@ export function givenColumns(table: Table, input: unknown): readonly Column[] {
 }
 
 export function inputRow(input: unknown): InputRow {
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as InputRow;
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+    // Without a prototype: a column may be named `constructor`.
+    return Object.assign(Object.create(null) as object, input) as InputRow;
+  }
   throw new AppError('BAD_USER_INPUT', 'input must be given.', { details: { argument: 'input' } });
 }
 
@@ -60,8 +63,20 @@ export function checkEnum(column: Column, value: unknown): void {
   }
 }
 
+/** Throws AppError BAD_USER_INPUT for half of a surrogate pair: UTF-8 has none, so it would be stored as another character. */
+export function checkText(column: Column, value: unknown): void {
+  if (typeof value === 'string' ? value.isWellFormed() : !Array.isArray(value)) return;
+  if (Array.isArray(value)) {
+    for (const item of value) checkText(column, item);
+    return;
+  }
+  const message = `${column.name} holds half of a surrogate pair, which is no character.`;
+  throw new AppError('BAD_USER_INPUT', message, { details: { column: column.name } });
+}
+
 function toParameter(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
+  checkText(column, value);
   checkEnum(column, value);
   const { kind, array, composite } = column.type;
   if (composite && !array) return JSON.stringify(value);

@@ -2,7 +2,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { identifier, join, param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
-import { checkEnum, fromRecord, valueSql, type InputRow } from './inputValues.js';
+import { checkEnum, checkText, fromRecord, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRow } from './writtenRow.js';
 
@@ -152,6 +152,7 @@ function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string
     rows.map((row) =>
       Object.fromEntries(
         columns.map((column) => {
+          checkText(column, row[column.name]);
           checkEnum(column, row[column.name]);
           return [column.sqlName, row[column.name] ?? null];
         }),
