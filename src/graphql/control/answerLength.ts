@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.js';
 
 /** As `/query` says it. */
-export function answerTooLarge(): AppError {
+function answerTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
 }
 

@@ -2,7 +2,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { preparedText } from '../../db/preparedStatements.js';
 import { bind, constant, join, sql, toStatement } from '../../db/sql.js';
-import { tenantRole, Transactions } from '../../db/tenantTransaction.js';
+import { tenantRole } from '../../db/tenantTransaction.js';
 import { AppError } from '../../errors.js';
 import { columnSql, tableSql } from '../read/rowsSql.js';
 import type { ControlContext } from './controlContext.js';
