@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -39,15 +39,13 @@ export async function createFleet(options: {
     MAIL_TRANSPORT: 'sendgrid',
     SENDGRID_BASE_URL: provider.url,
     PG_POOL: '8',
-    // A killed process's work is picked up after its lease; the tests should not wait half a minute for it.
-    LEASE_MS: '5000',
-    RECONCILE_MS: '1000',
   };
   await run(['release'], env);
   const root = ['--root-login', 'root', '--root-password', 'root-password'];
   const created = await run(['tenant', 'create', '--name', 'shop', ...root], env);
   const { tenantid } = JSON.parse(created) as { tenantid: number };
-  const file = path.join(await mkdtemp(path.join(os.tmpdir(), 'rowpost-fleet-')), 'tables.sql');
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-fleet-'));
+  const file = path.join(folder, 'tables.sql');
   await writeFile(file, TABLES);
   await run(['tenant', 'sql', '--tenant', String(tenantid), '-f', file], env);
 
@@ -83,6 +81,7 @@ export async function createFleet(options: {
       await Promise.all(running.map((part) => part.kill('SIGTERM')));
       await provider.stop();
       await testDatabase.drop();
+      await rm(folder, { recursive: true });
     },
   };
 }
