@@ -2,6 +2,7 @@ import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
 import { takeDueDeliveries } from '../db/delivery/openDeliveries.js';
+import { sweep } from '../db/delivery/sweep.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
 import { publish } from './publish.js';
@@ -38,9 +39,10 @@ export class Reconciler {
     await publish(queue, admission, admission.offer(open.batches));
   }
 
-  /** Deliveries whose worker is gone, and those that wait or are due and that nobody has taken. */
+  /** Deliveries that did not end soon, those whose worker is gone, and those that wait or are due and that nobody has taken. */
   async deliveries(): Promise<void> {
     const { ledger, queue, maxAttempts } = this.deps;
+    await sweep(ledger);
     await endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE);
     for (;;) {
       const due = await takeDueDeliveries(ledger, MOST_AT_ONCE);

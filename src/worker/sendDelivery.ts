@@ -143,6 +143,7 @@ async function sendEmail(deps: SendDeps, delivery: LoadedDelivery, email: Email)
   const started = await deps.ledger.start({
     ...keyOf(delivery),
     starts: delivery.starts,
+    tracked: delivery.tracked,
     recipients: email.recipients.map((address) => storable(formatAddress(address))),
     subject: email.subject,
   });

@@ -96,8 +96,8 @@ describe('roles_pbac: email settings', () => {
         `update rowpost.email_apikey set paused_code = 'PROVIDER_KEY_REFUSED', paused_reason = 'refused'`,
       );
       await pool.query(
-        `insert into rowpost.email_delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, state, createtime)
-         values ($1, 1, 1, 'confirmation', 'insert', 'orders', '{"id": 1}', 'at_least_once', 'paused', now())`,
+        `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, state, createtime, tracked)
+         values ($1, 1, 1, 'confirmation', 'insert', 'orders', '{"id": 1}', 'at_least_once', 'paused', now(), true)`,
         [tenant.tenantid],
       );
       await fixture.control(root, SET_KEY, { key: 'SG.third-key' });
@@ -332,10 +332,10 @@ describe('roles_pbac: email settings', () => {
     let failed: string;
     before(async () => {
       const { pool } = fixture.testDatabase.database;
-      await pool.query('delete from rowpost.email_delivery');
+      await pool.query('delete from rowpost.delivery');
       const { rows } = await pool.query<{ deliveryid: string }>(
-        `insert into rowpost.email_delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, state, attempts, starts, createtime)
-         select $1, n, 1, 'confirmation', 'insert', 'orders', '{"id": 1}', 'at_least_once', s, 1, 1, now()
+        `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, state, attempts, starts, createtime, tracked)
+         select $1, n, 1, 'confirmation', 'insert', 'orders', '{"id": 1}', 'at_least_once', s, 1, 1, now(), true
          from unnest(array['failed', 'sent', 'pending']) with ordinality as x(s, n) order by n returning deliveryid`,
         [tenant.tenantid],
       );

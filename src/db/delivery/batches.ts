@@ -114,9 +114,6 @@ export async function closeBatch(
   ]);
 }
 
-/** Seconds after which a waiting delivery is checked to be in the queue. */
-const PENDING_CHECK_SECONDS = 5;
-
 const CLOSE = {
   name: 'batch_close',
   text: `
@@ -125,11 +122,10 @@ const CLOSE = {
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) values ($1, $2) on conflict do nothing
     ), recorded as (
-      insert into rowpost.email_delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
-        createtime, state, error_code, error, due)
+      insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
+        createtime, state, error_code, error, tracked)
       select o.tenantid, o.eventid, r.ruleid, r.email_type, o.operation, o.target, o.key, r.delivery, o.time,
-        case when m.code is null then 'pending' else 'failed' end, m.code, m.message,
-        case when m.code is null then now() + interval '${PENDING_CHECK_SECONDS} seconds' end
+        case when m.code is null then 'pending' else 'failed' end, m.code, m.message, m.code is not null
       from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[])
           with ordinality as m(eventid, ruleid, code, message, position)
         cross join batch b

@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, LedgerStatement } from './ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
+import { trackDeliveries } from './track.js';
 
 export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
@@ -36,10 +37,47 @@ export async function finishAttempts(
   ledger: Ledger,
   finishes: readonly AttemptFinish[],
 ): Promise<readonly boolean[]> {
-  const rows = await ledger.query<{ position: number }>(FINISH, [JSON.stringify(finishes)]);
-  const finished = new Set(rows.map((row) => row.position));
-  return finishes.map((_, index) => finished.has(index + 1));
+  const finished = new Set<AttemptFinish>();
+  const run = async (statement: LedgerStatement, group: readonly AttemptFinish[]): Promise<void> => {
+    if (group.length === 0) return;
+    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group)]);
+    for (const { position } of rows) finished.add(group[position - 1] as AttemptFinish);
+  };
+  await run(FINISH_FIRST_SENT, finishes.filter(isFirstSent));
+  const others = finishes.filter((finish) => !finished.has(finish));
+  await trackDeliveries(ledger, others);
+  await run(FINISH, others);
+  return finishes.map((finish) => finished.has(finish));
 }
+
+/** As nearly all end: by the first attempt. If its delivery is not tracked, the attempt's row is the whole record. */
+function isFirstSent(finish: AttemptFinish): boolean {
+  return finish.sending && finish.starts === 1 && finish.outcome === 'sent';
+}
+
+// The lock is shared: it only keeps others from tracking the delivery in this moment.
+const FINISH_FIRST_SENT = {
+  name: 'attempt_finish_first_sent',
+  text: `
+    with open as materialized (
+      select w.*, s.started from rows from (json_to_recordset($1::json) as (
+          tenantid int, deliveryid bigint, createtime timestamptz, "httpStatus" int, "providerMessageId" text))
+          with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        join rowpost.delivery_start s
+          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+      where not d.tracked
+      order by d.deliveryid for share of d
+    ), recorded as (
+      insert into rowpost.email_attempt (tenantid, deliveryid, createtime, attempt, started, finished, outcome,
+        http_status, provider_message_id)
+      select tenantid, deliveryid, createtime, 1, started, now(), 'sent', http_status, provider_message_id from open
+      on conflict do nothing
+      returning tenantid, deliveryid, createtime
+    )
+    select position::int as position from open join recorded using (tenantid, deliveryid, createtime)`,
+};
 
 const FINISH = {
   name: 'attempt_finish',
@@ -51,7 +89,7 @@ const FINISH = {
         "nextAttemptMs" bigint)) with ordinality as r(tenantid, deliveryid, createtime, sending, starts, outcome,
         http_status, state, counted, provider_message_id, error_code, error, next_attempt_ms, position)
     ), finished as (
-      update rowpost.email_delivery d
+      update rowpost.delivery d
       set state = w.state, attempts = d.attempts + w.counted::int,
         starts = case when w.sending or w.outcome is null then d.starts else d.starts + 1 end,
         lost = 0,
@@ -65,18 +103,18 @@ const FINISH = {
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end
-      returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.sending,
+      returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
         d.tenantid, d.deliveryid, d.starts, d.started, d.createtime
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
-        createtime)
+        provider_message_id, createtime)
       select tenantid, deliveryid, starts, case when sending then started else now() end, now(), outcome, http_status,
-        attempt_error, createtime
+        attempt_error, provider_message_id, createtime
       from finished where outcome is not null
       -- The attempt was given up as lost, and now its outcome is known.
       on conflict (tenantid, deliveryid, attempt, createtime) do update
       set finished = excluded.finished, outcome = excluded.outcome, http_status = excluded.http_status,
-        error = excluded.error
+        error = excluded.error, provider_message_id = excluded.provider_message_id
     )
     select position::int as position from finished`,
 };

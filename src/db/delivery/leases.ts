@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { trackDeliveries } from './track.js';
 
 /** An attempt in hand: a delivery and the attempt's number, its fencing token. */
 export interface AttemptInHand extends DeliveryKey {
@@ -12,6 +13,7 @@ export async function renewLeases(
   attempts: readonly AttemptInHand[],
   leaseMs: number,
 ): Promise<readonly boolean[]> {
+  await trackDeliveries(ledger, attempts);
   const rows = await ledger.query<{ position: number }>(RENEW, [
     attempts.map((attempt) => attempt.tenantid),
     attempts.map((attempt) => attempt.deliveryid),
@@ -26,7 +28,7 @@ export async function renewLeases(
 const RENEW = {
   name: 'lease_renew',
   text: `
-    update rowpost.email_delivery d set due = now() + $5::int * interval '1 ms'
+    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
     from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[])
       with ordinality as w(tenantid, deliveryid, createtime, attempt, position)
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
@@ -51,10 +53,10 @@ const END_LOST = {
   name: 'lease_end_lost',
   text: `
     with lost as materialized (
-      select tenantid, deliveryid, createtime, now() as ended from rowpost.email_delivery
+      select tenantid, deliveryid, createtime, now() as ended from rowpost.delivery
       where due < now() and state = 'sending' order by due limit $2::int for update skip locked
     ), ended as (
-      update rowpost.email_delivery d
+      update rowpost.delivery d
       set attempts = d.attempts + 1, lost = d.lost + 1,
         state = case when d.delivery = 'at_most_once' then 'unknown'
           when d.lost + 1 >= ${MOST_LOST_STARTS} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
@@ -87,6 +89,7 @@ export async function countRepeatedStart(
   ledger: Ledger,
   delivery: DeliveryKey & { readonly starts: number },
 ): Promise<boolean> {
+  await trackDeliveries(ledger, [delivery]);
   const rows = await ledger.query<{ alive: boolean }>(REPEATED_START, [
     delivery.tenantid,
     delivery.deliveryid,
@@ -99,7 +102,7 @@ export async function countRepeatedStart(
 const REPEATED_START = {
   name: 'lease_repeated_start',
   text: `
-    update rowpost.email_delivery d
+    update rowpost.delivery d
     set lost = d.lost + 1,
       state = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'failed' else d.state end,
       error_code = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'POISON' else d.error_code end,

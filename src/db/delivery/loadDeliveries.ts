@@ -9,6 +9,8 @@ export type DeliveryPolicy = 'at_least_once' | 'at_most_once';
 /** A delivery with all that sending it needs, except the email type's own texts. */
 export interface LoadedDelivery extends DeliveryKey {
   readonly state: DeliveryState;
+  /** See `trackDeliveries`. */
+  readonly tracked: boolean;
   readonly attempts: number;
   /** Number of the newest attempt; the fencing token of whoever changes the delivery next. */
   readonly starts: number;
@@ -71,15 +73,20 @@ const LOAD = {
   name: 'delivery_load',
   text: `
     select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
-      d.state, d.attempts, d.starts, d.delivery as policy, d.operation, d.target,
+      d.tracked, d.attempts, d.starts, d.delivery as policy,
+      case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", t.xmin::text as "typeVersion", r.query_roleid as "queryRoleid",
       o.old::text as old, o.new::text as new, o.eventid is not null as "hasEvent",
       k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
       case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
-      join rowpost.email_delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
+      join rowpost.delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
         and d.createtime = w.createtime
+      left join rowpost.delivery_start s on not d.tracked
+        and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
+      left join rowpost.email_attempt a on not d.tracked and a.attempt = 1
+        and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
       left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
       left join rowpost.email_types t on t.tenantid = d.tenantid and t.email_type = d.email_type

@@ -18,10 +18,10 @@ const TAKE_DUE = {
   name: 'delivery_take_due',
   text: `
     with overdue as materialized (
-      select tenantid, deliveryid, createtime from rowpost.email_delivery
+      select tenantid, deliveryid, createtime from rowpost.delivery
       where due < now() and state in ('pending', 'retrying') order by due limit $1::int for update skip locked
     )
-    update rowpost.email_delivery d set due = now() + interval '${RECHECK_SECONDS} seconds'
+    update rowpost.delivery d set due = now() + interval '${RECHECK_SECONDS} seconds'
     from overdue o
     where d.tenantid = o.tenantid and d.deliveryid = o.deliveryid and d.createtime = o.createtime
     returning d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.starts`,
@@ -33,11 +33,20 @@ export async function countInFlight(ledger: Ledger): Promise<ReadonlyMap<number,
   return new Map(rows.map((row) => [row.tenantid, row.deliveries]));
 }
 
-// Waiting and sending deliveries are due soon; retries of a far future need not be read.
+// Of the tracked ones those that wait or are being sent are due soon; retries of a far future need not be read. The
+// others were recorded since the last sweep but one.
 const IN_FLIGHT = {
   name: 'delivery_in_flight',
   text: `
-    select tenantid, count(*)::int as deliveries from rowpost.email_delivery
-    where due < now() + interval '1 minute' and state in ('pending', 'sending')
+    select tenantid, count(*)::int as deliveries from (
+      select tenantid from rowpost.delivery
+      where due < now() + interval '1 minute' and state in ('pending', 'sending')
+      union all
+      select d.tenantid from rowpost.delivery d
+      where d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
+        and not d.tracked
+        and not exists (select from rowpost.email_attempt a where a.attempt = 1
+          and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime)
+    ) open
     group by tenantid`,
 };

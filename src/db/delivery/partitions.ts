@@ -1,7 +1,21 @@
 import type { Ledger } from './ledger.js';
 
 /** The tables that grow, each with its column of time, all partitioned by day (UTC). */
-const PARTITIONED = ['outbox', 'relay_batch', 'relay_batch_done', 'email_delivery', 'email_attempt'] as const;
+const PARTITIONED = [
+  'outbox',
+  'relay_batch',
+  'relay_batch_done',
+  'relay_batch_start',
+  'rule_firing',
+  'delivery',
+  'delivery_start',
+  'email_attempt',
+  'email_event',
+] as const;
+
+/** Of interest for minutes, and as many as deliveries. */
+const SHORT_LIVED: ReadonlySet<string> = new Set(['rule_firing']);
+const SHORT_LIFE_DAYS = 1;
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -64,10 +78,13 @@ export async function dropOldPartitions(
   nowMs: number,
   keepDays: number,
 ): Promise<readonly string[]> {
-  const oldest = startOfDay(nowMs - keepDays * DAY_MS).replaceAll('-', '');
+  const oldestOf = (table: string): string => {
+    const days = SHORT_LIVED.has(table) ? Math.min(keepDays, SHORT_LIFE_DAYS) : keepDays;
+    return startOfDay(nowMs - days * DAY_MS);
+  };
   const dropped: string[] = [];
-  for (const { name, day } of await listPartitions(ledger)) {
-    if (day === null || day >= oldest) continue;
+  for (const { name, table, day } of await listPartitions(ledger)) {
+    if (day === null || day >= oldestOf(table).replaceAll('-', '')) continue;
     try {
       await ledger.transaction([
         [CAREFULLY, []],
@@ -81,21 +98,28 @@ export async function dropOldPartitions(
   for (const table of PARTITIONED) {
     const column = table === 'outbox' ? 'time' : 'createtime';
     await ledger.query({ text: `delete from rowpost.${table}_default where ${column} < $1::timestamptz` }, [
-      `${startOfDay(nowMs - keepDays * DAY_MS)} 00:00:00+00`,
+      `${oldestOf(table)} 00:00:00+00`,
     ]);
   }
   return dropped;
 }
 
-/** Removes ticks that nothing reads any more, all but the newest. */
+/** Removes ticks and sweeps that nothing reads any more, all but the newest. */
 export async function pruneTicks(ledger: Ledger): Promise<void> {
   await ledger.query(PRUNE_TICKS, []);
+  await ledger.query(PRUNE_SWEEPS, []);
 }
 
 const PRUNE_TICKS = {
   name: 'tick_prune',
   text: `delete from rowpost.relay_tick
     where time < now() - interval '1 hour' and tickid < (select max(tickid) from rowpost.relay_tick)`,
+};
+
+const PRUNE_SWEEPS = {
+  name: 'sweep_prune',
+  text: `delete from rowpost.delivery_sweep
+    where time < now() - interval '1 hour' and sweepid < (select max(sweepid) from rowpost.delivery_sweep)`,
 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -107,14 +131,16 @@ const CAREFULLY = {
 };
 
 /** `day` is YYYYMMDD, null for a default partition. */
-async function listPartitions(ledger: Ledger): Promise<readonly { name: string; day: string | null }[]> {
+async function listPartitions(
+  ledger: Ledger,
+): Promise<readonly { name: string; table: string; day: string | null }[]> {
   return ledger.query(LIST_PARTITIONS, [PARTITIONED]);
 }
 
 const LIST_PARTITIONS = {
   name: 'partition_list',
   text: `
-    select c.relname as name, substring(c.relname from '_([0-9]{8})$') as day
+    select c.relname as name, p.relname as table, substring(c.relname from '_([0-9]{8})$') as day
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
     where p.relnamespace = 'rowpost'::regnamespace and p.relname = any ($1::text[])
     order by c.relname`,

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { trackDeliveries } from './track.js';
 
 /**
  * Stops a tenant's sending because the provider refuses its key. An answer about an older key stops nothing.
@@ -49,6 +50,7 @@ export interface PausedDelivery extends DeliveryKey {
  * tenant's key row is locked, so that none is parked just after the others were resumed.
  */
 export async function pauseDeliveries(ledger: Ledger, deliveries: readonly PausedDelivery[]): Promise<void> {
+  await trackDeliveries(ledger, deliveries);
   await ledger.query(PAUSE_DELIVERIES, [JSON.stringify(deliveries)]);
 }
 
@@ -62,7 +64,7 @@ const PAUSE_DELIVERIES = {
       select k.tenantid, k.paused_code, k.paused_reason from rowpost.email_apikey k
       where k.tenantid in (select tenantid from w) order by k.tenantid for share
     ), paused as (
-      update rowpost.email_delivery d
+      update rowpost.delivery d
       set state = case when k.paused_code is not null then 'paused' else 'pending' end,
         error_code = k.paused_code, error = k.paused_reason,
         next_attempt = null, due = case when k.paused_code is null then now() end
@@ -91,7 +93,7 @@ export async function resumeTenant(knex: Knex, tenantid: number): Promise<number
     [tenantid],
   );
   const result = await knex.raw<{ rowCount: number }>(
-    `update rowpost.email_delivery set state = 'pending', error_code = null, error = null, due = now()
+    `update rowpost.delivery set state = 'pending', error_code = null, error = null, due = now()
       where tenantid = ? and state = 'paused'`,
     [tenantid],
   );

@@ -1,14 +1,17 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
+import { lockUntrackedSql, trackSql } from './track.js';
 
 /**
  * Sends a delivery again that has ended, whatever the end was. The history says so with an entry of its own, and the
  * count of attempts begins anew. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
  */
 export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: string): Promise<void> {
-  const { rows } = await knex.raw<{ rows: { state: string; redriven: boolean }[] }>(REDRIVE, {
-    tenantid,
-    deliveryid,
+  const key = { tenantid, deliveryid };
+  const { rows } = await knex.transaction(async (transaction) => {
+    await transaction.raw(LOCK, key);
+    await transaction.raw(TRACK, key);
+    return transaction.raw<{ rows: { state: string; redriven: boolean }[] }>(REDRIVE, key);
   });
   const row = rows[0];
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
@@ -19,12 +22,17 @@ export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: 
   }
 }
 
+const KEYS = `select tenantid, deliveryid, createtime from rowpost.delivery
+  where tenantid = :tenantid and deliveryid = :deliveryid`;
+const LOCK = lockUntrackedSql(KEYS);
+const TRACK = trackSql(KEYS);
+
 const REDRIVE = `
   with found as materialized (
-    select tenantid, deliveryid, createtime, state from rowpost.email_delivery
+    select tenantid, deliveryid, createtime, state from rowpost.delivery
     where tenantid = :tenantid and deliveryid = :deliveryid for update
   ), redriven as (
-    update rowpost.email_delivery d
+    update rowpost.delivery d
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
       next_attempt = null, due = now()
     from found f

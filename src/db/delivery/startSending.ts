@@ -5,6 +5,8 @@ import type { Ledger } from './ledger.js';
 export interface SendingStart extends DeliveryKey {
   /** The newest attempt's number when the delivery was loaded. */
   readonly starts: number;
+  /** Whether the delivery was tracked when it was loaded. */
+  readonly tracked: boolean;
   readonly recipients: readonly string[];
   readonly subject: string;
 }
@@ -18,30 +20,59 @@ export async function startSending(
   starts: readonly SendingStart[],
   leaseMs: number,
 ): Promise<readonly boolean[]> {
-  const rows = await ledger.query<{ position: number }>(START, [
-    starts.map((start) => start.tenantid),
-    starts.map((start) => start.deliveryid),
-    starts.map((start) => start.createtime),
-    starts.map((start) => start.starts),
-    starts.map((start) => JSON.stringify(start.recipients)),
-    starts.map((start) => start.subject),
-    leaseMs,
-  ]);
-  const started = new Set(rows.map((row) => row.position));
-  return starts.map((_, index) => started.has(index + 1));
+  const started = new Set<SendingStart>();
+  for (const [statement, group] of [
+    [START, starts.filter((start) => !start.tracked)],
+    [START_TRACKED, starts.filter((start) => start.tracked)],
+  ] as const) {
+    if (group.length === 0) continue;
+    const rows = await ledger.query<{ position: number }>(statement, [
+      group.map((start) => start.tenantid),
+      group.map((start) => start.deliveryid),
+      group.map((start) => start.createtime),
+      group.map((start) => start.starts),
+      group.map((start) => JSON.stringify(start.recipients)),
+      group.map((start) => start.subject),
+      leaseMs,
+    ]);
+    for (const { position } of rows) started.add(group[position - 1] as SendingStart);
+  }
+  return starts.map((start) => started.has(start));
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
+const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[])
+  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, position)`;
+
+const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
+
+// The lock is shared: it only keeps others from tracking the delivery in this moment. The key lets one start in.
 const START = {
   name: 'sending_start',
   text: `
-    update rowpost.email_delivery d
+    with open as materialized (
+      select w.* from ${WANTED} join rowpost.delivery d
+        on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where w.starts = 0 and not d.tracked
+      order by d.deliveryid for share of d
+    ), started as (
+      insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject)
+      select w.tenantid, w.deliveryid, w.createtime, now() + $7::int * interval '1 ms', ${RECIPIENTS}, w.subject
+      from open w
+      on conflict do nothing
+      returning tenantid, deliveryid, createtime
+    )
+    select position::int as position from open join started using (tenantid, deliveryid, createtime)`,
+};
+
+const START_TRACKED = {
+  name: 'sending_start_tracked',
+  text: `
+    update rowpost.delivery d
     set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
-      due = now() + $7::int * interval '1 ms', subject = w.subject,
-      recipients = array(select json_array_elements_text(w.recipients::json))
-    from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[])
-      with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, position)
+      due = now() + $7::int * interval '1 ms', subject = w.subject, recipients = ${RECIPIENTS}
+    from ${WANTED}
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      and d.starts = w.starts and d.state in ('pending', 'retrying')
+      and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
     returning w.position::int as position`,
 };

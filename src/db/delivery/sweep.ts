@@ -1,0 +1,78 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+import { trackDeliveries } from './track.js';
+
+/** Shortest time between two sweeps: a delivery that takes longer than once or twice this is tracked. */
+const SWEEP_SECONDS = 2;
+/** Most deliveries tracked in one transaction. */
+const MOST_AT_ONCE = 500;
+
+/**
+ * Tracks what was recorded a moment ago and has not ended, so that the reconciler sees to it. Each delivery is looked
+ * at once: those that became visible between the snapshots of the last two sweeps. Several relays may sweep at once;
+ * one that dies in the middle has changed nothing that the next one does not do again.
+ * @returns how many deliveries had not ended
+ */
+export async function sweep(ledger: Ledger): Promise<number> {
+  const [last] = await ledger.query<LastSweep>(LAST, []);
+  if (!last?.due) return 0;
+  const unended = await ledger.query<DeliveryKey>(
+    last.restored ? ALL_UNENDED : UNENDED,
+    last.restored ? [] : [last.sweepid],
+  );
+  for (let start = 0; start < unended.length; start += MOST_AT_ONCE) {
+    await trackDeliveries(ledger, unended.slice(start, start + MOST_AT_ONCE));
+  }
+  await ledger.query(NEXT, [last.sweepid, last.restored]);
+  return unended.length;
+}
+
+interface LastSweep {
+  sweepid: string;
+  due: boolean;
+  /** The snapshot lies ahead of this database: it was restored from a dump. */
+  restored: boolean;
+}
+
+const LAST = {
+  name: 'sweep_last',
+  text: `
+    select sweepid::text as sweepid, time < now() - interval '${SWEEP_SECONDS} seconds' as due,
+      pg_snapshot_xmax(until) > pg_snapshot_xmax(pg_current_snapshot()) as restored
+    from rowpost.delivery_sweep order by sweepid desc limit 1`,
+};
+
+const KEY_COLUMNS = `d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
+
+const NOT_ENDED = `not d.tracked and not exists (select from rowpost.email_attempt a where a.attempt = 1
+  and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime)`;
+
+// What was still running at `since` is named in its list: see tick.ts.
+const UNENDED = {
+  name: 'sweep_unended',
+  text: `
+    with window_ as materialized (
+      select pg_snapshot_xmax(since) as since, pg_snapshot_xmax(until) as until, array(select pg_snapshot_xip(since)) as running
+      from rowpost.delivery_sweep where sweepid = $1::bigint
+    )
+    select ${KEY_COLUMNS} from rowpost.delivery d
+    where d.xid >= (select since from window_) and d.xid < (select until from window_) and ${NOT_ENDED}
+    union all
+    select ${KEY_COLUMNS} from rowpost.delivery d
+    where d.xid = any ((select running from window_)::xid8[]) and ${NOT_ENDED}`,
+};
+
+// The transaction ids in the rows mean nothing in this cluster.
+const ALL_UNENDED = {
+  name: 'sweep_all_unended',
+  text: `select ${KEY_COLUMNS} from rowpost.delivery d where ${NOT_ENDED}`,
+};
+
+const NEXT = {
+  name: 'sweep_next',
+  text: `
+    insert into rowpost.delivery_sweep (previous, since, until)
+    select sweepid, case when $2::boolean then pg_current_snapshot() else until end, pg_current_snapshot()
+    from rowpost.delivery_sweep where sweepid = $1::bigint
+    on conflict (previous) do nothing`,
+};

@@ -1,0 +1,53 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from './ledger.js';
+
+/**
+ * From here on each delivery's own row says how it is, with what its start and its attempt have said so far. All that
+ * changes a delivery in place does this first; one that is tracked already stays as it is.
+ */
+export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  const values = [
+    keys.map((key) => key.tenantid),
+    keys.map((key) => key.deliveryid),
+    keys.map((key) => key.createtime),
+  ];
+  // Two statements: the second one's snapshot is taken when no start and no end of an attempt is being written any
+  // more, since those lock the row too.
+  await ledger.transaction([
+    [LOCK, values],
+    [TRACK, values],
+  ]);
+}
+
+const KEYS = `select * from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)`;
+
+/** @param keys SQL that selects tenantid, deliveryid and createtime */
+export function lockUntrackedSql(keys: string): string {
+  return `
+    select d.deliveryid from rowpost.delivery d join (${keys}) k
+      on d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime
+    where not d.tracked order by d.deliveryid for update of d`;
+}
+
+/** @param keys SQL that selects tenantid, deliveryid and createtime */
+export function trackSql(keys: string): string {
+  return `
+    update rowpost.delivery d
+    set tracked = true,
+      state = case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end,
+      starts = case when s.deliveryid is null then 0 else 1 end,
+      attempts = case when a.attempt is null then 0 else 1 end,
+      started = s.started, recipients = s.recipients, subject = s.subject,
+      provider_message_id = a.provider_message_id, sent_time = a.finished,
+      due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
+    from (${keys}) k
+      left join rowpost.delivery_start s
+        on s.tenantid = k.tenantid and s.deliveryid = k.deliveryid and s.createtime = k.createtime
+      left join rowpost.email_attempt a
+        on a.tenantid = k.tenantid and a.deliveryid = k.deliveryid and a.createtime = k.createtime and a.attempt = 1
+    where d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime and not d.tracked`;
+}
+
+const LOCK = { name: 'delivery_track_lock', text: lockUntrackedSql(KEYS) };
+const TRACK = { name: 'delivery_track', text: trackSql(KEYS) };
