@@ -102,6 +102,20 @@ const CODES = {
     "The mapping's sub_id must equal the claim of the user's ID token that the provider's comparison_field names.",
   ],
 
+  // Files
+  FILE_URL_INVALID: [403, 'Use the address exactly as it was given, with the method that it was given for.'],
+  FILE_URL_EXPIRED: [410, 'Ask for a new address: upload_<table> for an upload, thefiles for a download.'],
+  FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload address takes one file, once.'],
+  FILE_UPLOAD_IN_HAND: [409, 'Another request is sending this file; wait for its end, or for a minute if it broke off.'],
+  FILE_TOO_LARGE: [413, 'Send a smaller file, or raise FILE_MAX_BYTES.'],
+  FILE_LENGTH_REQUIRED: [411, 'Send Content-Length, or declare the size in upload_<table>.'],
+  FILE_LENGTH_MISMATCH: [400, 'Send as many bytes as Content-Length and the declared size say.'],
+  FILE_TYPE_REFUSED: [415, 'The operator allows types of content with FILE_TYPES.'],
+  FILE_UPLOAD_STALLED: [408, 'The bytes came too slowly, or not at all. Send the file again.'],
+  FILE_RANGE_INVALID: [416, 'Ask for bytes that the file has.'],
+  STORAGE_UNAVAILABLE: [503, 'The storage of files does not answer. Try again later.'],
+  STORAGE_FULL: [507, 'The storage of files is full. The operator has to make room.'],
+
   // Email settings
   EMAIL_APIKEY_MISSING: [409, 'Call set_email_apikey before any other email setting.'],
   EMAIL_TYPE_NOT_FOUND: [400, 'Create the email type first.'],
@@ -112,6 +126,12 @@ const CODES = {
     400,
     "The query must be valid on the tenant's /query schema, and must not be a mutation.",
   ],
+  EVENT_SIGNATURE_MISSING: [401, "Turn the signature of the provider's event webhook on."],
+  EVENT_SIGNATURE_INVALID: [
+    403,
+    'Give the verification key that the provider shows to set_email_webhook_key, and the address that it answers to the provider.',
+  ],
+  EVENT_SIGNATURE_EXPIRED: [403, "Set the server's clock right; reports older than 25 hours are refused."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
 } as const satisfies Record<string, readonly [status: number, hint: string]>;
 

@@ -17,13 +17,16 @@ const ROUTES = new Set([
   '/metrics',
 ]);
 
+/** Addresses that end in an id, counted without it. */
+const ROUTES_WITH_ID = ['/events/sendgrid/'];
+
 /** Counts and times requests, and serves them with the process's own figures at `/metrics`. */
 export class HttpMetrics {
-  readonly #registry: Registry;
+  readonly registry: Registry;
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
 
   constructor(registry = new Registry()) {
-    this.#registry = registry;
+    this.registry = registry;
     collectDefaultMetrics({ register: registry });
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
@@ -37,7 +40,9 @@ export class HttpMetrics {
   observe(method: string, path: string, res: ServerResponse): void {
     const startedAt = performance.now();
     res.once('close', () => {
-      const route = ROUTES.has(path) ? path : 'other';
+      const route = ROUTES.has(path)
+        ? path
+        : (ROUTES_WITH_ID.find((start) => path.startsWith(start)) ?? 'other');
       const seconds = (performance.now() - startedAt) / 1000;
       this.#requests.observe({ method, route, status: res.statusCode }, seconds);
     });
@@ -45,8 +50,8 @@ export class HttpMetrics {
 
   routes(): Router {
     return Router().get('/metrics', async (_req, res) => {
-      res.setHeader('content-type', this.#registry.contentType);
-      res.end(await this.#registry.metrics());
+      res.setHeader('content-type', this.registry.contentType);
+      res.end(await this.registry.metrics());
     });
   }
 }

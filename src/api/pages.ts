@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../errors.js';
+import type { Ledger } from '../db/delivery/ledger.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInAnswer } from './auth/signInAnswer.js';
@@ -17,11 +18,14 @@ import { oidcRoutes } from './oidc/oidcRoutes.js';
 import { createProviderAccess } from './oidc/providerAccess.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import type { WebDeps } from './webDeps.js';
+import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
+import { mailEventRoutes } from './webhooks/mailEventRoutes.js';
 
 export interface PagesDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
+  readonly ledger: Ledger;
   readonly isStopping: () => boolean;
 }
 
@@ -35,6 +39,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(securityHeaders(config.baseUrl));
   app.use(healthRoutes({ checks: deps.checks, isStopping: deps.isStopping }));
   app.use(deps.metrics.routes());
+  app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
   const authBody = createSignInAnswer({
     tokens,
     baseUrl: config.baseUrl,

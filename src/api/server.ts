@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { openLedger } from '../db/delivery/ledger.js';
 import type { Principal } from '../db/principal.js';
 import { UsageError } from '../errors.js';
 import type { Stoppable } from '../shutdown.js';
@@ -40,8 +41,10 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
   ]);
+  const ledger = openLedger(database, (error) => log.warn({ err: error }, 'an idle ledger connection broke'));
   const pages = createPages({
     ...deps,
+    ledger,
     tokens,
     authenticator,
     metrics,
@@ -68,7 +71,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   log.info({ port }, 'listening');
   return {
     port,
-    stop: () => (stopped ??= close(server)),
+    stop: () => (stopped ??= close(server).then(() => ledger.close())),
   };
 }
 

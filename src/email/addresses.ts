@@ -33,12 +33,15 @@ export function parseAddresses(text: string): ParsedAddresses {
   return { valid, invalid };
 }
 
+/** An address as it is compared: nobody has two mailboxes that differ in case only. */
+export const comparable = (email: string): string => email.trim().toLowerCase();
+
 /** Each address once, in the first list that has it. */
 export function withoutRepeats(lists: readonly (readonly Address[])[]): readonly (readonly Address[])[] {
   const seen = new Set<string>();
   return lists.map((list) =>
     list.filter(({ email }) => {
-      const key = email.toLowerCase();
+      const key = comparable(email);
       if (seen.has(key)) return false;
       seen.add(key);
       return true;

@@ -87,6 +87,11 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
         'email_type',
       );
     }
+    await made(
+      'root',
+      'create_email_suppression(input: {address: "gone@example.com"}) { address }',
+      'address',
+    );
     return {
       role,
       provider: unused,
@@ -145,6 +150,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       delete_email_rule: `delete_email_rule(ruleid: ${emailRule}) { ruleid }`,
       set_email_apikey: 'set_email_apikey(apikey: "another") { apikey }',
       'Utility.set_email_apikey': 'Utility { set_email_apikey(apikey: "another") { apikey } }',
+      create_email_suppression: 'create_email_suppression(input: {address: "new@example.com"}) { address }',
+      delete_email_suppression: 'delete_email_suppression(address: "gone@example.com") { address }',
+      'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
       'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',
@@ -170,12 +178,14 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     email_types: 'email_type',
     email_rule: 'ruleid',
     email_delivery: 'deliveryid',
+    email_suppression: 'address',
   };
   const utilities = (): Readonly<Record<string, string>> => ({
     'Utility.introspect': 'introspect',
     'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
+    'Utility.email_webhook': 'email_webhook { url }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });
 

@@ -68,7 +68,7 @@ async function parseMultipart(bytes: Buffer, contentType: string): Promise<Recor
 }
 
 /** Throws AppError BODY_TOO_LARGE as soon as the limit is passed, and BAD_REQUEST when the client goes away. */
-function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>
       new AppError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`);

@@ -12,6 +12,11 @@ export interface EmailAttemptRow {
   readonly outcome: string;
 }
 
+export interface EmailEventRow {
+  readonly event: string;
+  readonly time: string;
+}
+
 const DELIVERY_COLUMNS = `deliveryid, ruleid, email_type, operation, target, key, state, attempts, recipients, subject,
   provider_message_id, error_code, error, createtime, next_attempt, sent_time`;
 
@@ -47,6 +52,24 @@ export function readEmailAttempts(
       table: 'email_attempt',
       where: 'tenantid = ? and deliveryid = ?',
       order: 'attempt',
+    },
+    [tenantid, deliveryid],
+  );
+}
+
+/** What the provider reported of a delivery, in the order in which it happened. */
+export function readEmailEvents(
+  knex: Knex,
+  tenantid: number,
+  deliveryid: string,
+): Promise<readonly EmailEventRow[]> {
+  return readAsJson<EmailEventRow>(
+    knex,
+    {
+      columns: 'event, time, recipient, reason, status, type, url',
+      table: 'email_event',
+      where: 'tenantid = ? and deliveryid = ?',
+      order: 'time, provider_event_id',
     },
     [tenantid, deliveryid],
   );

@@ -1,6 +1,8 @@
 import type { Catalog, Column, Relation, Table } from '../../db/catalog/catalog.js';
 import { columnType } from '../../db/catalog/types.js';
 
+const OF_DELIVERY = { tenantid: 'tenantid', deliveryid: 'deliveryid', createtime: 'createtime' };
+
 /** The control tables as the list compiler sees them: what is not here can't be read, filtered by or ordered by. */
 export const CONTROL_CATALOG: Catalog = {
   version: 'control',
@@ -59,12 +61,23 @@ export const CONTROL_CATALOG: Catalog = {
          attempts int4, recipients text[], subject text, provider_message_id text, error_code text, error text,
          createtime timestamptz, next_attempt timestamptz, sent_time timestamptz`,
         [
-          toMany('email_attempt_collection', 'email_attempt', {
-            tenantid: 'tenantid',
-            deliveryid: 'deliveryid',
-            createtime: 'createtime',
-          }),
+          toMany('email_attempt_collection', 'email_attempt', OF_DELIVERY),
+          toMany('email_event_collection', 'email_event', OF_DELIVERY),
         ],
+      ),
+      compositeKey(
+        table(
+          'email_event',
+          `time timestamptz, provider_event_id text, event text, recipient text, reason text, status text, type text,
+           url text`,
+          [],
+          'number',
+        ),
+        2,
+      ),
+      table(
+        'email_suppression',
+        'address text, reason text, source text, deliveryid int8, creatorid int4, createtime timestamptz',
       ),
       table(
         'email_attempt',

@@ -4,6 +4,8 @@ import type { ControlContext } from './controlContext.js';
 import type { ControlFields, ControlObject } from './controlObject.js';
 import { setEmailApikey } from './emailApikey.js';
 import { emailDelivery } from './emailDelivery.js';
+import { emailSuppression } from './emailSuppression.js';
+import { emailWebhook, setEmailWebhookKey } from './emailWebhook.js';
 import { emailRule } from './emailRule.js';
 import { emailTypes } from './emailTypes.js';
 import { oidcConfig } from './oidcConfig.js';
@@ -29,11 +31,13 @@ const OBJECTS: readonly ControlObject[] = [
   emailTypes,
   emailRule,
   emailDelivery,
+  emailSuppression,
 ];
 
 /** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
 const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
+  set_email_webhook_key: setEmailWebhookKey,
   send_test_email: sendTestEmail,
   ...redriveMutations,
 };
@@ -45,7 +49,10 @@ export function buildControlSchema(): GraphQLSchema {
   return new GraphQLSchema({
     query: new GraphQLObjectType<unknown, ControlContext>({
       name: 'Query',
-      fields: { ...queries, Utility: namespace('Utility', utilityQueries) },
+      fields: {
+        ...queries,
+        Utility: namespace('Utility', { ...utilityQueries, email_webhook: emailWebhook }),
+      },
     }),
     mutation: new GraphQLObjectType<unknown, ControlContext>({
       name: 'Mutation',

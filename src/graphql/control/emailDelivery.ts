@@ -1,5 +1,9 @@
 import { GraphQLID, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import { readEmailAttempts, type EmailDeliveryRow } from '../../db/control/emailDeliveries.js';
+import {
+  readEmailAttempts,
+  readEmailEvents,
+  type EmailDeliveryRow,
+} from '../../db/control/emailDeliveries.js';
 import { LIST_ARGS } from '../schema/dataSchema.js';
 import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
@@ -16,6 +20,23 @@ const emailAttemptType = new GraphQLObjectType<unknown, ControlContext>({
     outcome: { type: GraphQLString },
     http_status: { type: SCALARS.Int },
     error: { type: GraphQLString },
+  },
+});
+
+const emailEventType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_event',
+  description: 'What the provider reports of a mail after it was sent.',
+  fields: {
+    event: {
+      type: GraphQLString,
+      description: 'delivered, bounce, dropped, deferred, open, click or spamreport.',
+    },
+    time: { type: SCALARS.DateTime },
+    recipient: { type: GraphQLString },
+    reason: { type: GraphQLString, description: "The receiving server's or the provider's own words." },
+    status: { type: GraphQLString, description: 'As 5.1.1 (RFC 3463).' },
+    type: { type: GraphQLString, description: 'Of a bounce: bounce (for good) or blocked (this time).' },
+    url: { type: GraphQLString, description: 'Of a click.' },
   },
 });
 
@@ -47,6 +68,15 @@ export const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>(
       resolve: related<EmailDeliveryRow>(async ({ deliveryid }, { db, principal }) =>
         (await readEmailAttempts(db, principal.tenantid, String(deliveryid))).map(
           (attempt) => new StoredRow(attempt),
+        ),
+      ),
+    },
+    email_event_collection: {
+      type: new GraphQLList(emailEventType),
+      args: LIST_ARGS,
+      resolve: related<EmailDeliveryRow>(async ({ deliveryid }, { db, principal }) =>
+        (await readEmailEvents(db, principal.tenantid, String(deliveryid))).map(
+          (event) => new StoredRow(event),
         ),
       ),
     },

@@ -47,7 +47,10 @@ export function visibleTo(principal: Principal): Visible {
       case 'email_rule':
       case 'email_delivery':
       case 'email_attempt':
+      case 'email_event':
         return principal.isAdmin ? ofTenant(alias) : 'none';
+      case 'email_suppression':
+        return principal.isAdmin ? sql`${ofTenant(alias)} and ${alias}.removetime is null` : 'none';
       default:
         return 'none';
     }

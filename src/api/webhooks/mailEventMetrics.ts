@@ -1,0 +1,21 @@
+import { Counter, type Registry } from 'prom-client';
+
+type Outcome = 'recorded' | 'repeated' | 'foreign' | 'ignored';
+
+/** Counts what became of the events that the provider reported. */
+export class MailEventMetrics {
+  readonly #events: Counter<'outcome'>;
+
+  constructor(registry: Registry) {
+    this.#events = new Counter({
+      name: 'rowpost_mail_events_total',
+      help: 'Events of the mail provider: recorded, repeated, foreign (of no delivery of the tenant) or ignored.',
+      labelNames: ['outcome'],
+      registers: [registry],
+    });
+  }
+
+  count(counts: Readonly<Record<Outcome, number>>): void {
+    for (const [outcome, number] of Object.entries(counts)) this.#events.inc({ outcome }, number);
+  }
+}

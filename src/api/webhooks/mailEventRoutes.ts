@@ -1,0 +1,87 @@
+import { Router, type Request, type RequestHandler } from 'express';
+import { readEmailWebhookKey } from '../../db/control/emailWebhookKeys.js';
+import type { Database } from '../../db/database.js';
+import type { Ledger } from '../../db/delivery/ledger.js';
+import { recordMailEvents } from '../../db/delivery/mailEvents.js';
+import type { Clock } from '../../clock.js';
+import { AppError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import { sendFailure } from '../http/failure.js';
+import { readBytes } from '../http/readFields.js';
+import type { MailEventMetrics } from './mailEventMetrics.js';
+import { readSendgridEvents } from './sendgridEvents.js';
+import { SignatureCheck } from './signature.js';
+
+export interface MailEventDeps {
+  readonly database: Pick<Database, 'knex'>;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly events: MailEventMetrics;
+}
+
+const SIGNATURE = 'X-Twilio-Email-Event-Webhook-Signature';
+const TIMESTAMP = 'X-Twilio-Email-Event-Webhook-Timestamp';
+
+/** The provider sends a report when it has 768 KB. */
+const MOST_BODY_BYTES = 2 * 1024 * 1024;
+/**
+ * The provider repeats a report for a day when it is not taken, perhaps as it was signed at first. An event that comes
+ * again changes nothing, so a report that somebody has recorded and sends again does no harm within that day.
+ */
+const OLDEST_MS = 25 * 3_600_000;
+/** Two clocks may differ. */
+const NEWEST_MS = 5 * 60_000;
+
+/**
+ * `POST /events/sendgrid/<tenantid>`: SendGrid reports what became of mails. Only what the tenant's key verifies is
+ * read; a tenant that does not exist, or has no key, answers like a wrong signature.
+ */
+export function mailEventRoutes(deps: MailEventDeps): Router {
+  const signatures = new SignatureCheck();
+
+  const receive: RequestHandler = async (req, res) => {
+    const nowMs = deps.clock.now();
+    const tenantid = tenantOf(req);
+    const { signature, timestamp } = readSignature(req, nowMs);
+    const body = await readBytes(req, MOST_BODY_BYTES);
+    const key = await readEmailWebhookKey(deps.database.knex, tenantid);
+    if (!signatures.fits(key?.verification_key, { timestamp, body, signature })) {
+      throw new AppError('EVENT_SIGNATURE_INVALID', "The signature is not that of the tenant's webhook.");
+    }
+    const { events, ignored, foreign } = readSendgridEvents(body.toString('utf8'), tenantid, nowMs);
+    const recorded = await recordMailEvents(deps.ledger, tenantid, events);
+    const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
+    deps.events.count(counts);
+    deps.log.debug({ tenantid, ...counts }, 'events of mails came');
+    res.status(204).end();
+  };
+  const refuse: RequestHandler = (req, res) => {
+    const error = new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`);
+    sendFailure(res, error, { allow: 'POST' });
+  };
+
+  const router = Router();
+  router.route('/events/sendgrid/:tenantid').post(receive).all(refuse);
+  return router;
+}
+
+/** A number that no tenant has when it can't be one. */
+function tenantOf(req: Request): number {
+  const text = String(req.params['tenantid']);
+  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
+}
+
+/** Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_EXPIRED. */
+function readSignature(req: Request, nowMs: number): { signature: string; timestamp: string } {
+  const signature = req.get(SIGNATURE) ?? '';
+  const timestamp = req.get(TIMESTAMP) ?? '';
+  if (signature === '' || timestamp === '') {
+    throw new AppError('EVENT_SIGNATURE_MISSING', 'The report is not signed.');
+  }
+  const ageMs = nowMs - Number(timestamp) * 1000;
+  if (!(ageMs <= OLDEST_MS && ageMs >= -NEWEST_MS)) {
+    throw new AppError('EVENT_SIGNATURE_EXPIRED', 'The report was signed too long ago, or in the future.');
+  }
+  return { signature, timestamp };
+}

@@ -1,0 +1,39 @@
+import type { Knex } from 'knex';
+
+/** A tenant's event webhook as it is set up. */
+export interface EmailWebhookRow {
+  /** DER of a SubjectPublicKeyInfo in base64. */
+  readonly verification_key: string;
+  /** ISO 8601 */
+  readonly set_time: string;
+}
+
+/** Sets the public key that the provider's reports are verified with, in place of the one before. */
+export async function storeEmailWebhookKey(
+  knex: Knex,
+  key: { readonly tenantid: number; readonly verificationKey: string; readonly setBy: number },
+): Promise<void> {
+  const values = { verification_key: key.verificationKey, set_by: key.setBy };
+  await knex('rowpost.email_webhook_key')
+    .insert({ ...values, tenantid: key.tenantid })
+    .onConflict('tenantid')
+    .merge({ ...values, set_time: knex.fn.now() });
+}
+
+/** Without a key every report is refused. */
+export async function deleteEmailWebhookKey(knex: Knex, tenantid: number): Promise<void> {
+  await knex('rowpost.email_webhook_key').where({ tenantid }).delete();
+}
+
+/** @returns undefined when the tenant has none, or there is no such tenant. */
+export async function readEmailWebhookKey(
+  knex: Knex,
+  tenantid: number,
+): Promise<EmailWebhookRow | undefined> {
+  const { rows } = await knex.raw<{ rows: { row: EmailWebhookRow }[] }>(
+    `select to_json(t) as row from (
+       select verification_key, set_time from rowpost.email_webhook_key where tenantid = ?) t`,
+    [tenantid],
+  );
+  return rows[0]?.row;
+}
