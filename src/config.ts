@@ -1,13 +1,15 @@
+import { parseStorageUrl } from './files/storage/storageUrl.js';
 import { SETTINGS, type Setting } from './settings.js';
 
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 
 /** All settings, read once by main and passed in. `embedded` is true when no DATABASE_URL is given. */
-export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport'>> & {
+export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport' | 'storageUrl'>> & {
   readonly production: boolean;
   readonly embedded: boolean;
   readonly baseUrl: string;
   readonly mailTransport: 'sendgrid' | 'mailbox';
+  readonly storageUrl: string;
 };
 
 /** All that is wrong with the environment, at once. */
@@ -41,6 +43,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     embedded,
     baseUrl: (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, ''),
     mailTransport: values.mailTransport ?? (embedded ? 'mailbox' : 'sendgrid'),
+    storageUrl: values.storageUrl ?? `file:${values.dataDir}/files`,
   };
 }
 
@@ -67,6 +70,14 @@ function productionProblems(values: Values): string[] {
   if (values.baseUrl === undefined) problems.push('BASE_URL is required');
   else if (isPlainHttp(values.baseUrl)) problems.push('BASE_URL must be https');
   if (values.mailTransport === 'mailbox') problems.push('MAIL_TRANSPORT=mailbox sends nothing');
+  if (values.storageUrl === undefined) {
+    problems.push('STORAGE_URL is required: every process must reach the same storage of files');
+  } else {
+    const storage = parseStorageUrl(values.storageUrl);
+    if (storage.kind === 's3' && storage.endpoint !== undefined && isPlainHttp(storage.endpoint)) {
+      problems.push('the endpoint of STORAGE_URL must be https');
+    }
+  }
   if (isPlainHttp(values.sendgridBaseUrl)) problems.push('SENDGRID_BASE_URL must be https');
   if (values.corsOrigins.includes('*')) problems.push('CORS_ORIGINS=* lets every site call the API');
   return problems;

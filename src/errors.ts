@@ -106,7 +106,10 @@ const CODES = {
   FILE_URL_INVALID: [403, 'Use the address exactly as it was given, with the method that it was given for.'],
   FILE_URL_EXPIRED: [410, 'Ask for a new address: upload_<table> for an upload, thefiles for a download.'],
   FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload address takes one file, once.'],
-  FILE_UPLOAD_IN_HAND: [409, 'Another request is sending this file; wait for its end, or for a minute if it broke off.'],
+  FILE_UPLOAD_IN_HAND: [
+    409,
+    'Another request is sending this file; wait for its end, or for a minute if it broke off.',
+  ],
   FILE_TOO_LARGE: [413, 'Send a smaller file, or raise FILE_MAX_BYTES.'],
   FILE_LENGTH_REQUIRED: [411, 'Send Content-Length, or declare the size in upload_<table>.'],
   FILE_LENGTH_MISMATCH: [400, 'Send as many bytes as Content-Length and the declared size say.'],

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -6,8 +13,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts the secrets that are stored: API keys, client secrets, signing keys.
- * The first key encrypts; every key decrypts, so that keys rotate without a rewrite.
+ * Encrypts the secrets that are stored: API keys, client secrets, signing keys; and signs what leaves and comes back.
+ * The first key encrypts and signs; every key decrypts and verifies, so that keys rotate without a rewrite.
  */
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, Buffer>;
@@ -70,9 +77,30 @@ export class KeyRing {
     return plain.toString('utf8');
   }
 
+  /**
+   * @param purpose what the text is for, such as `file links`: a signature is worth nothing for another purpose
+   * @returns a signature that `isSignature` knows again
+   */
+  sign(text: string, purpose: string): Buffer {
+    return macOf(this.#key(this.#currentId), text, purpose);
+  }
+
+  isSignature(signature: Buffer, text: string, purpose: string): boolean {
+    return [...this.#keys.values()].some((key) => {
+      const expected = macOf(key, text, purpose);
+      return expected.length === signature.length && timingSafeEqual(expected, signature);
+    });
+  }
+
   #key(id: string): Buffer {
     const key = this.#keys.get(id);
     if (!key) throw new Error(`SECRET_KEYS has no key "${id}", which encrypted a stored secret`);
     return key;
   }
+}
+
+/** HMAC-SHA-256 under a key of its own for each purpose. */
+function macOf(key: Buffer, text: string, purpose: string): Buffer {
+  const derived = Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES));
+  return createHmac('sha256', derived).update(text).digest();
 }

@@ -1,3 +1,4 @@
+import { parseStorageUrl } from './files/storage/storageUrl.js';
 import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
 
@@ -59,6 +60,16 @@ const url =
     }
     return value;
   };
+const storageAddress = (value: string): string => {
+  parseStorageUrl(value);
+  return value;
+};
+const mediaTypes = (value: string): readonly string[] => {
+  const items = list(value).map((item) => item.toLowerCase());
+  if (items.length > 0 && items.every((item) => /^[\w.+-]+\/([\w.+-]+|\*)$|^\*\/\*$/.test(item)))
+    return items;
+  throw new Error('is not a list of types such as image/*,application/pdf');
+};
 const optional =
   <T>(parse: (value: string) => T) =>
   (value: string): T | undefined =>
@@ -281,6 +292,58 @@ export const SETTINGS = {
   ),
   backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Longest retry delay.'),
 
+  // Files
+  storageUrl: setting(
+    'STORAGE_URL',
+    optional(storageAddress),
+    undefined,
+    'Where the bytes of files are: `file:<folder>` or `s3://<bucket>[/<prefix>]?region=…&endpoint=…`. Required in production.',
+    '`file:<ROWPOST_DATA_DIR>/files`',
+  ),
+  fileMaxBytes: setting(
+    'FILE_MAX_BYTES',
+    integer(1, 5_368_709_120),
+    5_368_709_120,
+    'Largest file, in bytes.',
+  ),
+  fileTypes: setting(
+    'FILE_TYPES',
+    mediaTypes,
+    ['*/*'],
+    'Types of content that files may have, comma-separated, such as `image/*,application/pdf`.',
+    '`*/*`',
+  ),
+  fileUrlSeconds: setting(
+    'FILE_URL_SECONDS',
+    integer(10, 604_800),
+    3_600,
+    'How long addresses for uploads, and the `url` of files in answers, are valid, in seconds.',
+  ),
+  fileLinkSeconds: setting(
+    'FILE_LINK_SECONDS',
+    integer(60),
+    7 * DAY_SECONDS,
+    'How long links to files in emails are valid, in seconds.',
+  ),
+  fileStallMs: setting(
+    'FILE_STALL_MS',
+    integer(100),
+    30_000,
+    'An upload or download that moves less than 64 KiB in this time is ended.',
+  ),
+  fileSweepMs: setting(
+    'FILE_SWEEP_MS',
+    integer(100),
+    30_000,
+    'How often what interrupted uploads and deleted rows left behind is removed.',
+  ),
+  fileOrphanSeconds: setting(
+    'FILE_ORPHAN_SECONDS',
+    integer(0),
+    3_600,
+    'How long the files of a row are kept that was deleted with SQL, in seconds. Deleted through the API, they go at once.',
+  ),
+
   // Relay and worker
   workerConcurrency: setting(
     'WORKER_CONCURRENCY',
@@ -300,7 +363,7 @@ export const SETTINGS = {
     5_000,
     'Longest rendering of one email before its thread is ended.',
   ),
-  relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 500, 'Most events in one batch handed to a worker.'),
+  relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Most events in one batch handed to a worker.'),
   relayPollMs: setting(
     'RELAY_POLL_MS',
     integer(5),
@@ -322,7 +385,7 @@ export const SETTINGS = {
   tenantInFlight: setting(
     'TENANT_IN_FLIGHT',
     integer(1),
-    2_000,
+    1_000,
     'Deliveries of one tenant in the queue at once.',
   ),
   queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),

@@ -6,6 +6,7 @@ export const REFUSALS = {
   notFound: 'rowpost.not_found',
   policyDenied: 'rowpost.policy_denied',
   answerTooLarge: 'rowpost.answer_too_large',
+  uploadGone: 'rowpost.upload_gone',
 } as const;
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
@@ -139,6 +140,9 @@ function refusalIn(error: pg.DatabaseError): Description | undefined {
   }
   if (error.message.includes(`"${REFUSALS.answerTooLarge}"`)) {
     return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
+  }
+  if (error.message.includes(`"${REFUSALS.uploadGone}"`)) {
+    return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
   }
   return undefined;
 }

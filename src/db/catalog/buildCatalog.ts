@@ -84,7 +84,18 @@ function buildTable(
     primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
     uniqueKeys: raw.keys.filter((key) => !key.primary).map((key) => key.columns),
     relations,
+    ...fileColumn(raw, bySqlName, isView),
   };
+}
+
+/** A file table whose column is gone is none any more. */
+function fileColumn(
+  raw: RawTable,
+  columns: ReadonlyMap<string, Column>,
+  isView: boolean,
+): { readonly fileColumn?: Column } {
+  const column = raw.fileColumn === null || isView ? undefined : columns.get(raw.fileColumn);
+  return column ? { fileColumn: column } : {};
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -24,6 +24,11 @@ export interface Table {
   readonly uniqueKeys?: readonly (readonly string[])[];
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
+  /**
+   * Of a file table: the column that names the newest file of each row, or one of the primary key, which names none and
+   * is not written.
+   */
+  readonly fileColumn?: Column;
 }
 
 export interface Column {

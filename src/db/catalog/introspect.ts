@@ -15,6 +15,8 @@ export interface RawTable {
   readonly columns: readonly RawColumn[];
   readonly keys: readonly RawKey[];
   readonly foreignKeys: readonly RawForeignKey[];
+  /** Of a file table. */
+  readonly fileColumn: string | null;
 }
 
 export interface RawColumn {
@@ -96,6 +98,8 @@ select coalesce(json_agg(json_build_object(
           join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = o.attnum)
       ) order by k.conname), '[]')
       from pg_catalog.pg_constraint k join relation target on target.oid = k.confrelid
-      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0)
+      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0),
+    'fileColumn', (select f.column_name from rowpost.file_table f join rowpost.tenant t using (tenantid)
+      where t.schema = $1 and f.table_name = r.relname)
   ) order by r.relname), '[]')::text as tables
 from relation r`;

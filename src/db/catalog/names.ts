@@ -21,7 +21,7 @@ const RESERVED_TABLE_NAMES = new Set([
     'DateTime',
     'Base64',
   ],
-  ...['GenericScalar', 'FileObject'],
+  ...['GenericScalar', 'FileObject', 'FileObjectInput', 'FileUpload'],
 ]);
 
 export function graphqlName(sqlName: string): string {

@@ -69,7 +69,7 @@ export async function ensureTenantRole(trx: Knex, tenantid: number): Promise<voi
   }
 }
 
-/** Makes the schema, owned by the tenant's role, and opens the one door of the control schema to that role. */
+/** Makes the schema, owned by the tenant's role, and opens the doors of the control schema to that role. */
 export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   const role = tenantRole(tenantid);
   try {
@@ -82,7 +82,7 @@ export async function createTenantSchema(trx: Knex, tenantid: number, schema: st
     });
   }
   await trx.raw('grant usage on schema rowpost_tenant to ??', [role]);
-  await trx.raw('grant execute on function rowpost_tenant.capture_change to ??', [role]);
+  await trx.raw('grant execute on all functions in schema rowpost_tenant to ??', [role]);
 }
 
 /** Drops the schema with all that it holds, and the role unless another database of the cluster uses it. */

@@ -7,7 +7,7 @@ import { compileFilter } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import type { AliasSource, RowAccess } from '../filter/scope.js';
 
-export type Capability = 'select' | 'insert' | 'update' | 'delete';
+export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 'download';
 
 /** Rows that a capability reaches: all, none, or those for which the condition holds. */
 export type Reach = Sql | 'all' | 'none';

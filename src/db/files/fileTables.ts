@@ -1,0 +1,20 @@
+import type { Knex } from 'knex';
+
+export interface FileTable {
+  /** SQL names. */
+  readonly table: string;
+  readonly column: string;
+}
+
+/** Makes a table a file table, or gives it another column. */
+export async function setFileTable(
+  knex: Knex,
+  tenantid: number,
+  creatorid: number,
+  { table, column }: FileTable,
+): Promise<void> {
+  await knex('rowpost.file_table')
+    .insert({ tenantid, table_name: table, column_name: column, creatorid })
+    .onConflict(['tenantid', 'table_name'])
+    .merge(['column_name']);
+}

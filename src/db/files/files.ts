@@ -1,0 +1,44 @@
+import type { Pool } from 'pg';
+
+/** A file of a row, with the place of its bytes. */
+export interface StoredFile {
+  readonly storagekey: string;
+  /** The table's SQL name. */
+  readonly target: string;
+  /** The row's key by SQL names, as JSON text. */
+  readonly key: string;
+  readonly filenum: number;
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly size: number;
+  /** SHA-256 of the bytes, in base64url. */
+  readonly checksum: string;
+  readonly objectkey: string;
+  readonly createtime: Date;
+}
+
+interface FileRow extends Omit<StoredFile, 'size' | 'checksum'> {
+  readonly size: string;
+  readonly sha256: Buffer;
+}
+
+const STORAGEKEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @returns in the order of `storagekeys`; undefined for one that the tenant does not have. */
+export async function readFiles(
+  pool: Pool,
+  tenantid: number,
+  storagekeys: readonly string[],
+): Promise<readonly (StoredFile | undefined)[]> {
+  const { rows } = await pool.query<FileRow>(
+    `select storagekey, target, key::text as key, filenum, filename, mimetype, size, sha256, objectkey, createtime
+     from rowpost.file where tenantid = $1 and storagekey = any ($2::uuid[])`,
+    [tenantid, storagekeys.filter((key) => STORAGEKEY.test(key))],
+  );
+  const byKey = new Map(rows.map((row) => [row.storagekey, toFile(row)]));
+  return storagekeys.map((key) => byKey.get(key));
+}
+
+function toFile({ size, sha256, ...row }: FileRow): StoredFile {
+  return { ...row, size: Number(size), checksum: sha256.toString('base64url') };
+}

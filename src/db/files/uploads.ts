@@ -1,0 +1,70 @@
+import type { Pool } from 'pg';
+
+/** One upload that upload_<t> has promised. */
+export interface PromisedUpload {
+  readonly storagekey: string;
+  readonly tenantid: number;
+  /** Who asked for it. */
+  readonly roleid: number;
+  /** The table's SQL name. */
+  readonly target: string;
+  /** The row's key by SQL names, as JSON text. */
+  readonly key: string;
+  readonly filename: string;
+  readonly mimetype: string | null;
+  /** As declared, in bytes. */
+  readonly size: number | null;
+}
+
+export type UploadStart =
+  | { readonly state: 'begun'; readonly upload: PromisedUpload }
+  | { readonly state: 'expired' | 'done' | 'in_hand' };
+
+interface BeginRow {
+  state: UploadStart['state'];
+  roleid: number;
+  target: string;
+  key: string;
+  filename: string;
+  mimetype: string | null;
+  size: string | null;
+}
+
+/**
+ * Takes an upload in hand, and records the object before its first byte is written. One attempt at a time may go on.
+ * @param leaseMs when the object counts as left behind, unless `keepObjects` says otherwise
+ */
+export async function beginUpload(
+  pool: Pool,
+  { storagekey, tenantid, objectkey }: { storagekey: string; tenantid: number; objectkey: string },
+  leaseMs: number,
+): Promise<UploadStart> {
+  const { rows } = await pool.query<BeginRow>(
+    `select * from rowpost.begin_upload($1, $2, $3, $4::int * interval '1 ms')`,
+    [storagekey, tenantid, objectkey, leaseMs],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('begin_upload returned nothing');
+  const { state, size, ...rest } = row;
+  if (state !== 'begun') return { state };
+  return { state, upload: { ...rest, storagekey, tenantid, size: size === null ? null : Number(size) } };
+}
+
+/** Moves the lease of objects on. @returns those that are still held */
+export async function keepObjects(
+  pool: Pool,
+  objectkeys: readonly string[],
+  leaseMs: number,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ objectkey: string }>(
+    `update rowpost.file_object set due = now() + $2::int * interval '1 ms'
+     where objectkey = any ($1) and not sweeping returning objectkey`,
+    [objectkeys, leaseMs],
+  );
+  return rows.map((row) => row.objectkey);
+}
+
+/** The object is gone: an upload has failed and was cleared away. The next attempt need not wait. */
+export async function forgetObject(pool: Pool, objectkey: string): Promise<void> {
+  await pool.query('delete from rowpost.file_object where objectkey = $1', [objectkey]);
+}

@@ -1,0 +1,48 @@
+import { AppError } from '../errors.js';
+import type { KeyRing } from '../secrets.js';
+
+/** What a signed address allows. It is all in the signature: changing a part makes it worthless. */
+export interface FileLink {
+  readonly method: 'GET' | 'PUT';
+  readonly tenantid: number;
+  /** The role whose rights count, each time that the address is used. */
+  readonly roleid: number;
+  /** Names one file, or one upload, of one row. */
+  readonly storagekey: string;
+  /** Of an upload whose size was declared, in bytes. */
+  readonly size: number | null;
+  /** Seconds since the epoch. */
+  readonly expires: number;
+}
+
+export const FILES_PATH = '/files/';
+const PURPOSE = 'rowpost file link';
+const FORM = /^([\w-]{1,300})\.([\w-]{43})$/;
+
+/** @returns the whole address. */
+export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): string {
+  const { method, tenantid, roleid, storagekey, size, expires } = link;
+  const text = JSON.stringify([method, tenantid, roleid, storagekey, size, expires]);
+  const payload = Buffer.from(text).toString('base64url');
+  const signature = keyRing.sign(payload, PURPOSE).toString('base64url');
+  return `${baseUrl}${FILES_PATH}${payload}.${signature}`;
+}
+
+/**
+ * @param signed what follows `/files/`
+ * Throws AppError FILE_URL_INVALID, FILE_URL_EXPIRED.
+ */
+export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileLink {
+  const [, payload = '', signature = ''] = FORM.exec(signed) ?? [];
+  const bytes = Buffer.from(signature, 'base64url');
+  // Base64 has spare bits: of several spellings of one signature only ours counts.
+  const isCanonical = signature !== '' && bytes.toString('base64url') === signature;
+  if (!isCanonical || !keyRing.isSignature(bytes, payload, PURPOSE)) {
+    throw new AppError('FILE_URL_INVALID', 'The address of the file is not valid.');
+  }
+  const [method, tenantid, roleid, storagekey, size, expires] = JSON.parse(
+    Buffer.from(payload, 'base64url').toString('utf8'),
+  ) as [FileLink['method'], number, number, string, number | null, number];
+  if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The address of the file has expired.');
+  return { method, tenantid, roleid, storagekey, size, expires };
+}

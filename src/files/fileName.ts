@@ -1,0 +1,27 @@
+const MOST_BYTES = 200;
+/** Controls, line ends, signs that turn the direction of writing, and what file systems and shells take for their own. */
+// eslint-disable-next-line no-control-regex -- control characters are what must not pass
+const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff<>:"|?*]/gu;
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** A name that is safe to save a file under, wherever it came from: without folders, and never empty. */
+export function sanitizeFileName(given: string): string {
+  const last = given.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const plain = last
+    .replace(UNWANTED, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^[. ]+|[. ]+$/g, '');
+  const name = shorten(DEVICE.test(plain) ? `_${plain}` : plain);
+  return name === '' ? 'file' : name;
+}
+
+/** Keeps the extension. */
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= MOST_BYTES) return name;
+  const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name)?.[0] ?? '';
+  let stem = name.slice(0, name.length - extension.length);
+  while (Buffer.byteLength(stem) + Buffer.byteLength(extension) > MOST_BYTES) {
+    stem = Array.from(stem).slice(0, -1).join('');
+  }
+  return `${stem}${extension}`;
+}

@@ -1,0 +1,76 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../../errors.js';
+import { objectNotFound, storageUnavailable, type FileStorage } from './fileStorage.js';
+
+/** Unfinished objects lie apart, so that what has its own name is whole. */
+const UNFINISHED = 'unfinished';
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Files in a folder. An object is written aside and synced, then renamed and its folder synced, in this order. */
+export function createFolderStorage(folder: string): FileStorage {
+  const root = path.resolve(folder);
+  const finishedAt = (objectkey: string): string => path.join(root, objectkey);
+  const unfinishedAt = (objectkey: string): string => path.join(root, UNFINISHED, path.basename(objectkey));
+
+  return {
+    async write(objectkey, bytes, _size, signal) {
+      let sourceError: unknown;
+      bytes.once('error', (error) => (sourceError = error));
+      try {
+        await mkdir(path.join(root, UNFINISHED), { recursive: true });
+        const handle = await open(unfinishedAt(objectkey), 'wx', 0o600);
+        try {
+          await pipeline(bytes, handle.createWriteStream({ autoClose: false }), { signal });
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        const finished = finishedAt(objectkey);
+        const made = await mkdir(path.dirname(finished), { recursive: true });
+        signal.throwIfAborted();
+        await rename(unfinishedAt(objectkey), finished);
+        await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
+      } catch (error) {
+        throw sourceError ?? (signal.aborted ? signal.reason : explain(error));
+      }
+    },
+    async read(objectkey, range) {
+      try {
+        const handle = await open(finishedAt(objectkey), 'r');
+        return createReadStream('', { ...range, fd: handle });
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+    async remove(objectkey) {
+      try {
+        await rm(unfinishedAt(objectkey), { force: true });
+        await rm(finishedAt(objectkey), { force: true });
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The entries of a folder, and of those above it up to `top` where they are new. */
+async function syncFolders(folder: string, top: string | undefined): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  if (top !== undefined && folder !== top) await syncFolders(path.dirname(folder), top);
+}
+
+function explain(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The storage of files is full.', { cause: error });
+  return code === 'ENOENT' ? objectNotFound(error) : storageUnavailable(error);
+}
