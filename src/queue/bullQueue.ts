@@ -17,8 +17,11 @@ const DELIVERIES = 'deliveries';
 
 /** Most jobs added in one call to the store. */
 const ADD_AT_ONCE = 1_000;
-/** Batches evaluated at once by a worker process: each is a few statements for hundreds of events. */
-const BATCH_CONCURRENCY = 4;
+/**
+ * Jobs that a worker process takes for each delivery that it may have in hand. Those that wait for a slot cost little,
+ * and the more it sees of them the fairer it can choose.
+ */
+const JOBS_PER_SLOT = 2;
 /** How soon a worker asks again after the store was away. */
 const RETRY_MS = 500;
 /** A job may stall as often as it likes: the ledger counts starts, and it survives the store. */
@@ -114,10 +117,8 @@ function startWorkers(
     return worker;
   };
   const workers = [
-    start<BatchJob>(BATCHES, Math.min(BATCH_CONCURRENCY, options.concurrency), (job) =>
-      handlers.onBatch(job.data),
-    ),
-    start<DeliveryJob>(DELIVERIES, options.concurrency, (job) =>
+    start<BatchJob>(BATCHES, options.concurrency, (job) => handlers.onBatch(job.data)),
+    start<DeliveryJob>(DELIVERIES, options.concurrency * JOBS_PER_SLOT, (job) =>
       handlers.onDelivery(job.data, job.attemptsStarted > 1),
     ),
   ];

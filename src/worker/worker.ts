@@ -2,19 +2,20 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { decryptEmailApiKey } from '../db/control/emailApiKeys.js';
 import type { Database } from '../db/database.js';
-import { openLedger, type Ledger } from '../db/delivery/ledger.js';
+import { openLedger } from '../db/delivery/ledger.js';
 import type { StoredApiKey } from '../db/delivery/loadDeliveries.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { createTransport } from '../email/mail/createTransport.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import type { Logger } from '../log.js';
-import type { BatchJob } from '../queue/jobs.js';
+import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../secrets.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { evaluateRules } from './evaluateRules.js';
+import { FairSlots } from './fairSlots.js';
 import { createLeaseKeeper } from './leaseKeeper.js';
 import { sendDelivery, type SendDeps } from './sendDelivery.js';
 
@@ -58,10 +59,16 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     },
     sendDeadlineMs: config.sendDeadlineMs,
   };
+  const slots = new FairSlots(config.workerConcurrency, Math.ceil(config.workerConcurrency * TENANT_SHARE));
+  const send = (job: DeliveryJob, repeated: boolean): Promise<void> =>
+    slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated));
   const work = queue.work(
     {
-      onBatch: (job) => evaluateBatch(deps, ledger, job),
-      onDelivery: (job, repeated) => sendDelivery(sendDeps, job, repeated),
+      async onBatch(job) {
+        const deliveries = await evaluateRules({ ledger, engine: deps.engine }, job);
+        await settleAll(deliveries.map((key) => send({ ...key, starts: 0 }, false)));
+      },
+      onDelivery: send,
     },
     {
       concurrency: config.workerConcurrency,
@@ -71,6 +78,8 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   );
   return Promise.resolve({
     async stop() {
+      // They are in the ledger: the reconciler hands them to another worker.
+      slots.close();
       await work.stop();
       await leases.stop();
       await transport.close();
@@ -79,21 +88,14 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   });
 }
 
-/** Evaluates a batch and hands its deliveries on, in turns: the later in a long list, the lower their priority. */
-async function evaluateBatch(deps: WorkerDeps, ledger: Ledger, job: BatchJob): Promise<void> {
-  const deliveries = await evaluateRules({ ledger, engine: deps.engine }, job);
-  const orders = deliveries.map((key, index) => ({
-    job: { ...key, starts: 0 },
-    delayMs: 0,
-    ahead: job.ahead + index,
-  }));
-  if (orders.length === 0) return;
-  // They are in the ledger: when the queue is away the reconciler adds them.
-  await deps.queue.addDeliveries(orders).catch((error: unknown) => {
-    deps.log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
-  });
+/** Waits for all of them, also when one breaks off. Rejects with the first reason. */
+async function settleAll(all: readonly Promise<void>[]): Promise<void> {
+  const broken = (await Promise.allSettled(all)).find((result) => result.status === 'rejected');
+  if (broken) throw broken.reason;
 }
 
+/** Of a worker's slots, what one tenant may hold. */
+const TENANT_SHARE = 0.5;
 /** The rest of the grace is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
 const MOST_KEYS = 1_000;

@@ -114,13 +114,16 @@ export async function closeBatch(
   ]);
 }
 
+// Nobody waits for the disk: a crash takes back the deliveries and that the batch is done. What comes before a mail is
+// on disk, since the start of sending waits for it, and a disk writes in order.
 const CLOSE = {
   name: 'batch_close',
   text: `
     with batch as materialized (
-      select * from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
+      select *, set_config('synchronous_commit', 'off', true) from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), done as (
-      insert into rowpost.relay_batch_done (batchid, createtime) values ($1, $2) on conflict do nothing
+      insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
+      on conflict do nothing
     ), recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
         createtime, state, error_code, error, tracked)

@@ -56,9 +56,11 @@ interface TickRow {
 /** Any number that nothing else in the database locks. */
 const TICK_LOCK = 7_231_001;
 
+// Nobody waits for the disk: what a crash takes back is the cursor with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
-  text: `select set_config('rowpost.ticking', pg_try_advisory_xact_lock(${TICK_LOCK})::text, true)`,
+  text: `select set_config('rowpost.ticking', pg_try_advisory_xact_lock(${TICK_LOCK})::text, true),
+    set_config('synchronous_commit', 'off', true)`,
 };
 
 // `beyond` is the transaction that fills the tick when there is a backlog. The tick then ends just after it: its

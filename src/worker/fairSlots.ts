@@ -1,0 +1,62 @@
+/**
+ * Slots for work in hand. Who waits is let in by turns of tenants, and one tenant never holds more than its share: a
+ * tenant whose provider hangs, or who has thousands waiting, leaves the others room.
+ */
+export class FairSlots {
+  /** Of each tenant that waits: what lets its next one in. Tenants are in the order of their turns. */
+  readonly #waiting = new Map<number, ((isIn: boolean) => void)[]>();
+  readonly #held = new Map<number, number>();
+  #free: number;
+  #closed = false;
+
+  constructor(
+    slots: number,
+    private readonly mostPerTenant: number,
+  ) {
+    this.#free = slots;
+  }
+
+  /** Runs the work when it is its turn; if the slots are closed before that, never. */
+  async run(tenantid: number, work: () => Promise<void>): Promise<void> {
+    if (this.#closed) return;
+    const isIn = await new Promise<boolean>((resolve) => {
+      const waiting = this.#waiting.get(tenantid);
+      if (waiting) waiting.push(resolve);
+      else this.#waiting.set(tenantid, [resolve]);
+      this.#letIn();
+    });
+    if (!isIn) return;
+    try {
+      await work();
+    } finally {
+      const held = (this.#held.get(tenantid) ?? 1) - 1;
+      if (held === 0) this.#held.delete(tenantid);
+      else this.#held.set(tenantid, held);
+      this.#free += 1;
+      this.#letIn();
+    }
+  }
+
+  /** Lets nobody in any more. */
+  close(): void {
+    this.#closed = true;
+    const dropped = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    for (const letIn of dropped) letIn(false);
+  }
+
+  #letIn(): void {
+    for (const [tenantid, waiting] of this.#waiting) {
+      if (this.#free === 0) return;
+      const held = this.#held.get(tenantid) ?? 0;
+      if (held >= this.mostPerTenant) continue;
+      const next = waiting.shift();
+      // Its turn is over: to the end of the line, if more of it waits.
+      this.#waiting.delete(tenantid);
+      if (waiting.length > 0) this.#waiting.set(tenantid, waiting);
+      this.#held.set(tenantid, held + 1);
+      this.#free -= 1;
+      next?.(true);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import { FairSlots } from '../../src/worker/fairSlots.js';
+
+/** Work that ends when the test says so. */
+function openWork() {
+  const begun: string[] = [];
+  const enders: (() => void)[] = [];
+  return {
+    begun,
+    work: (name: string) => () => {
+      begun.push(name);
+      return new Promise<void>((resolve) => enders.push(resolve));
+    },
+    endOne: async () => {
+      enders.shift()?.();
+      await settled();
+    },
+  };
+}
+
+/** Until all that can go on has gone on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('delivery: slots for deliveries in hand', () => {
+  it('lets no tenant hold more than its share, however many of it wait', async () => {
+    const slots = new FairSlots(4, 2);
+    const { begun, work } = openWork();
+    for (let i = 0; i < 100; i++) void slots.run(1, work(`a${i}`));
+    void slots.run(2, work('b'));
+    await settled();
+    expect(begun).to.deep.equal(['a0', 'a1', 'b']);
+  });
+
+  it('lets tenants in by turns', async () => {
+    const slots = new FairSlots(1, 1);
+    const { begun, work, endOne } = openWork();
+    for (const name of ['a0', 'a1', 'a2']) void slots.run(1, work(name));
+    for (const name of ['b0', 'b1']) void slots.run(2, work(name));
+    void slots.run(3, work('c0'));
+    for (let i = 0; i < 6; i++) await endOne();
+    expect(begun).to.deep.equal(['a0', 'a1', 'b0', 'c0', 'a2', 'b1']);
+  });
+
+  it('gives a slot back when the work breaks off', async () => {
+    const slots = new FairSlots(1, 1);
+    const broken = await slots.run(1, () => Promise.reject(new Error('broken'))).catch((e: unknown) => e);
+    expect(broken).to.be.instanceOf(Error);
+    const { begun, work } = openWork();
+    void slots.run(1, work('next'));
+    await settled();
+    expect(begun).to.deep.equal(['next']);
+  });
+
+  it('lets nobody in after it was closed, and leaves those inside', async () => {
+    const slots = new FairSlots(1, 1);
+    const { begun, work, endOne } = openWork();
+    const inside = slots.run(1, work('in'));
+    const waiting = slots.run(1, work('waiting'));
+    slots.close();
+    await waiting;
+    await slots.run(2, work('late'));
+    await endOne();
+    await inside;
+    expect(begun).to.deep.equal(['in']);
+  });
+});
