@@ -133,6 +133,20 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     expect(await states()).to.deep.equal(['pending (tracked)', 'pending (tracked)']);
   });
 
+  it('finds all that has not ended after a dump was restored into a cluster with lower transaction ids', async () => {
+    const keys = await record(3);
+    await start(keys.slice(0, 1));
+    await finish(keys.slice(0, 1));
+    await db.database.pool.query(
+      `insert into rowpost.delivery_sweep (previous, since, until)
+       select max(sweepid), '900000000:900000000:', '900000000:900000000:' from rowpost.delivery_sweep`,
+    );
+    expect(await sweepNow()).to.equal(2);
+    await record(1);
+    await sweepNow();
+    expect(await sweepNow(), 'goes on in its own ids').to.equal(1);
+  });
+
   it('several relays that sweep at once leave nothing out', async () => {
     await record(50);
     await sweepNow();

@@ -60,7 +60,7 @@ const RECORD = {
         time timestamptz, recipient text, reason text, status text, type text, url text, address text, source text)
     ), placed as materialized (
       select g.*, d.createtime
-      from given g join rowpost.email_delivery d on d.tenantid = $1::int and d.deliveryid = g.deliveryid
+      from given g join rowpost.delivery d on d.tenantid = $1::int and d.deliveryid = g.deliveryid
     ), recorded as (
       insert into rowpost.email_event (tenantid, deliveryid, provider_event_id, event, time, recipient, reason, status,
         type, url, createtime)

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { NOT_ENDED } from './track.js';
 
 /** A delivery that should be in the queue, now that its time has come. */
 export interface OpenDelivery extends DeliveryKey {
@@ -44,9 +45,7 @@ const IN_FLIGHT = {
       union all
       select d.tenantid from rowpost.delivery d
       where d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
-        and not d.tracked
-        and not exists (select from rowpost.email_attempt a where a.attempt = 1
-          and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime)
+        and ${NOT_ENDED}
     ) open
     group by tenantid`,
 };

@@ -1,6 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
-import { trackDeliveries } from './track.js';
+import { NOT_ENDED, trackDeliveries } from './track.js';
 
 /** Shortest time between two sweeps: a delivery that takes longer than once or twice this is tracked. */
 const SWEEP_SECONDS = 2;
@@ -16,15 +16,23 @@ const MOST_AT_ONCE = 500;
 export async function sweep(ledger: Ledger): Promise<number> {
   const [last] = await ledger.query<LastSweep>(LAST, []);
   if (!last?.due) return 0;
-  const unended = await ledger.query<DeliveryKey>(
-    last.restored ? ALL_UNENDED : UNENDED,
-    last.restored ? [] : [last.sweepid],
-  );
+  const unended = last.restored
+    ? await findAllUnended(ledger)
+    : await ledger.query<DeliveryKey>(UNENDED, [last.sweepid]);
   for (let start = 0; start < unended.length; start += MOST_AT_ONCE) {
     await trackDeliveries(ledger, unended.slice(start, start + MOST_AT_ONCE));
   }
   await ledger.query(NEXT, [last.sweepid, last.restored]);
   return unended.length;
+}
+
+/** The transaction ids in the rows mean nothing in this cluster: all that is kept is read, however long it takes. */
+async function findAllUnended(ledger: Ledger): Promise<readonly DeliveryKey[]> {
+  const [, rows] = await ledger.transaction([
+    [NO_TIMEOUT, []],
+    [ALL_UNENDED, []],
+  ]);
+  return rows as DeliveryKey[];
 }
 
 interface LastSweep {
@@ -44,9 +52,6 @@ const LAST = {
 
 const KEY_COLUMNS = `d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
 
-const NOT_ENDED = `not d.tracked and not exists (select from rowpost.email_attempt a where a.attempt = 1
-  and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime)`;
-
 // What was still running at `since` is named in its list: see tick.ts.
 const UNENDED = {
   name: 'sweep_unended',
@@ -62,7 +67,8 @@ const UNENDED = {
     where d.xid = any ((select running from window_)::xid8[]) and ${NOT_ENDED}`,
 };
 
-// The transaction ids in the rows mean nothing in this cluster.
+const NO_TIMEOUT = { name: 'sweep_no_timeout', text: `select set_config('statement_timeout', '0', true)` };
+
 const ALL_UNENDED = {
   name: 'sweep_all_unended',
   text: `select ${KEY_COLUMNS} from rowpost.delivery d where ${NOT_ENDED}`,

@@ -22,6 +22,13 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
 
 const KEYS = `select * from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)`;
 
+/**
+ * That a delivery `d` is neither tracked nor ended. A scalar subquery is a look into the index for each row, whatever
+ * the planner believes of tables that were empty a moment ago; `not exists` became a join of everything with everything.
+ */
+export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
+  and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime) is null`;
+
 /** @param keys SQL that selects tenantid, deliveryid and createtime */
 export function lockUntrackedSql(keys: string): string {
   return `
