@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'create, sql or list tenants.',
     load: async () => (await import('./commands/tenant.js')).tenant,
   },
+  doctor: {
+    summary: 'Look at everything that Rowpost stands on.',
+    load: async () => (await import('./commands/doctor.js')).doctor,
+  },
   token: {
     summary: 'rotate the key that signs tokens.',
     load: async () => (await import('./commands/token.js')).token,

@@ -25,3 +25,28 @@ export async function describeReachability(pool: Pool): Promise<string | undefin
     return REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`;
   }
 }
+
+/** What a PostgreSQL that answers says of itself. */
+export interface ServerFacts {
+  /** As 17.2. */
+  readonly version: string;
+  readonly roundTripMs: number;
+  /** How far its clock is ahead of ours; exact to half a round trip. */
+  readonly clockDifferenceMs: number;
+}
+
+export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
+  // The first query may open a connection.
+  await pool.query('select');
+  const [startedAt, startedAtMs] = [performance.now(), Date.now()];
+  const { rows } = await pool.query<{ version: string; clock: number }>(
+    `select current_setting('server_version') as version, extract(epoch from clock_timestamp())::float8 * 1000 as clock`,
+  );
+  const roundTripMs = performance.now() - startedAt;
+  const { version = '', clock = 0 } = rows[0] ?? {};
+  return {
+    version: version.split(' ', 1)[0] ?? '',
+    roundTripMs,
+    clockDifferenceMs: clock - (startedAtMs + roundTripMs / 2),
+  };
+}

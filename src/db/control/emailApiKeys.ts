@@ -8,7 +8,7 @@ export async function storeEmailApiKey(
   key: { readonly tenantid: number; readonly apikey: string; readonly setBy: number },
 ): Promise<void> {
   const values = {
-    apikey_encrypted: keyRing.encrypt(key.apikey, purposeOf(key.tenantid)),
+    apikey_encrypted: keyRing.encrypt(key.apikey, emailApiKeyContext(key.tenantid)),
     set_by: key.setBy,
   };
   await knex('rowpost.email_apikey')
@@ -51,8 +51,8 @@ export async function readEmailApiKey(
 }
 
 export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted: string): string {
-  return keyRing.decrypt(encrypted, purposeOf(tenantid));
+  return keyRing.decrypt(encrypted, emailApiKeyContext(tenantid));
 }
 
 /** A ciphertext decrypts for its own tenant only. */
-const purposeOf = (tenantid: number): string => `email_apikey:${tenantid}`;
+export const emailApiKeyContext = (tenantid: number): string => `email_apikey:${tenantid}`;

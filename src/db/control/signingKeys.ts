@@ -24,7 +24,7 @@ export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<rea
   return rows.map((row) => ({
     kid: row.kid,
     publicJwk: row.public_jwk,
-    privateJwk: JSON.parse(keyRing.decrypt(row.private_jwk_encrypted, context(row.kid))) as Record<
+    privateJwk: JSON.parse(keyRing.decrypt(row.private_jwk_encrypted, signingKeyContext(row.kid))) as Record<
       string,
       unknown
     >,
@@ -36,7 +36,7 @@ export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: Stored
   await knex('rowpost.signing_key').insert({
     kid: key.kid,
     public_jwk: JSON.stringify(key.publicJwk),
-    private_jwk_encrypted: keyRing.encrypt(JSON.stringify(key.privateJwk), context(key.kid)),
+    private_jwk_encrypted: keyRing.encrypt(JSON.stringify(key.privateJwk), signingKeyContext(key.kid)),
   });
 }
 
@@ -66,6 +66,6 @@ export async function ensureSigningKey(
   });
 }
 
-function context(kid: string): string {
+export function signingKeyContext(kid: string): string {
   return `signing_key:${kid}`;
 }

@@ -1,0 +1,77 @@
+import { openInstallation, type Installation } from '../compose.js';
+import { ConfigError, loadConfig, type Config } from '../config.js';
+import { UsageError } from '../errors.js';
+import type { Command } from './command.js';
+import { bad, examine, good, type Check, type Finding } from './doctor/check.js';
+import { databaseChecks } from './doctor/databaseChecks.js';
+import { outsideChecks } from './doctor/outsideChecks.js';
+
+/** Looks at everything that Rowpost stands on, one line each. It sends no mail. Exit status 1 when anything is amiss. */
+export const doctor: Command = async (args) => {
+  if (args.length > 0) throw new UsageError('doctor takes no arguments');
+  // What is wrong is said by the lines.
+  const failed = await runDoctor({ LOG_LEVEL: 'silent', ...process.env }, (line) => {
+    process.stdout.write(`${line}\n`);
+  });
+  return failed === 0 ? 0 : 1;
+};
+
+/** @returns how many checks failed. */
+export async function runDoctor(
+  env: Readonly<Record<string, string | undefined>>,
+  write: (line: string) => void,
+): Promise<number> {
+  let failed = 0;
+  const report = (name: string, finding: Finding): void => {
+    if (!finding.ok) failed += 1;
+    write(line(name, finding));
+  };
+  const reportAll = async (checks: readonly Check[]): Promise<void> => {
+    const findings = checks.map((check) => examine(check));
+    for (const [index, check] of checks.entries())
+      report(check.name, await (findings[index] as Promise<Finding>));
+  };
+
+  const config = readConfig(env);
+  if (config instanceof ConfigError) {
+    for (const problem of config.problems) report('settings', bad(problem));
+    return failed;
+  }
+  report('settings', good(config.production ? 'complete, for production' : 'complete, not for production'));
+  const installation = await open(config);
+  if ('ok' in installation) {
+    report('postgres', installation);
+  } else {
+    try {
+      await reportAll(databaseChecks(installation));
+    } finally {
+      await installation.stop();
+    }
+  }
+  await reportAll(outsideChecks(config));
+  return failed;
+}
+
+function readConfig(env: Readonly<Record<string, string | undefined>>): Config | ConfigError {
+  try {
+    return loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+async function open(config: Config): Promise<Installation | Finding> {
+  try {
+    return await openInstallation('doctor', config);
+  } catch (error) {
+    if (error instanceof UsageError) return bad(error.message);
+    throw error;
+  }
+}
+
+const NAME_WIDTH = 11;
+
+function line(name: string, { ok, says, hint }: Finding): string {
+  return `${ok ? '✓' : '✗'} ${name.padEnd(NAME_WIDTH)}${says}${hint === undefined ? '' : ` → ${hint}`}`;
+}

@@ -1,0 +1,55 @@
+import { AppError, UsageError } from '../../errors.js';
+
+/** What a check found, in one line. It names no secret, no host with a password, no tenant's data. */
+export interface Finding {
+  readonly ok: boolean;
+  readonly says: string;
+  /** What to do about it. */
+  readonly hint?: string;
+}
+
+export interface Check {
+  readonly name: string;
+  run(): Promise<Finding>;
+}
+
+const MOST_MS = 20_000;
+
+/** Runs a check to its end, whatever it does. */
+export async function examine(check: Check): Promise<Finding> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<Finding>((resolve) => {
+    timer = setTimeout(() => resolve(bad(`no answer within ${MOST_MS / 1000} s`)), MOST_MS);
+  });
+  try {
+    return await Promise.race([check.run(), timeout]);
+  } catch (error) {
+    return broken(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export const good = (says: string): Finding => ({ ok: true, says });
+
+export const bad = (says: string, hint?: string): Finding => ({
+  ok: false,
+  says,
+  ...(hint === undefined ? {} : { hint }),
+});
+
+/** Messages of libraries may hold addresses and values: of an error that is not ours only its code is shown. */
+function broken(error: unknown): Finding {
+  if (error instanceof AppError) return bad(error.message, error.hint);
+  if (error instanceof UsageError) return bad(error.message);
+  return bad(`it broke off (${codeOf(error)})`);
+}
+
+/** `ECONNREFUSED`, `42P01` or the like; the kind of error when it has none. */
+export function codeOf(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === 'string') return code;
+  }
+  return error instanceof Error ? error.name : 'unknown error';
+}

@@ -1,0 +1,113 @@
+import type { Installation } from '../../compose.js';
+import { checkStoredSecrets } from '../../db/control/storedSecrets.js';
+import type { Database } from '../../db/database.js';
+import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { readServerFacts } from '../../db/reachability.js';
+import { missingRights } from '../../db/rights.js';
+import { pendingMigrations } from '../../db/migrate.js';
+import type { Logger } from '../../log.js';
+import { connectPostgres } from '../../queue/postgresConnections.js';
+import { bad, good, type Check, type Finding } from './check.js';
+
+/** Tokens, signatures and leases are told from late ones by the clock. */
+const MOST_CLOCK_DIFFERENCE_MS = 2_000;
+/** A relay reads within milliseconds. */
+const MOST_UNREAD_SECONDS = 60;
+/** Beyond it a worker is missing, or the backlog needs more of them. */
+const MOST_WAITING_SECONDS = 600;
+const MOST_NAMED = 3;
+
+/** What only a database that answers can tell. */
+export function databaseChecks({ config, database, keyRing, log }: Installation): readonly Check[] {
+  const ready = async (check: () => Promise<Finding>): Promise<Finding> =>
+    (await pendingMigrations(database.knex)) === 'all'
+      ? bad('the database is not set up yet', 'Run "rowpost release".')
+      : check();
+  return [
+    {
+      name: 'postgres',
+      run: async () => {
+        const { version, roundTripMs } = await readServerFacts(database.pool);
+        return good(`version ${version}, answers in ${Math.ceil(roundTripMs)} ms`);
+      },
+    },
+    {
+      name: 'rights',
+      run: async () => {
+        const missing = await missingRights(database.pool);
+        return missing.length === 0 ? good('may make roles and schemas') : bad(missing.join('; '));
+      },
+    },
+    {
+      name: 'migrations',
+      run: () =>
+        ready(async () => {
+          const pending = await pendingMigrations(database.knex);
+          if (pending.length === 0) return good('the database is up to date');
+          return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
+        }),
+    },
+    {
+      name: 'clock',
+      run: async () => {
+        const { clockDifferenceMs } = await readServerFacts(database.pool);
+        const difference = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s`;
+        return Math.abs(clockDifferenceMs) <= MOST_CLOCK_DIFFERENCE_MS
+          ? good(`${difference} from PostgreSQL's`)
+          : bad(`${difference} from PostgreSQL's`, 'Keep both in time with NTP.');
+      },
+    },
+    {
+      name: 'secrets',
+      run: () =>
+        ready(async () => {
+          const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
+          if (unreadable.length === 0) return good(`${stored} stored, all of them decrypt`);
+          const named = unreadable.slice(0, MOST_NAMED).join(', ');
+          const rest = unreadable.length > MOST_NAMED ? ', …' : '';
+          return bad(
+            `${unreadable.length} of ${stored} don't decrypt: ${named}${rest}`,
+            'Put the key that encrypted them behind the present one in SECRET_KEYS.',
+          );
+        }),
+    },
+    ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
+    { name: 'backlog', run: () => ready(async () => judgeBacklog(await readBacklog(database.pool))) },
+  ];
+}
+
+async function checkQueue(database: Database, log: Logger): Promise<Finding> {
+  // Rejects in words for the operator when BullMQ's tables are not there.
+  const connections = await connectPostgres(database, log);
+  await connections.close();
+  return good('in the same PostgreSQL');
+}
+
+export function judgeBacklog(backlog: Backlog): Finding {
+  const { unreadEvents, unreadSeconds, openBatches, openBatchSeconds, waiting, waitingSeconds } = backlog;
+  if ((unreadSeconds ?? 0) > MOST_UNREAD_SECONDS) {
+    return bad(
+      `${unreadEvents} committed events are not read, the oldest for ${since(unreadSeconds)}`,
+      'Is a relay running?',
+    );
+  }
+  const open = `${openBatches} batches and ${waiting} deliveries wait`;
+  const oldest = Math.max(openBatchSeconds ?? 0, waitingSeconds ?? 0);
+  const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
+  if (oldest > MOST_WAITING_SECONDS) {
+    return bad(
+      `${open}, the oldest for ${since(oldest)}; ${apart}`,
+      'Are workers running, and enough of them?',
+    );
+  }
+  return good(`${open}${oldest > 0 ? `, the oldest for ${since(oldest)}` : ''}; ${apart}`);
+}
+
+function since(seconds: number | null): string {
+  const whole = Math.round(seconds ?? 0);
+  return whole < 120
+    ? `${whole} s`
+    : whole < 7200
+      ? `${Math.round(whole / 60)} min`
+      : `${Math.round(whole / 3600)} h`;
+}

@@ -1,0 +1,78 @@
+import { Readable } from 'node:stream';
+import type { Config } from '../../config.js';
+import { newObjectkey } from '../../files/storage/fileStorage.js';
+import { openStorage } from '../../files/storage/openStorage.js';
+import { inspectRedis } from '../../queue/inspectRedis.js';
+import { bad, codeOf, good, type Check, type Finding } from './check.js';
+
+/** Since it BullMQ has all the commands that it wants. */
+const OLDEST_REDIS = [6, 2] as const;
+
+/** What needs no database: the queue's Redis, the mail provider, the storage of files. */
+export function outsideChecks(config: Config): readonly Check[] {
+  const { redisUrl } = config;
+  return [
+    ...(redisUrl === undefined ? [] : [{ name: 'queue', run: () => checkRedis(redisUrl) }]),
+    {
+      name: 'provider',
+      run: () =>
+        config.mailTransport === 'mailbox'
+          ? Promise.resolve(good('none: mail is kept in the mailbox'))
+          : checkProvider(config),
+    },
+    { name: 'storage', run: () => checkStorage(config) },
+  ];
+}
+
+async function checkRedis(url: string): Promise<Finding> {
+  const facts = await inspectRedis(url).catch((error: unknown) => codeOf(error));
+  if (typeof facts === 'string') {
+    return bad(
+      `Redis can't be reached (${facts})`,
+      'Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.',
+    );
+  }
+  const { version, maxmemoryPolicy, roundTripMs } = facts;
+  const says = `Redis ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
+  if (isOlder(version)) return bad(says, `Take Redis ${OLDEST_REDIS.join('.')} or newer.`);
+  if (maxmemoryPolicy !== undefined && maxmemoryPolicy !== 'noeviction') {
+    return bad(
+      `${says}; its maxmemory-policy is ${maxmemoryPolicy}`,
+      'Set it to noeviction: any other throws jobs away when memory is full.',
+    );
+  }
+  return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
+}
+
+/** A request without key or mail: whatever the answer is, the provider is there. */
+async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
+  const startedAt = performance.now();
+  const signal = AbortSignal.timeout(sendDeadlineMs);
+  try {
+    const answer = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
+    await answer.body?.cancel();
+    return good(`answers ${answer.status} in ${Math.ceil(performance.now() - startedAt)} ms`);
+  } catch (error) {
+    const why = signal.aborted ? `no answer within ${sendDeadlineMs} ms` : codeOf(error);
+    return bad(`can't be reached (${why})`, 'Check SENDGRID_BASE_URL, DNS, and what the network lets out.');
+  }
+}
+
+const PROBE = Buffer.from('rowpost doctor');
+
+/** Writes a small object and removes it. Tenant 0 has no files. */
+async function checkStorage(config: Config): Promise<Finding> {
+  const storage = openStorage(config);
+  const objectkey = newObjectkey(0);
+  try {
+    await storage.write(objectkey, Readable.from([PROBE]), PROBE.length, AbortSignal.timeout(10_000));
+    return good('writable');
+  } finally {
+    await storage.remove(objectkey).finally(() => storage.close());
+  }
+}

@@ -1,0 +1,57 @@
+import type { Pool } from 'pg';
+
+/** What waits, and for how long. Times in seconds; null when nothing waits. */
+export interface Backlog {
+  /** Committed events that no relay has read, of those older than some seconds. */
+  readonly unreadEvents: number;
+  readonly unreadSeconds: number | null;
+  /** Batches of events whose rules are not evaluated. */
+  readonly openBatches: number;
+  readonly openBatchSeconds: number | null;
+  /** Deliveries that are to be sent now or are being sent: not those that wait for their next attempt. */
+  readonly waiting: number;
+  readonly waitingSeconds: number | null;
+  /** Deliveries that wait for their next attempt. */
+  readonly later: number;
+  /** Deliveries that wait for a tenant's key or credit. */
+  readonly paused: number;
+}
+
+export async function readBacklog(pool: Pool): Promise<Backlog> {
+  const { rows } = await pool.query<Backlog>(BACKLOG);
+  const [row] = rows;
+  if (!row) throw new Error('the backlog is one row');
+  return row;
+}
+
+/** An event this young is on its way: nothing is amiss. */
+const YOUNG = `interval '5 seconds'`;
+
+const BACKLOG = `
+  with unread as (
+    select o.time from rowpost.outbox o
+    where o.xid >= (select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
+      and o.time < now() - ${YOUNG}
+  ), batches as (
+    select b.createtime from rowpost.relay_batch b
+    where not exists (select from rowpost.relay_batch_done d
+      where d.batchid = b.batchid and d.createtime = b.createtime)
+  ), tracked as (
+    select state, next_attempt > now() as later, createtime from rowpost.delivery where due is not null and tracked
+  ), untracked as (
+    select d.createtime from rowpost.delivery d
+    where not d.tracked
+      and d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
+      and not exists (select from rowpost.email_attempt a where a.attempt = 1
+        and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime)
+  ), waiting as (
+    select createtime from tracked where later is not true union all select createtime from untracked
+  )
+  select (select count(*)::int from unread) as "unreadEvents",
+    (select extract(epoch from now() - min(time))::float8 from unread) as "unreadSeconds",
+    (select count(*)::int from batches) as "openBatches",
+    (select extract(epoch from now() - min(createtime))::float8 from batches) as "openBatchSeconds",
+    (select count(*)::int from waiting) as "waiting",
+    (select extract(epoch from now() - min(createtime))::float8 from waiting) as "waitingSeconds",
+    (select count(*)::int from tracked where later) as "later",
+    (select count(*)::int from rowpost.delivery where state = 'paused') as "paused"`;

@@ -1,0 +1,259 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { runDoctor } from '../../src/commands/doctor.js';
+import { judgeBacklog } from '../../src/commands/doctor/databaseChecks.js';
+import { readBacklog } from '../../src/db/delivery/backlog.js';
+import { createTenant, keyRing, writeEvents, createRule } from '../delivery/pipelineSetup.js';
+import { testServer } from '../support/postgresServer.js';
+import { startRedis, type RedisServer } from '../support/redisServer.js';
+import { testEnv } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+describe('rowpost doctor', () => {
+  let testDatabase: TestDatabase;
+  let redis: RedisServer;
+  let provider: Server;
+  let requests: string[] = [];
+  let folder: string;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    redis = await startRedis();
+    folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-doctor-'));
+    provider = createServer((request, response) => {
+      requests.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+      response.writeHead(404).end();
+    });
+    provider.listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+  });
+  beforeEach(() => (requests = []));
+  after(async () => {
+    provider.close();
+    await redis.stop();
+    await rm(folder, { recursive: true });
+    await testDatabase.drop();
+  });
+
+  const env = (overrides: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
+    testEnv({
+      DATABASE_URL: testDatabase.url,
+      REDIS_URL: redis.url,
+      MAIL_TRANSPORT: 'sendgrid',
+      SENDGRID_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/`,
+      STORAGE_URL: `file:${folder}/files`,
+      SEND_DEADLINE_MS: '500',
+      ...overrides,
+    });
+
+  /** What it said, by the names of the checks. */
+  async function diagnose(overrides: Readonly<Record<string, string>> = {}) {
+    const lines: string[] = [];
+    const failed = await runDoctor(env(overrides), (line) => lines.push(line));
+    const byName = new Map(lines.map((line) => [line.split(/\s+/)[1]!, line]));
+    return { failed, lines, of: (name: string) => byName.get(name) ?? `nothing about ${name}` };
+  }
+
+  it('finds nothing amiss where nothing is, and sends no mail', async () => {
+    const { failed, lines } = await diagnose();
+    expect(failed, lines.join('\n')).to.equal(0);
+    expect(lines.map((line) => line.split(/\s+/).slice(0, 2).join(' '))).to.deep.equal(
+      [
+        'settings',
+        'postgres',
+        'rights',
+        'migrations',
+        'clock',
+        'secrets',
+        'backlog',
+        'queue',
+        'provider',
+        'storage',
+      ].map((name) => `✓ ${name}`),
+    );
+    expect(requests).to.deep.equal(['GET / undefined']);
+  });
+
+  it('knows the queue in PostgreSQL and the mailbox', async () => {
+    const { failed, of } = await diagnose({ REDIS_URL: '', MAIL_TRANSPORT: 'mailbox' });
+    expect(failed).to.equal(0);
+    expect(of('queue')).to.include('in the same PostgreSQL');
+    expect(of('provider')).to.include('mailbox');
+    expect(requests).to.deep.equal([]);
+  });
+
+  it('says it by the exit status of the command', async () => {
+    for (const [overrides, status] of [
+      [{}, 0],
+      [
+        { DATABASE_URL: 'postgres://rowpost:hidden@127.0.0.1:1/x', REDIS_URL: 'redis://:hidden@127.0.0.1:1' },
+        1,
+      ],
+    ] as const) {
+      const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'doctor'], {
+        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env(overrides) },
+      });
+      let said = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (part: Buffer) => (said += part.toString()));
+      const [code] = (await once(child, 'close')) as [number];
+      expect(code, said).to.equal(status);
+      expect(said).to.not.include('hidden');
+      if (status === 1) {
+        expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);
+        expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\).* → /m);
+        expect(said).to.match(/^✓ provider/m);
+      }
+    }
+  });
+
+  it('lists what is wrong with the settings', async () => {
+    const { failed, lines } = await diagnose({ PG_POOL: 'many', PORT: 'none' });
+    expect(failed).to.equal(2);
+    expect(lines.join('\n')).to.match(/✗ settings +PORT .*\n✗ settings +PG_POOL /);
+  });
+
+  it('finds a Redis that would throw jobs away', async () => {
+    const client = new Redis(redis.url);
+    try {
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      const { failed, of } = await diagnose();
+      expect(failed).to.equal(1);
+      expect(of('queue')).to.match(/^✗ .*allkeys-lru → Set it to noeviction/);
+    } finally {
+      await client.config('SET', 'maxmemory-policy', 'noeviction');
+      client.disconnect();
+    }
+  });
+
+  it('finds a provider that hangs, and one that is not there', async () => {
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const { port } = mute.address() as AddressInfo;
+    try {
+      const hanging = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
+      expect(hanging.of('provider')).to.match(/^✗ .*no answer within 500 ms/);
+    } finally {
+      mute.closeAllConnections();
+      mute.close();
+    }
+    const away = await diagnose({ SENDGRID_BASE_URL: 'http://127.0.0.1:1/' });
+    expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
+  });
+
+  it('finds a storage that can not be written', async () => {
+    await writeFile(`${folder}/occupied`, '');
+    const { of } = await diagnose({ STORAGE_URL: `file:${folder}/occupied` });
+    expect(of('storage')).to.match(/^✗ storage/);
+  });
+
+  it('finds a database that was never set up, or lacks rights', async () => {
+    const server = await testServer();
+    const name = `rowpost_doctor_${process.pid}`;
+    await server.run(`create database ${name}`);
+    await server.run(`create role ${name} login password 'weak'`);
+    try {
+      const url = new URL(testDatabase.url);
+      url.pathname = `/${name}`;
+      const empty = await diagnose({ DATABASE_URL: url.href });
+      expect(empty.of('migrations')).to.equal(
+        '✗ migrations the database is not set up yet → Run "rowpost release".',
+      );
+      expect(empty.of('backlog')).to.match(/^✗/);
+      Object.assign(url, { username: name, password: 'weak' });
+      const weak = await diagnose({ DATABASE_URL: url.href });
+      expect(weak.of('rights')).to.include(`alter role "${name}" createrole`);
+    } finally {
+      await server.run(`drop database ${name} with (force)`);
+      await server.run(`drop role ${name}`);
+    }
+  });
+
+  it('names secrets that the present keys do not decrypt, never their values', async () => {
+    const { database } = testDatabase;
+    const tenant = await createTenant(database);
+    try {
+      expect((await diagnose()).of('secrets')).to.match(/^✓ secrets +1 stored/);
+      const { failed, of } = await diagnose({
+        SECRET_KEYS: `other:${Buffer.alloc(32, 9).toString('base64')}`,
+      });
+      expect(failed).to.equal(1);
+      expect(of('secrets')).to.include(`1 of 1 don't decrypt: email API key of tenant ${tenant.tenantid} → `);
+      // Another tenant's ciphertext is as good as none.
+      const stolen = keyRing.encrypt('SG.key', 'email_apikey:999');
+      await database.knex('rowpost.email_apikey').update({ apikey_encrypted: stolen });
+      expect((await diagnose()).of('secrets'))
+        .to.match(/^✗/)
+        .and.not.include('SG.key');
+    } finally {
+      await database.knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).delete();
+    }
+  });
+
+  describe('the backlog', () => {
+    it('is what waits in each place', async () => {
+      const { database } = testDatabase;
+      const tenant = await createTenant(database);
+      await createRule(database, tenant);
+      await writeEvents(database, tenant, 3);
+      await database.pool.query(`update rowpost.outbox set time = now() - interval '2 minutes'`);
+      await database.pool.query(
+        `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)
+         values ($1, '{1}', now(), now(), now() - interval '1 minute')`,
+        [tenant.tenantid],
+      );
+      await database.pool.query(
+        `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, createtime,
+           state, tracked, due, next_attempt)
+         select $1, i, 1, 'welcome', 'insert', 'customer', '{}', 'at_least_once', now() - i * interval '10 seconds', state,
+           tracked, due, next_attempt
+         from (values (1, 'pending', false, null, null),
+           (2, 'pending', true, now(), null),
+           (3, 'sending', true, now(), null),
+           (4, 'retrying', true, now() + interval '1 hour', now() + interval '1 hour'),
+           (5, 'paused', true, null, null),
+           (6, 'sent', true, null, null)) as d(i, state, tracked, due, next_attempt)`,
+        [tenant.tenantid],
+      );
+      const backlog = await readBacklog(database.pool);
+      expect(backlog).to.include({ unreadEvents: 3, openBatches: 1, waiting: 3, later: 1, paused: 1 });
+      expect(backlog.unreadSeconds).to.be.within(119, 150);
+      expect(backlog.openBatchSeconds).to.be.within(59, 90);
+      expect(backlog.waitingSeconds).to.be.within(29, 60);
+      expect((await diagnose()).of('backlog')).to.match(
+        /^✗ backlog +3 committed events are not read, the oldest for 2 min → Is a relay running\?/,
+      );
+    });
+
+    it('is amiss when something waits for long', () => {
+      const idle = {
+        unreadEvents: 0,
+        unreadSeconds: null,
+        openBatches: 0,
+        openBatchSeconds: null,
+        waiting: 0,
+        waitingSeconds: null,
+        later: 0,
+        paused: 0,
+      };
+      expect(judgeBacklog(idle).ok).to.equal(true);
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 590, paused: 9 })).to.deep.equal({
+        ok: true,
+        says: '0 batches and 5 deliveries wait, the oldest for 10 min; 0 for their next attempt, 9 paused',
+      });
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 700 }).ok).to.equal(false);
+      expect(judgeBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }).says).to.include('for 2 h');
+      expect(judgeBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }).ok).to.equal(false);
+    });
+  });
+});
