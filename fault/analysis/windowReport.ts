@@ -1,0 +1,56 @@
+import type { Rig } from '../rig/rig.js';
+import type { FaultWindow } from '../windows/window.js';
+import type { Accounts } from './accounts.js';
+import type { Duplicate } from './duplicates.js';
+import { lossOf } from './losses.js';
+import { quantile, recoveriesMs } from './recovery.js';
+import { struckDeliveries } from './struck.js';
+
+/** One line of the table of windows. */
+export interface WindowRow {
+  readonly window: string;
+  readonly what: string;
+  readonly kills: number;
+  /** Deliveries of committed changes that the strikes concerned. */
+  readonly committed: number;
+  readonly lost: number;
+  readonly duplicates: number;
+  /** Duplicates that the ledger has an ambiguous attempt for. */
+  readonly accounted: number;
+  /** Until accepted by the provider or ended. Undefined when nothing had to recover. */
+  readonly recoveryMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
+}
+
+export function reportWindows(
+  rig: Rig,
+  windows: readonly FaultWindow[],
+  accounts: Accounts,
+  duplicates: readonly Duplicate[],
+): readonly WindowRow[] {
+  const lost = new Set(
+    accounts.expected.flatMap((expected) =>
+      expected.delivery && lossOf(expected, accounts) ? [expected.delivery.deliveryid] : [],
+    ),
+  );
+  return windows.map(({ name, what }) => {
+    const strikes = rig.strikes.filter(({ window }) => window === name);
+    const concerned = strikes.flatMap((strike) => struckDeliveries(strike, accounts));
+    const twice = duplicates.filter(({ window }) => window === name);
+    const recoveries = strikes.flatMap((strike) => recoveriesMs(strike, accounts));
+    return {
+      window: name,
+      what,
+      kills: strikes.length,
+      committed: concerned.length,
+      lost: concerned.filter((id) => lost.has(id)).length,
+      duplicates: twice.length,
+      accounted: twice.filter(({ accounted }) => accounted).length,
+      recoveryMs: summary(recoveries),
+    };
+  });
+}
+
+function summary(values: readonly number[]): WindowRow['recoveryMs'] {
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(values, share));
+  return p50 === undefined || p99 === undefined || max === undefined ? undefined : { p50, p99, max };
+}

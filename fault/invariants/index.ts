@@ -1,0 +1,33 @@
+import { nothingNeglected } from './attention.js';
+import { nothingInvented, nothingLost } from './completeness.js';
+import { endingsFinal, historyMonotone } from './history.js';
+import type { Evidence, Invariant } from './invariant.js';
+import { secretsKept } from './secrecy.js';
+import { duplicatesExplained, sendsAccounted } from './sends.js';
+import { rightsHeld, tenantsApart } from './tenants.js';
+
+export const INVARIANTS: readonly Invariant[] = [
+  nothingLost,
+  nothingInvented,
+  sendsAccounted,
+  duplicatesExplained,
+  tenantsApart,
+  rightsHeld,
+  historyMonotone,
+  endingsFinal,
+  nothingNeglected,
+  secretsKept,
+];
+
+export interface Verdict {
+  readonly invariant: string;
+  readonly breaches: readonly string[];
+}
+
+export async function judge(evidence: Evidence): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for (const { name, breaches } of INVARIANTS) {
+    verdicts.push({ invariant: name, breaches: await breaches(evidence) });
+  }
+  return verdicts;
+}

@@ -1,0 +1,27 @@
+import { WINDOWS_WITH_DUPLICATES } from '../windows/index.js';
+import type { Invariant } from './invariant.js';
+
+export const sendsAccounted: Invariant = {
+  name: '3 sends per delivery ≤ 1 + recorded ambiguous outcomes',
+  breaches({ accounts, duplicates }) {
+    const twice = [...accounts.accepted].filter(
+      ([deliveryid, mails]) =>
+        mails.length > 1 && accounts.deliveries.get(deliveryid)?.policy === 'at_most_once',
+    );
+    return [
+      ...duplicates
+        .filter(({ accounted }) => !accounted)
+        .map(({ deliveryid }) => `delivery ${deliveryid}: sent again without an ambiguous outcome on record`),
+      ...twice.map(([deliveryid, mails]) => `delivery ${deliveryid}: at_most_once, sent ${mails.length} times`),
+    ];
+  },
+};
+
+/** What no strike and no fault of the provider explains was sent twice by the product of its own accord. */
+export const duplicatesExplained: Invariant = {
+  name: '3b duplicates only where the answer was lost',
+  breaches: ({ duplicates }) =>
+    duplicates
+      .filter(({ window }) => window === undefined || !WINDOWS_WITH_DUPLICATES.has(window))
+      .map(({ deliveryid, window }) => `delivery ${deliveryid}: sent again, ${window ?? 'with nothing done to it'}`),
+};

@@ -1,0 +1,97 @@
+// What passes on the wire at the edge of each window. The one place to change when a statement gets another name.
+import type { Trap } from './wire/trap.js';
+import type { Service } from './rig/member.js';
+
+/** What a held request concerns, read from its own bytes. */
+export interface Concerned {
+  readonly deliveryids?: readonly string[];
+  readonly batchids?: readonly string[];
+  /** Marks of orders, as the load writes them. */
+  readonly marks?: readonly string[];
+}
+
+/** A kind of request that tells where in its work a process is. */
+export interface Marker {
+  readonly name: string;
+  readonly on: Service;
+  readonly matches: Trap['matches'];
+  readonly concerns: (request: string) => Concerned;
+}
+
+/** The queue's own service: Redis, or the same PostgreSQL. */
+export type Backend = 'redis' | 'postgres';
+
+const all = (pattern: RegExp, text: string): readonly string[] => [
+  ...new Set([...text.matchAll(pattern)].map(([, found]) => found ?? '')),
+];
+const preparedStatement = (name: string) => (request: string) => request.includes(`\0${name}\0`);
+const nothing = (): Concerned => ({});
+
+/** A mutation, whose values hold the mark of the order that it makes. */
+export const mutation: Marker = {
+  name: 'the mutation of an order',
+  on: 'postgres',
+  matches: (request) => /mk-\d+-\d+/.test(request),
+  concerns: (request) => ({ marks: all(/(mk-\d+-\d+)/g, request) }),
+};
+
+/** The relay begins to look for what has committed. */
+export const relayTick: Marker = {
+  name: 'relay_tick_lock',
+  on: 'postgres',
+  matches: preparedStatement('relay_tick_lock'),
+  concerns: nothing,
+};
+
+/** The end of a transaction of several statements; the relay's are its ticks. */
+export const relayCommit: Marker = {
+  name: "the tick's commit",
+  on: 'postgres',
+  matches: (request) => /^Q[^]{4}commit\0/i.test(request),
+  concerns: nothing,
+};
+
+/** Batches are handed to the queue. Jobs hold their ids as JSON, which PostgreSQL's backend sends inside JSON. */
+export const addBatches = (backend: Backend): Marker => ({
+  name: 'adding batches to the queue',
+  on: backend,
+  matches: (request) => isAdd(backend, request) && /\\?"batchid\\?":/.test(request),
+  concerns: (request) => ({ batchids: all(/\\?"batchid\\?": ?\\?"(\d+)/g, request) }),
+});
+
+/** The ledger is told that deliveries are about to be sent. Its second parameter is the list of their ids. */
+export const sendingStart: Marker = {
+  name: 'sending_start',
+  on: 'postgres',
+  matches: preparedStatement('sending_start'),
+  concerns: (request) => ({
+    deliveryids: [...(/\{[^{}]*\}[^{}]*\{([^{}]*)\}/.exec(request)?.[1] ?? '').matchAll(/\d+/g)].map(
+      ([id]) => id,
+    ),
+  }),
+};
+
+/** A mail on its way to the provider. */
+export const mail: Marker = {
+  name: 'a call of the provider',
+  on: 'provider',
+  matches: (request) => request.startsWith('POST '),
+  concerns: (request) => ({ deliveryids: all(/"deliveryid":"(\d+)"/g, request) }),
+};
+
+/** The job of a delivery is completed; by then its outcome is in the ledger. Job ids are `d<delivery>-<attempt>`. */
+export const deliveryDone = (backend: Backend): Marker => ({
+  name: "the completion of a delivery's job",
+  on: backend,
+  matches: (request) =>
+    backend === 'redis'
+      ? request.includes(':deliveries:completed') && /:deliveries:d\d+-\d+\r\n/.test(request)
+      : /move_to_completed/.test(request) && /d\d+-\d+/.test(request),
+  concerns: (request) => ({
+    deliveryids: all(backend === 'redis' ? /:deliveries:d(\d+)-\d+/g : /d(\d+)-\d+/g, request),
+  }),
+});
+
+function isAdd(backend: Backend, request: string): boolean {
+  return backend === 'redis' ? /EVALSHA/i.test(request) : /add_jobs_bulk|add_job\(/.test(request);
+}

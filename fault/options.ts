@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+import type { Backend } from './markers.js';
+import { WINDOWS } from './windows/index.js';
+
+export const USAGE = `npm run fault -- [options]
+  --kills <n>       strikes in each window (10; the long form has 200)
+  --backend <name>  redis or postgres, where the queue lives (both, one after the other)
+  --window <name>   only this window, such as W8; may be given again
+  --rate <n>        mutations per second (40)
+  --json <file>     writes the results there as well`;
+
+export interface FaultOptions {
+  readonly kills: number;
+  readonly backends: readonly Backend[];
+  readonly windows: readonly string[];
+  readonly rate: number;
+  readonly json: string | undefined;
+}
+
+/** Throws an Error with a line for the user. */
+export function readOptions(args: readonly string[]): FaultOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      kills: { type: 'string', default: '10' },
+      backend: { type: 'string' },
+      window: { type: 'string', multiple: true, default: [] },
+      rate: { type: 'string', default: '40' },
+      json: { type: 'string' },
+    },
+  });
+  const known = WINDOWS.map(({ name }) => name);
+  const unknown = values.window.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no window "${unknown}"; there are ${known.join(', ')}`);
+  return {
+    kills: positive('--kills', values.kills),
+    backends: values.backend === undefined ? ['redis', 'postgres'] : [backendNamed(values.backend)],
+    windows: values.window,
+    rate: positive('--rate', values.rate),
+    json: values.json,
+  };
+}
+
+function backendNamed(name: string): Backend {
+  if (name !== 'redis' && name !== 'postgres') throw new Error('--backend is redis or postgres');
+  return name;
+}
+
+function positive(option: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`${option} takes a whole number from 1`);
+  return number;
+}

@@ -1,0 +1,44 @@
+import { startChildServer } from '../../bench/support/childServer.js';
+import type { Canary } from '../rig/canaries.js';
+import type { Behaviour, ProviderEntry } from './ledger.js';
+
+/** The provider as the harness reads and rules it. */
+export interface Provider {
+  readonly url: string;
+  /** All that it has seen so far, in order. */
+  readonly entries: readonly ProviderEntry[];
+  /** Fetches what is new. */
+  refresh(): Promise<void>;
+  behave(behaviours: Readonly<Record<string, Behaviour>>): Promise<void>;
+  lookFor(canaries: readonly Canary[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** An answer that is still out is asked for again. */
+const UNSETTLED_MS = 30_000;
+
+export async function startProvider(): Promise<Provider> {
+  const server = await startChildServer(new URL('server.ts', import.meta.url), []);
+  const entries: ProviderEntry[] = [];
+  /** Entries before this one will not change. */
+  let settled = 0;
+  const put = async (path: string, body: unknown): Promise<void> => {
+    await fetch(`${server.url}${path}`, { method: 'PUT', body: JSON.stringify(body) });
+  };
+  return {
+    url: server.url,
+    entries,
+    async refresh() {
+      const response = await fetch(`${server.url}ledger?from=${settled}`);
+      entries.splice(settled, Infinity, ...((await response.json()) as ProviderEntry[]));
+      const open = entries.findIndex(
+        (entry, index) =>
+          index >= settled && entry.answeredAtMs === null && entry.receivedAtMs > Date.now() - UNSETTLED_MS,
+      );
+      settled = open < 0 ? entries.length : open;
+    },
+    behave: (behaviours) => put('behaviours', behaviours),
+    lookFor: (canaries) => put('secrets', canaries),
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,144 @@
+// An email provider of its own mind, in a process of its own, that keeps its own books. Prints its port.
+//   POST /v3/mail/send     a call; what follows depends on its API key
+//   PUT  /behaviours       { [apiKey]: Behaviour }, for the keys named
+//   PUT  /secrets          [{ name, secret }], to be looked for where none belongs
+//   GET  /ledger?from=n    entries from the n-th on
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { namesIn, type Canary } from '../rig/canaries.js';
+import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js';
+
+const DRIP_MS = 50;
+/** What a provider that is near takes. */
+const ANSWER_MS = 5;
+const MOST_HTML = 500;
+
+const entries: ProviderEntry[] = [];
+const behaviours = new Map<string, Behaviour>();
+let canaries: readonly Canary[] = [];
+
+interface Mail {
+  readonly personalizations: readonly { readonly to: readonly { readonly email: string }[] }[];
+  readonly subject: string;
+  readonly content: readonly { readonly value: string }[];
+  readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
+}
+
+const server = createServer((request, response) => {
+  void handle(request, response);
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+});
+
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://provider');
+  const apiKey = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+  const behaviour = behaviours.get(apiKey) ?? ACCEPT;
+  if (behaviour.kind === 'reset-before') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  const body = await readBody(request).catch(() => undefined);
+  // The caller was killed while it wrote.
+  if (body === undefined) return;
+  if (url.pathname === '/behaviours') {
+    const given = Object.entries(JSON.parse(body) as Record<string, Behaviour>);
+    for (const [key, wanted] of given) behaviours.set(key, wanted);
+    response.end();
+  } else if (url.pathname === '/secrets') {
+    canaries = JSON.parse(body) as Canary[];
+    response.end();
+  } else if (url.pathname === '/ledger') {
+    response.end(JSON.stringify(entries.slice(Number(url.searchParams.get('from')))));
+  } else {
+    const headers = JSON.stringify({ ...request.headers, authorization: '' });
+    await takeCall(response, { apiKey, behaviour, body, headers });
+  }
+}
+
+interface Call {
+  readonly apiKey: string;
+  readonly behaviour: Behaviour;
+  readonly body: string;
+  /** Without the one that holds the key. */
+  readonly headers: string;
+}
+
+async function takeCall(response: ServerResponse, call: Call): Promise<void> {
+  const { apiKey, behaviour, body, headers } = call;
+  const mail = JSON.parse(body) as Mail;
+  const { deliveryid, tenantid } = mail.custom_args;
+  const position = entries.length;
+  entries.push({
+    deliveryid,
+    tenantid,
+    apiKey,
+    recipients: mail.personalizations.flatMap(({ to }) => to.map(({ email }) => email)),
+    subject: mail.subject,
+    html: mail.content[0]?.value.slice(0, MOST_HTML) ?? '',
+    receivedAtMs: Date.now(),
+    answeredAtMs: null,
+    accepted: accepts(behaviour),
+    behaviour: behaviour.kind,
+    secrets: namesIn(body + headers, canaries),
+  });
+  await respond(behaviour, response, `message-${position}`);
+  const entry = entries[position];
+  if (entry && response.writableFinished) entries[position] = { ...entry, answeredAtMs: Date.now() };
+}
+
+async function respond(behaviour: Behaviour, response: ServerResponse, id: string): Promise<void> {
+  switch (behaviour.kind) {
+    case 'accept':
+      await delay(ANSWER_MS);
+      return accept(response, id);
+    case 'slow':
+      await delay(behaviour.ms);
+      return accept(response, id);
+    case 'answer':
+      return answer(response, behaviour.status, behaviour.headers ?? {}, behaviour.body ?? '');
+    case 'hang':
+      return;
+    case 'header-drip':
+      response.socket?.write('HTTP/1.1 202 Accepted\r\n');
+      return drip(response, 'x-drip: 1\r\n');
+    case 'body-drip':
+      response.writeHead(202, { 'x-message-id': id, 'content-length': '100000' });
+      response.flushHeaders();
+      return drip(response, ' ');
+    case 'reset-before':
+    case 'reset-after':
+      response.socket?.resetAndDestroy();
+  }
+}
+
+const accept = (response: ServerResponse, id: string): Promise<void> =>
+  answer(response, 202, { 'x-message-id': id }, '');
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+    response.writeHead(status, headers).end(body);
+  });
+}
+
+async function drip(response: ServerResponse, text: string): Promise<void> {
+  while (response.socket && !response.socket.destroyed) {
+    response.socket.write(text);
+    await delay(DRIP_MS);
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,33 @@
+import type { WindowRow } from '../analysis/windowReport.js';
+import type { Verdict } from '../invariants/index.js';
+import { seconds, table } from './table.js';
+
+const MOST_BREACHES = 20;
+
+export function windowTable(rows: readonly WindowRow[]): string {
+  return table(
+    ['window', 'what', 'kills', 'committed', 'lost', 'duplicates', 'accounted', 'recovery p50', 'p99', 'max'],
+    rows.map((row) => [
+      row.window,
+      row.what,
+      row.kills,
+      row.committed,
+      row.lost,
+      row.duplicates,
+      row.accounted,
+      seconds(row.recoveryMs?.p50),
+      seconds(row.recoveryMs?.p99),
+      seconds(row.recoveryMs?.max),
+    ]),
+  );
+}
+
+export function verdictLines(verdicts: readonly Verdict[]): string {
+  return verdicts
+    .flatMap(({ invariant, breaches }) => [
+      `${breaches.length === 0 ? 'holds ' : 'BROKEN'}  ${invariant}`,
+      ...breaches.slice(0, MOST_BREACHES).map((breach) => `          ${breach}`),
+      ...(breaches.length > MOST_BREACHES ? [`          … ${breaches.length - MOST_BREACHES} more`] : []),
+    ])
+    .join('\n');
+}

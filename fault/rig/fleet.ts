@@ -1,0 +1,142 @@
+import { killHard, type ExitOfProcess, type Member, type Part } from './member.js';
+import { startMember, type MemberOptions } from './memberProcess.js';
+import { within } from './within.js';
+
+/** How many processes of each part are to be up. */
+export type Strength = Readonly<Record<Part, number>>;
+
+export interface UnexpectedExit extends ExitOfProcess {
+  readonly name: string;
+  readonly lastWords: string;
+}
+
+/** Longest wait for a process that nobody else is disturbing. */
+const TAKE_MS = 120_000;
+const STARTS_AT_ONCE = 2;
+
+/** The processes of the installation. Each that is killed is replaced at once, as a supervisor would. */
+export class Fleet {
+  readonly #members = new Set<Member>();
+  /** Whoever disturbs a process has it for itself. */
+  readonly #taken = new Set<Member>();
+  readonly #waiting: { readonly part: Part; readonly give: (member: Member) => void }[] = [];
+  readonly #expectedToEnd = new Set<Member>();
+  readonly #starting = new Set<Promise<void>>();
+  #slots = STARTS_AT_ONCE;
+  readonly #waitingForSlot: (() => void)[] = [];
+  #started = 0;
+  #closing = false;
+  /** Processes that ended though nobody had ended them. */
+  readonly unexpectedExits: UnexpectedExit[] = [];
+  /** Starts that failed. */
+  readonly failedStarts: Error[] = [];
+
+  constructor(private readonly options: MemberOptions) {}
+
+  async start(strength: Strength): Promise<void> {
+    for (const part of ['web', 'relay', 'worker'] as const) {
+      for (let i = 0; i < strength[part]; i++) this.#startOne(part);
+    }
+    await Promise.all(this.#starting);
+    const [failed] = this.failedStarts;
+    if (failed) throw failed;
+  }
+
+  get webs(): readonly Member[] {
+    return [...this.#members].filter(({ part }) => part === 'web');
+  }
+
+  get all(): readonly Member[] {
+    return [...this.#members];
+  }
+
+  /** A process of the part that nobody else disturbs; when all are taken, the next that is free. */
+  async take(part: Part): Promise<Member> {
+    const free = [...this.#members].filter((member) => member.part === part && !this.#taken.has(member));
+    const member =
+      free[Math.floor(Math.random() * free.length)] ??
+      (await within(
+        TAKE_MS,
+        `a ${part} that is up and undisturbed`,
+        new Promise<Member>((resolve) => this.#waiting.push({ part, give: resolve })),
+      ));
+    this.#taken.add(member);
+    return member;
+  }
+
+  /** Nobody disturbs the process any more. */
+  giveBack(member: Member): void {
+    this.#taken.delete(member);
+    this.#offer(member);
+  }
+
+  /** The process is about to be ended on purpose: another takes its place. */
+  replace(member: Member): void {
+    this.#expectedToEnd.add(member);
+    this.#members.delete(member);
+    this.#taken.delete(member);
+    if (!this.#closing) this.#startOne(member.part);
+  }
+
+  /** Kills it at once; another takes its place. */
+  async kill(member: Member): Promise<void> {
+    const ended = killHard(member);
+    this.replace(member);
+    await ended;
+  }
+
+  /** Ends all; those that can't end in time are killed. */
+  async stop(graceMs: number): Promise<void> {
+    this.#closing = true;
+    await Promise.all(this.#starting);
+    await Promise.all(
+      this.all.map(async (member) => {
+        this.#expectedToEnd.add(member);
+        member.signal('SIGCONT');
+        member.signal('SIGTERM');
+        await within(graceMs, `the end of ${member.name}`, member.exited).catch(() => killHard(member));
+      }),
+    );
+  }
+
+  #startOne(part: Part): void {
+    const starting = this.#inTurn(() => startMember(part, ++this.#started, this.options)).then(
+      (member) => this.#welcome(member),
+      (error: unknown) => void this.failedStarts.push(error as Error),
+    );
+    this.#starting.add(starting);
+    void starting.then(() => this.#starting.delete(starting));
+  }
+
+  #welcome(member: Member): void {
+    this.#members.add(member);
+    void member.exited.then((exit) => {
+      this.#members.delete(member);
+      if (this.#expectedToEnd.has(member)) return;
+      this.unexpectedExits.push({ ...exit, name: member.name, lastWords: member.lastWords() });
+      if (!this.#closing) this.#startOne(member.part);
+    });
+    this.#offer(member);
+  }
+
+  #offer(member: Member): void {
+    const index = this.#waiting.findIndex(({ part }) => part === member.part);
+    const [first] = index < 0 ? [] : this.#waiting.splice(index, 1);
+    if (!first) return;
+    this.#taken.add(member);
+    first.give(member);
+  }
+
+  /** Starting takes CPU time: too many at once would slow what is being measured. */
+  async #inTurn<T>(start: () => Promise<T>): Promise<T> {
+    if (this.#slots > 0) this.#slots -= 1;
+    else await new Promise<void>((resolve) => this.#waitingForSlot.push(resolve));
+    try {
+      return await start();
+    } finally {
+      const next = this.#waitingForSlot.shift();
+      if (next) next();
+      else this.#slots += 1;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// What the product's own tables say. The one place that knows their columns.
+import pg from 'pg';
+import type { Shop } from './shop.js';
+
+export interface DeliveryRow {
+  readonly tenantid: number;
+  readonly deliveryid: string;
+  readonly ruleid: string;
+  readonly orderId: number;
+  readonly policy: 'at_least_once' | 'at_most_once';
+  readonly state: string;
+  readonly errorCode: string | null;
+  readonly starts: number;
+}
+
+export interface AttemptRow {
+  readonly deliveryid: string;
+  readonly attempt: number;
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+  readonly outcome: string;
+  readonly error: string | null;
+}
+
+export const TERMINAL_STATES = ['sent', 'failed', 'skipped', 'unknown'] as const;
+const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
+
+/** Reads the product's tables past the product. */
+export class LedgerReader {
+  readonly #pool: pg.Pool;
+
+  constructor(databaseUrl: string) {
+    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'fault harness' });
+    this.#pool.on('error', () => undefined);
+  }
+
+  async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.#pool.query<Row>(sql, [...values])).rows;
+  }
+
+  deliveries(): Promise<DeliveryRow[]> {
+    return this.query(`
+      select tenantid, deliveryid::text as deliveryid, ruleid::text as ruleid,
+        (key ->> 'order_id')::int as "orderId", delivery as policy, state, error_code as "errorCode", starts
+      from rowpost.email_delivery`);
+  }
+
+  attempts(): Promise<AttemptRow[]> {
+    return this.query(`
+      select deliveryid::text as deliveryid, attempt, extract(epoch from started)::float8 * 1000 as "startedAtMs",
+        extract(epoch from finished)::float8 * 1000 as "finishedAtMs", outcome, error
+      from rowpost.email_attempt order by deliveryid, attempt`);
+  }
+
+  /** Orders whose change has committed, as the shop's own table says. */
+  async committedOrders(shop: Shop): Promise<ReadonlySet<number>> {
+    const rows = await this.query<{ order_id: number }>(`select order_id from ${shop.schema}.orders`);
+    return new Set(rows.map((row) => row.order_id));
+  }
+
+  /** Orders that each batch carries, by batch id. */
+  async ordersOfBatches(batchids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await this.query<{ batchid: string; marks: string[] }>(
+      `select b.batchid::text as batchid, array_agg(o.new ->> 'mark') as marks
+       from rowpost.relay_batch b join rowpost.outbox o on o.eventid = any (b.eventids)
+       where b.batchid = any ($1::bigint[]) group by 1`,
+      [batchids],
+    );
+    return new Map(rows.map(({ batchid, marks }) => [batchid, marks]));
+  }
+
+  /** How many seconds the most neglected open delivery is past the time at which somebody was to look at it. */
+  async mostOverdueSeconds(): Promise<{ readonly seconds: number; readonly deliveryid: string | null }> {
+    const [row] = await this.query<{ seconds: number; deliveryid: string }>(`
+      select extract(epoch from now() - due)::float8 as seconds, deliveryid::text as deliveryid
+      from rowpost.email_delivery where due is not null and state in ('pending', 'sending', 'retrying')
+      order by due limit 1`);
+    return row ?? { seconds: 0, deliveryid: null };
+  }
+
+  /** Open deliveries that nobody would ever look at again. */
+  async forgotten(): Promise<readonly string[]> {
+    const rows = await this.query<{ deliveryid: string }>(`
+      select deliveryid::text as deliveryid from rowpost.email_delivery
+      where due is null and state in ('pending', 'sending', 'retrying')`);
+    return rows.map(({ deliveryid }) => deliveryid);
+  }
+
+  async countOpen(): Promise<number> {
+    const [row] = await this.query<{ open: number }>(
+      `select count(*)::int as open from rowpost.email_delivery where state not in (${TERMINAL}, 'paused')`,
+    );
+    return row?.open ?? 0;
+  }
+
+  /** Deliveries that have ended, for the witness of endings. */
+  async ended(): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.query<{ deliveryid: string; state: string }>(
+      `select deliveryid::text as deliveryid, state from rowpost.email_delivery where state in (${TERMINAL})`,
+    );
+    return new Map(rows.map(({ deliveryid, state }) => [deliveryid, state]));
+  }
+
+  /** Every row of every table of a schema as text, for the search for secrets. */
+  async *texts(schema: string): AsyncGenerator<{ readonly table: string; readonly text: string }> {
+    const tables = await this.query<{ name: string }>(
+      `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = $1 and c.relkind = 'r'`,
+      [schema],
+    );
+    for (const { name } of tables) {
+      const [row] = await this.query<{ text: string | null }>(`select string_agg(t::text, E'\\n') as text from ${name} t`);
+      yield { table: name, text: row?.text ?? '' };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}

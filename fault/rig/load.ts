@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fleet } from './fleet.js';
+import { post } from './post.js';
+import type { OpenShop } from './shop.js';
+
+/** A mutation that was sent. Whether it has committed, its tenant's table says. */
+export interface Order {
+  readonly shop: OpenShop;
+  readonly orderId: number;
+  /** Unique, and of a form that can be found on the wire. */
+  readonly mark: string;
+  readonly channel: 'once' | 'often';
+  /** Built to fail after its row was written. */
+  readonly doomed: boolean;
+  acknowledgedAtMs: number | undefined;
+}
+
+const CREATE = 'mutation ($input: ordersInput) { create_orders(input: $input) { order_id } }';
+const CREATE_TWICE = `mutation ($input: ordersInput) {
+  first: create_orders(input: $input) { order_id } second: create_orders(input: $input) { order_id } }`;
+
+const ONCE_EVERY = 4;
+const DOOMED_EVERY = 25;
+const RETRY_MS = 50;
+/** A mutation that has no answer by then has none. */
+const PATIENCE_MS = 10_000;
+
+/** Mutations at a steady rate through whatever web processes are up, the shops in turn. */
+export class Load {
+  readonly orders = new Map<string, Order>();
+  readonly #running = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #lastOrderId = 0;
+  acknowledged = 0;
+
+  constructor(
+    private readonly fleet: Fleet,
+    private readonly shops: readonly OpenShop[],
+  ) {}
+
+  start(perSecond: number): void {
+    this.#timer = setInterval(() => this.placeOrder(), 1000 / perSecond);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#running);
+  }
+
+  /** Orders acknowledged in the last so many milliseconds. */
+  acknowledgedWithin(ageMs: number): readonly Order[] {
+    const since = Date.now() - ageMs;
+    return [...this.orders.values()].slice(-RECENT).filter((order) => (order.acknowledgedAtMs ?? 0) > since);
+  }
+
+  /** @param shop the next in turn by default */
+  placeOrder(shop?: OpenShop): Order {
+    const orderId = ++this.#lastOrderId;
+    const chosen = shop ?? this.shops[orderId % this.shops.length];
+    if (!chosen) throw new Error('there are no shops');
+    const order: Order = {
+      shop: chosen,
+      orderId,
+      mark: `mk-${chosen.number}-${orderId}`,
+      channel: orderId % ONCE_EVERY === 0 ? 'once' : 'often',
+      doomed: orderId % DOOMED_EVERY === 0,
+      acknowledgedAtMs: undefined,
+    };
+    this.orders.set(order.mark, order);
+    const sent = this.#send(order);
+    this.#running.add(sent);
+    void sent.then(() => this.#running.delete(sent));
+    return order;
+  }
+
+  async #send(order: Order): Promise<void> {
+    const { orderId, mark, channel, doomed, shop } = order;
+    const webs = this.fleet.webs;
+    const web = webs[orderId % webs.length];
+    if (!web) {
+      await delay(RETRY_MS);
+      return this.#send(order);
+    }
+    const query = doomed ? CREATE_TWICE : CREATE;
+    const variables = { input: { order_id: orderId, channel, mark } };
+    try {
+      await post(`${web.baseUrl}/query`, { query, variables }, shop.token, PATIENCE_MS);
+      order.acknowledgedAtMs = Date.now();
+      this.acknowledged += 1;
+    } catch {
+      // Committed or not: the table says it in the end.
+    }
+  }
+}
+
+const RECENT = 500;

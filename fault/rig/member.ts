@@ -1,0 +1,54 @@
+import type { Link } from '../wire/link.js';
+import type { Marker } from '../markers.js';
+import type { Caught, Hold } from '../wire/trap.js';
+import { within } from './within.js';
+
+export type Part = 'web' | 'relay' | 'worker';
+/** What a process depends on. */
+export type Service = 'postgres' | 'redis' | 'provider';
+
+export interface ExitOfProcess {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** One process of the fleet, with links of its own to all that it depends on. */
+export interface Member {
+  readonly part: Part;
+  /** Such as "worker 12". */
+  readonly name: string;
+  readonly pid: number;
+  readonly links: Readonly<Partial<Record<Service, Link>>>;
+  /** Of a web process. */
+  readonly baseUrl: string;
+  /** Its last lines, for whoever has to find out why. */
+  readonly lastWords: () => string;
+  readonly exited: Promise<ExitOfProcess>;
+  hasExited(): boolean;
+  /** Deliveries whose mail it has given to the provider and whose answer it has not had for long. */
+  inHand(): readonly string[];
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** Longest wait for a marker to pass under load. */
+const MARKER_MS = 30_000;
+
+/** Waits until the marker's next request is held. Throws when none comes. */
+export async function catchAt(member: Member, marker: Marker, hold: Hold): Promise<Caught> {
+  const link = member.links[marker.on];
+  if (!link) throw new Error(`${member.name} has no link to ${marker.on}`);
+  const caught = link.arm({ hold, matches: marker.matches });
+  try {
+    return await within(MARKER_MS, `${marker.name} from ${member.name}`, caught);
+  } catch (error) {
+    link.disarm();
+    throw error;
+  }
+}
+
+/** Kills at once; nothing that is held goes on. */
+export async function killHard(member: Member): Promise<void> {
+  member.signal('SIGKILL');
+  for (const link of Object.values(member.links)) link.cut();
+  await member.exited;
+}

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { spawnRowpost } from '../../test/support/rowpostProcess.js';
+import { httpProtocol } from '../wire/httpProtocol.js';
+import { Link, type Target } from '../wire/link.js';
+import { postgresProtocol } from '../wire/postgresProtocol.js';
+import { redisProtocol } from '../wire/redisProtocol.js';
+import { CanarySearch, type Canary } from './canaries.js';
+import { watchInHand } from './inHand.js';
+import type { ExitOfProcess, Member, Part } from './member.js';
+import { within } from './within.js';
+
+/** The services as they are, without links. */
+export interface Services {
+  readonly databaseUrl: string;
+  /** Undefined when the queue is in PostgreSQL. */
+  readonly redisUrl: string | undefined;
+  readonly providerUrl: string;
+}
+
+export interface MemberOptions {
+  readonly services: Services;
+  readonly env: Readonly<Record<string, string>>;
+  readonly canaries: readonly Canary[];
+  /** Told the names of secrets that the process has printed. */
+  readonly onSecrets: (names: readonly string[]) => void;
+}
+
+const START_MS = 60_000;
+const LAST_WORDS = 20_000;
+
+/** Starts a shipped process behind links of its own, and waits until it says that it has started. */
+export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
+  const { databaseUrl, redisUrl, providerUrl } = options.services;
+  const postgres = await Link.open(targetOf(databaseUrl), postgresProtocol);
+  const provider = await Link.open(targetOf(providerUrl), httpProtocol);
+  const redis = redisUrl === undefined ? undefined : await Link.open(targetOf(redisUrl), redisProtocol);
+  const links = { postgres, provider, ...(redis ? { redis } : {}) };
+  const child = spawnRowpost([part], {
+    ...options.env,
+    DATABASE_URL: through(databaseUrl, postgres),
+    SENDGRID_BASE_URL: through(providerUrl, provider),
+    ...(redis && redisUrl !== undefined ? { REDIS_URL: through(redisUrl, redis) } : {}),
+  });
+  const name = `${part} ${number}`;
+  const search = new CanarySearch(options.canaries);
+  let words = '';
+  let tellStarted: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => (tellStarted = resolve));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      search.push(text);
+      words = (words + text).slice(-LAST_WORDS);
+      if (words.includes('"started"')) tellStarted();
+    });
+  }
+  const exited = once(child, 'exit').then(([code, signal]): ExitOfProcess => {
+    for (const link of Object.values(links)) link.close();
+    options.onSecrets([...search.found]);
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+  });
+  await within(
+    START_MS,
+    `the start of ${name}`,
+    Promise.race([
+      started,
+      exited.then(({ code }) => {
+        throw new Error(`${name} exited ${String(code)} before it had started:\n${words}`);
+      }),
+    ]),
+  );
+  if (child.pid === undefined) throw new Error(`${name} has no pid`);
+  return {
+    part,
+    name,
+    pid: child.pid,
+    links,
+    baseUrl: `http://127.0.0.1:${/"port":(\d+)/.exec(words)?.[1] ?? ''}`,
+    lastWords: () => words,
+    exited,
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    inHand: watchInHand(provider),
+    signal: (signal) => void child.kill(signal),
+  };
+}
+
+function targetOf(url: string): Target {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+function through(url: string, link: Link): string {
+  return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(link.port) }).href;
+}

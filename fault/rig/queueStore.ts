@@ -1,0 +1,75 @@
+import { Redis } from 'ioredis';
+import type { LedgerReader } from './ledger.js';
+import type { Services } from './memberProcess.js';
+
+/** The queue's own storage, past the product. */
+export interface QueueStore {
+  /** All that it holds is gone, as if it had been started anew. */
+  wipe(): Promise<void>;
+  /** Everything that is in it, as text, piece by piece. */
+  texts(): AsyncIterable<string>;
+  close(): Promise<void>;
+}
+
+/** BullMQ's schema in PostgreSQL. */
+const QUEUE_SCHEMA = 'bullmq';
+
+export function openQueueStore({ redisUrl }: Services, ledger: LedgerReader): QueueStore {
+  return redisUrl === undefined ? postgresStore(ledger) : redisStore(redisUrl);
+}
+
+function postgresStore(ledger: LedgerReader): QueueStore {
+  return {
+    async wipe() {
+      const tables = await ledger.query<{ name: string }>(
+        `select format('%I.%I', schemaname, tablename) as name from pg_tables
+         where schemaname = $1 and tablename <> 'migration' order by 1`,
+        [QUEUE_SCHEMA],
+      );
+      await ledger.query(`truncate ${tables.map(({ name }) => name).join(', ')}`);
+    },
+    async *texts() {
+      for await (const { text } of ledger.texts(QUEUE_SCHEMA)) yield text;
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function redisStore(url: string): QueueStore {
+  const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 200 });
+  redis.on('error', () => undefined);
+  const read = async (key: string): Promise<unknown> => {
+    switch (await redis.type(key)) {
+      case 'string':
+        return redis.get(key);
+      case 'hash':
+        return redis.hgetall(key);
+      case 'list':
+        return redis.lrange(key, 0, -1);
+      case 'set':
+        return redis.smembers(key);
+      case 'zset':
+        return redis.zrange(key, 0, -1);
+      case 'stream':
+        return redis.xrange(key, '-', '+');
+      default:
+        return '';
+    }
+  };
+  return {
+    async wipe() {
+      await redis.flushall();
+    },
+    async *texts() {
+      for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
+        const [next, keys] = await redis.scan(cursor, 'COUNT', '500');
+        for (const key of keys) yield `${key} ${JSON.stringify(await read(key))}`;
+        cursor = next;
+      }
+    },
+    close: () => {
+      redis.disconnect();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openDatabase } from '../../src/db/database.js';
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import { KeyRing } from '../../src/secrets.js';
+import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
+import { runRowpost } from '../../test/support/rowpostProcess.js';
+import { testLog } from '../../test/support/testConfig.js';
+import type { Backend } from '../markers.js';
+import { startProvider, type Provider } from '../provider/client.js';
+import type { Canary } from './canaries.js';
+import { Fleet, type Strength } from './fleet.js';
+import { LedgerReader } from './ledger.js';
+import { Load } from './load.js';
+import type { Services } from './memberProcess.js';
+import { openQueueStore, type QueueStore } from './queueStore.js';
+import { createShop, openShop, secretsOf, type OpenShop } from './shop.js';
+import type { Strike } from './strikes.js';
+
+/** Settings of the processes that the faults reckon with. All others are as shipped. */
+export const LEASE_MS = 6_000;
+export const GRACE_MS = 3_000;
+
+/** A whole installation under load, and everything that is known of what was done to it. */
+export interface Rig {
+  readonly backend: Backend;
+  readonly fleet: Fleet;
+  readonly load: Load;
+  readonly provider: Provider;
+  readonly ledger: LedgerReader;
+  readonly queueStore: QueueStore;
+  readonly shops: readonly OpenShop[];
+  readonly canaries: readonly Canary[];
+  readonly strikes: Strike[];
+  /** What was seen to be wrong while it happened. */
+  readonly complaints: string[];
+  /** Names of secrets that processes have printed. */
+  readonly printedSecrets: Set<string>;
+  readonly services: Services;
+  /** Ends PostgreSQL as an operator's restart does, and starts it again where it was. */
+  restartPostgres(): Promise<void>;
+  /** Kills Redis and starts it again, empty. */
+  restartRedis(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RigOptions {
+  readonly backend: Backend;
+  readonly shops: number;
+  readonly strength: Strength;
+}
+
+export async function createRig({ backend, shops: shopCount, strength }: RigOptions): Promise<Rig> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-fault-'));
+  const startPostgres = () =>
+    startEmbeddedPostgres({ dataDir: folder, say: (line) => process.stderr.write(`${line}\n`) });
+  let postgres = await startPostgres();
+  let redis: RedisServer | undefined = backend === 'redis' ? await startRedis() : undefined;
+  const provider = await startProvider();
+  const databaseUrl = postgres.url;
+  const services = { databaseUrl, redisUrl: redis?.url, providerUrl: provider.url };
+  const secretKeys = KeyRing.generateEntry('canary');
+  const env = {
+    SECRET_KEYS: secretKeys,
+    PXADMIN_PASSWORD: 'canary-pxadmin-password',
+    MAIL_TRANSPORT: 'sendgrid',
+    LOG_LEVEL: 'info',
+    LEASE_MS: String(LEASE_MS),
+    SHUTDOWN_GRACE_MS: String(GRACE_MS),
+    PG_POOL: '4',
+    RENDER_THREADS: '1',
+    WORKER_CONCURRENCY: '16',
+    SIGN_INS_PER_ADDRESS: '0',
+  };
+  await release({ ...env, DATABASE_URL: databaseUrl });
+  const created = await createShops(databaseUrl, shopCount);
+  const canaries: Canary[] = [
+    { name: 'SECRET_KEYS', secret: secretKeys.slice('canary:'.length) },
+    { name: 'PXADMIN_PASSWORD', secret: env.PXADMIN_PASSWORD },
+    ...created.flatMap(secretsOf),
+  ];
+  await provider.lookFor(canaries);
+  const printedSecrets = new Set<string>();
+  const onSecrets = (names: readonly string[]): void => names.forEach((name) => printedSecrets.add(name));
+  const fleet = new Fleet({ services, env, canaries, onSecrets });
+  await fleet.start(strength);
+  const baseUrl = fleet.webs[0]?.baseUrl ?? '';
+  const shops = await Promise.all(created.map((shop) => openShop(shop, baseUrl)));
+  canaries.push(...shops.map(({ number, token }) => ({ name: `token of shop ${number}`, secret: token })));
+  const ledger = new LedgerReader(databaseUrl);
+  const queueStore = openQueueStore(services, ledger);
+  return {
+    backend,
+    fleet,
+    load: new Load(fleet, shops),
+    provider,
+    ledger,
+    queueStore,
+    shops,
+    canaries,
+    strikes: [],
+    complaints: [],
+    printedSecrets,
+    services,
+    async restartPostgres() {
+      await postgres.stop();
+      postgres = await startPostgres();
+    },
+    async restartRedis() {
+      if (!redis) throw new Error('there is no Redis');
+      await redis.stop('SIGKILL');
+      redis = await startRedis(redis.port);
+    },
+    async stop() {
+      await fleet.stop(GRACE_MS * 2);
+      await queueStore.close();
+      await ledger.close();
+      await provider.stop();
+      await redis?.stop();
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function release(env: Readonly<Record<string, string>>): Promise<void> {
+  const { code, stderr } = await runRowpost(['release'], env);
+  if (code !== 0) throw new Error(`rowpost release exited ${String(code)}:\n${stderr}`);
+}
+
+async function createShops(databaseUrl: string, count: number) {
+  const database = openDatabase({
+    url: databaseUrl,
+    poolSize: 2,
+    statementTimeoutMs: 15_000,
+    lockTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000,
+    applicationName: 'fault harness',
+    log: testLog,
+  });
+  try {
+    const shops = [];
+    for (let number = 1; number <= count; number++) shops.push(await createShop(database, number));
+    return shops;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { createTenant, runTenantSql } from '../../src/db/control/tenants.js';
+import type { Database } from '../../src/db/database.js';
+import type { Canary } from './canaries.js';
+import { post } from './post.js';
+
+/** A tenant whose every order becomes a mail, and everything about it can be told from another's. */
+export interface Shop {
+  readonly number: number;
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly rootPassword: string;
+  readonly apiKey: string;
+  /** In the text of its templates. */
+  readonly marker: string;
+}
+
+/** A shop that its web processes serve. */
+export interface OpenShop extends Shop {
+  readonly token: string;
+  /** Every key that it has had: `apiKey`, and those set later. */
+  readonly apiKeys: string[];
+  /** Sends every order, again when the outcome is unknown. */
+  readonly confirmRuleid: string;
+  /** Sends orders of the channel `once`, and never twice. */
+  readonly receiptRuleid: string;
+}
+
+export const VISIBLE_CUSTOMER = 'visible-customer';
+export const HIDDEN_CUSTOMER = 'hidden-customer';
+
+const TABLES = (number: number): string => `
+  create table customer (
+    customer_id int primary key, name text not null, email text not null, visible boolean not null);
+  create table orders (
+    order_id int primary key, channel text not null, mark text not null);
+  insert into customer values
+    (1, '${VISIBLE_CUSTOMER}-${number}', 'shop-${number}@example.com', true),
+    (2, '${HIDDEN_CUSTOMER}-${number}', 'hidden-${number}@example.com', false);`;
+
+/** Makes the tenant and its tables. */
+export async function createShop(database: Database, number: number): Promise<Shop> {
+  const rootPassword = `canary-password-${randomBytes(12).toString('hex')}`;
+  const name = `shop${number}`;
+  const { tenantid, schema } = await createTenant(database.knex, { name, rootLogin: 'root', rootPassword });
+  await runTenantSql(database, { tenantid, sql: TABLES(number) });
+  const apiKey = `SG.canary-${number}-${randomBytes(16).toString('hex')}`;
+  return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};` };
+}
+
+/** Sets the shop's mails up, as its administrator would. */
+export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
+  const login = { login: 'root', password: shop.rootPassword, tenantid: shop.tenantid };
+  const { access_token: token } = await post<{ access_token: string }>(`${baseUrl}/auth`, login);
+  const control = async <T>(query: string, input?: object): Promise<T> => {
+    const body = { query, variables: { input } };
+    return (await post<{ data: T }>(`${baseUrl}/roles_pbac`, body, token)).data;
+  };
+  await control(`mutation { set_email_apikey(apikey: "${shop.apiKey}") { apikey } }`);
+  const clerk = await createClerk(control);
+  for (const type of emailTypes(shop)) {
+    await control('mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }', type);
+  }
+  const createRule = async (rule: object): Promise<string> => {
+    const created = await control<{ create_email_rule: { ruleid: string } }>(
+      'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }',
+      { operations: ['insert'], targets: ['orders'], query_roleid: clerk, ...rule },
+    );
+    return String(created.create_email_rule.ruleid);
+  };
+  return {
+    ...shop,
+    token,
+    apiKeys: [shop.apiKey],
+    confirmRuleid: await createRule({ name: 'confirm', email_type: 'confirmation' }),
+    receiptRuleid: await createRule({
+      name: 'receipt',
+      email_type: 'receipt',
+      condition: "new.channel = 'once'",
+      delivery: 'at_most_once',
+    }),
+  };
+}
+
+/** A role that may see visible customers, and nothing else. */
+async function createClerk(control: <T>(query: string, input?: object) => Promise<T>): Promise<number> {
+  const { create_role } = await control<{ create_role: { roleid: string } }>(
+    'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+    { login: 'clerk', password: randomBytes(12).toString('hex'), name: 'clerk', capabilities: ['login', 'select'] },
+  );
+  const roleid = Number(create_role.roleid);
+  await control('mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }', {
+    name: 'clerks see visible customers',
+    roles: [roleid],
+    capabilities: ['select'],
+    targets: ['customer'],
+    filter: 'visible = true',
+  });
+  return roleid;
+}
+
+/** Both mails list every customer that their query sees: one, by the rights of its role. */
+function emailTypes({ number, marker }: Shop): readonly object[] {
+  const common = {
+    sender: `sender-${number}@example.com`,
+    recipients: ['{{ seen[0].email }}'],
+    template: `<p>${marker} {{ records.new.mark }} {% for c in seen %}[{{ c.name }}]{% endfor %}</p>`,
+    queries: [{ outvar: 'seen', query: '{ customer { name email } }' }],
+  };
+  return [
+    { ...common, email_type: 'confirmation', subject: 'confirm {{ records.new.mark }}' },
+    { ...common, email_type: 'receipt', subject: 'receipt {{ records.new.mark }}' },
+  ];
+}
+
+export function secretsOf(shop: Shop): readonly Canary[] {
+  return [
+    { name: `API key of shop ${shop.number}`, secret: shop.apiKey },
+    { name: `root password of shop ${shop.number}`, secret: shop.rootPassword },
+  ];
+}

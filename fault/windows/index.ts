@@ -1,0 +1,34 @@
+import { atRandom } from './random.js';
+import { beforeClaim, beforeQueue, partitioned, queueNotKnown, queueWiped } from './relay.js';
+import { beforeCommit } from './web.js';
+import type { FaultWindow } from './window.js';
+import {
+  answerLost,
+  beforeBytes,
+  beforeCompletion,
+  beforeSending,
+  stopped,
+  stoppedWhileSending,
+  toldToEnd,
+} from './worker.js';
+
+/** All windows, in the order in which a mail goes through them. */
+export const WINDOWS: readonly FaultWindow[] = [
+  beforeCommit,
+  beforeClaim,
+  beforeQueue,
+  queueNotKnown,
+  queueWiped,
+  beforeSending,
+  beforeBytes,
+  answerLost,
+  beforeCompletion,
+  toldToEnd,
+  stopped,
+  stoppedWhileSending,
+  partitioned,
+  atRandom,
+];
+
+/** Windows in which the provider may have taken a mail whose answer nobody recorded: the only ones with duplicates. */
+export const WINDOWS_WITH_DUPLICATES: ReadonlySet<string> = new Set(['W8', 'W10', 'W11 sending', 'random']);

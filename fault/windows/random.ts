@@ -1,0 +1,16 @@
+import type { Part } from '../rig/member.js';
+import type { FaultWindow } from './window.js';
+
+const PARTS: readonly Part[] = ['worker', 'relay', 'web', 'worker'];
+
+/** Any process at any moment: for the windows that nobody has thought of. */
+export const atRandom: FaultWindow = {
+  name: 'random',
+  what: 'any process killed at any moment',
+  atOnce: 1,
+  async strike({ fleet, strikes }, turn) {
+    const member = await fleet.take(PARTS[turn % PARTS.length] ?? 'worker');
+    strikes.push({ window: 'random', atMs: Date.now(), deliveryids: member.inHand() });
+    await fleet.kill(member);
+  },
+};

@@ -1,0 +1,15 @@
+import type { Measure } from './splitter.js';
+
+/** What a link must know of a protocol to tell one request from the next, and which answer is whose. */
+export interface Protocol {
+  /** Measures what one connection's client sends: a unit is one request. */
+  requests(): Measure;
+  /** Measures what the server sends back. */
+  replies(): Measure;
+  /** Whether a request has an answer that `endsAnswer` recognises. */
+  isAnswered(request: Buffer): boolean;
+  /** Whether this unit completes an answer. Answers come in the order of requests. */
+  endsAnswer(reply: Buffer): boolean;
+  /** Answers that come before any request. */
+  readonly greetings: number;
+}

@@ -1,0 +1,19 @@
+/** Where the unit that begins at `start` ends; undefined while it is incomplete. */
+export type Measure = (bytes: Buffer, start: number) => number | undefined;
+
+/** Cuts a stream into whole units, whatever the sizes in which it arrives. */
+export function splitter(measure: Measure): (chunk: Buffer) => Buffer[] {
+  let rest: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const units: Buffer[] = [];
+    let start = 0;
+    for (let end = measure(bytes, start); end !== undefined; end = measure(bytes, start)) {
+      units.push(bytes.subarray(start, end));
+      start = end;
+      if (start === bytes.length) break;
+    }
+    rest = bytes.subarray(start);
+    return units;
+  };
+}
