@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { dropOldPartitions, makePartitions, pruneTicks } from '../db/delivery/partitions.js';
+import { forgetRemovedSuppressions } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 
 /** So long may every relay be away before events go to the default partition. */
@@ -16,4 +17,5 @@ export async function keepPartitions(
   const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), retentionDays);
   if (dropped.length > 0) deps.log.info({ dropped }, 'partitions past retention dropped');
   await pruneTicks(deps.ledger);
+  await forgetRemovedSuppressions(deps.ledger);
 }

@@ -7,6 +7,7 @@ import type { Ledger } from '../db/delivery/ledger.js';
 import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
+import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 import { batched } from './batching.js';
 
@@ -17,6 +18,8 @@ export interface DeliveryLedger {
   loadType(delivery: LoadedDelivery): Promise<EmailType | undefined>;
   /** See `countRepeatedStart`. */
   countRepeatedStart(delivery: LoadedDelivery): Promise<boolean>;
+  /** See `findSuppressed`. */
+  findSuppressed(request: AddressesOfTenant): Promise<ReadonlyMap<string, string>>;
   /** Whether the caller may call the provider. */
   start(start: SendingStart): Promise<boolean>;
   /** Records an end; tries for a while when the database is away, because nobody else knows it. */
@@ -64,6 +67,10 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   return {
     load: batched((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MOST_AT_ONCE),
     loadType,
+    findSuppressed: batched(
+      (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
+      MOST_AT_ONCE,
+    ),
     countRepeatedStart: (delivery) => countRepeatedStart(ledger, delivery),
     start: batched((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MOST_AT_ONCE),
     finish: (finish) => withPatience(log, () => finishOnce(finish)),

@@ -9,6 +9,7 @@ import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
+import { leaveOutSuppressed } from './leaveOutSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
 
@@ -39,8 +40,10 @@ export async function sendDelivery(deps: SendDeps, job: DeliveryJob, repeated: b
 
   const composed = await compose(deps, delivery);
   if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
+  const allowed = await leaveOutSuppressed(deps.ledger, delivery, composed.email);
+  if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
 
-  await sendEmail(deps, delivery, composed.email);
+  await sendEmail(deps, delivery, allowed.email);
 }
 
 /** A job is a hint: the delivery may have gone on since. */

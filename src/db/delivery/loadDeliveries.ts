@@ -27,6 +27,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly new: string | null;
   /** False when retention has removed the event. */
   readonly hasEvent: boolean;
+  /** Whether there are addresses that the tenant sends nothing to. */
+  readonly hasSuppressions: boolean;
   /** Null when the tenant has none. */
   readonly apiKey: StoredApiKey | null;
 }
@@ -77,6 +79,8 @@ const LOAD = {
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", t.xmin::text as "typeVersion", r.query_roleid as "queryRoleid",
       o.old::text as old, o.new::text as new, o.eventid is not null as "hasEvent",
+      exists (select from rowpost.email_suppression s where s.tenantid = w.tenantid and s.removetime is null)
+        as "hasSuppressions",
       k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
       case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
