@@ -18,7 +18,7 @@ const ROUTES = new Set([
 ]);
 
 /** Addresses that end in an id, counted without it. */
-const ROUTES_WITH_ID = ['/events/sendgrid/'];
+const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/'];
 
 /** Counts and times requests, and serves them with the process's own figures at `/metrics`. */
 export class HttpMetrics {

@@ -1,12 +1,16 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openLedger } from '../db/delivery/ledger.js';
 import type { Principal } from '../db/principal.js';
 import { UsageError } from '../errors.js';
-import type { Stoppable } from '../shutdown.js';
+import { FILES_PATH } from '../files/fileLinks.js';
+import { openStorage } from '../files/storage/openStorage.js';
+import { stopAll, type Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
+import { createFilesEndpoint } from './files/filesEndpoint.js';
+import { createObjectLeases } from './files/objectLeases.js';
 import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.js';
 import { wantsHtml } from './graphqlMediaType.js';
 import { createCors } from './http/cors.js';
@@ -33,6 +37,9 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics(deps.registry);
+  const storage = openStorage(config);
+  const leases = createObjectLeases(database.pool, log);
+  const files = createFilesEndpoint({ ...deps, storage, leases });
   let stopped: Promise<void> | undefined;
 
   const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
@@ -52,26 +59,39 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   });
   const cors = createCors(config.corsOrigins);
 
-  const server = createServer((req, res) => {
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
     metrics.observe(req.method ?? '', path, res);
-    log.debug({ id, method: req.method, path }, 'request');
+    // The address of a file is as good as a token.
+    log.debug({ id, method: req.method, path: path.startsWith(FILES_PATH) ? FILES_PATH : path }, 'request');
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
-    const answer = graphql.get(path);
-    if (answer && !isPageVisit(req)) void answer(req, res);
+    if (path.startsWith(FILES_PATH)) {
+      void files(req, res);
+      return;
+    }
+    endSlowRequest(req);
+    // A client that waits for a word before it sends its body. Those that send files are judged first.
+    if (req.headers.expect !== undefined) res.writeContinue();
+    const graphqlAt = graphql.get(path);
+    if (graphqlAt && !isPageVisit(req)) void graphqlAt(req, res);
     else pages(req, res);
-  });
+  };
+  const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  // The bytes of a file may take hours, and have time limits of their own. So have all other bodies.
+  server.requestTimeout = 0;
   await listen(server, config.port);
   const { port } = server.address() as AddressInfo;
   log.info({ port }, 'listening');
   return {
     port,
-    stop: () => (stopped ??= close(server).then(() => ledger.close())),
+    stop: () =>
+      (stopped ??= close(server).then(() =>
+        stopAll([leases, { stop: () => storage.close() }, { stop: () => ledger.close() }]),
+      )),
   };
 }
 
@@ -103,6 +123,16 @@ function listen(server: Server, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** A body that is not there in time ends its connection. */
+function endSlowRequest(req: IncomingMessage): void {
+  const { headers } = req;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  const timer = setTimeout(() => {
+    if (!req.complete) req.destroy();
+  }, REQUEST_TIMEOUT_MS);
+  req.once('close', () => clearTimeout(timer));
 }
 
 /** Idle connections end now, busy ones after their answer. */

@@ -7,6 +7,7 @@ import type { ControlEngine } from '../graphql/control/controlEngine.js';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
 import type { SchemaDescription } from './auth/authBody.js';
+import type { FileDeps } from './files/fileDeps.js';
 import type { GraphqlExecutor } from './graphqlEndpoint.js';
 import type { HealthCheck } from './health.js';
 
@@ -19,9 +20,10 @@ export interface WebDeps {
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
   /** The tenants' tables: `/query`. */
-  readonly engine: GraphqlExecutor & {
-    describe(tenantid: number, schema: string): Promise<SchemaDescription>;
-  };
+  readonly engine: FileDeps['engine'] &
+    GraphqlExecutor & {
+      describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+    };
   /** The control objects: `/roles_pbac`. */
   readonly control: ControlEngine;
   /** What `/readyz` asks, by name. */

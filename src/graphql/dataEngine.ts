@@ -3,16 +3,26 @@ import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/database.js';
+import type { PromisedUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
 import { Conditions, type EventRecords } from './email/condition.js';
 import { runEmailQuery, validateEmailQuery, type EmailQuery } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import {
+  recordStoredFile,
+  requireFileRow,
+  type FileRow,
+  type RecordedFile,
+  type StoredBytes,
+} from './files/fileRows.js';
+import { FileUrls } from './files/fileUrls.js';
 import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
@@ -48,6 +58,12 @@ export interface DataEngine {
     condition: string,
     events: readonly EventRecords[],
   ): Promise<boolean[]>;
+  /** Throws AppError PERMISSION_DENIED, NOT_FOUND when the principal does not reach the row of files with this capability now. */
+  requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
+  /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */
+  recordFile(principal: Principal, upload: PromisedUpload, bytes: StoredBytes): Promise<RecordedFile>;
+  /** A link to a file for an email; whether it may be downloaded is asked when it is used. */
+  fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops what is remembered of a tenant. */
   forget(tenantid: number): void;
   close(): Promise<void>;
@@ -57,6 +73,8 @@ export interface DataEngineDeps {
   readonly database: Database;
   readonly config: Config;
   readonly log: Logger;
+  /** Signs addresses of files; by default `config.secretKeys`. */
+  readonly keyRing?: KeyRing;
   /** Called after each commit of a mutation. */
   readonly onCommitted?: () => void;
 }
@@ -89,6 +107,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       requestBytes: config.maxAnswerBytes,
       processBytes: config.maxAnswersInFlightBytes,
     }),
+    fileUrls: openFileUrls(deps),
     log,
     ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
   };
@@ -130,11 +149,40 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) =>
         conditions.evaluate(tenantid, catalog, target, condition, events),
       ),
+    requireFileRow: (principal, capability, row) =>
+      withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
+        requireFileRow(engine, principal, catalog, capability, row),
+      ),
+    async recordFile(principal, upload, bytes) {
+      const file = await withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
+        recordStoredFile(engine, principal, catalog, upload, bytes),
+      );
+      deps.onCommitted?.();
+      return file;
+    },
+    fileLink: (principal, storagekey) => engine.fileUrls.link(principal, storagekey),
     forget: (tenantid) => {
       catalogs.forget(tenantid);
     },
     close: () => Promise.resolve(),
   };
+}
+
+function openFileUrls({ config, keyRing = config.secretKeys }: DataEngineDeps): FileUrls {
+  if (!keyRing) throw new Error('addresses of files need keys to sign them with');
+  return new FileUrls({
+    keyRing,
+    baseUrl: config.baseUrl,
+    urlSeconds: config.fileUrlSeconds,
+    linkSeconds: config.fileLinkSeconds,
+    maxBytes: config.fileMaxBytes,
+    now: Date.now,
+  });
+}
+
+function schemaOf({ schema }: Principal): string {
+  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
+  return schema;
 }
 
 function toAnswer(error: unknown, log: Logger): GraphqlAnswer {

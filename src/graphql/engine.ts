@@ -10,12 +10,13 @@ import type { ReadyDocument } from './document/document.js';
 import { shapeKey } from './document/shapers.js';
 import { coerceVariables } from './document/variables.js';
 import { createAliasSource } from './filter/scope.js';
+import type { FileUrls } from './files/fileUrls.js';
 import type { FilterTexts } from './plan/filterTexts.js';
-import type { Plan } from './plan/plan.js';
+import type { Plan, StatementField } from './plan/plan.js';
 import type { PlanCache } from './plan/planCache.js';
 import { planOperation, type PlanLimits } from './plan/planOperation.js';
 import { policyFingerprint, policyOf, principalInputs } from './policy/policy.js';
-import { inputsOf, runPlan } from './runPlan.js';
+import { inputsOf, runPlan, type FieldResult } from './runPlan.js';
 import { runUtilities } from './runUtilities.js';
 import type { TenantSchema, TenantSchemas } from './schema/tenantSchema.js';
 
@@ -34,6 +35,7 @@ export interface EngineDeps {
   readonly limits: PlanLimits;
   readonly answers: AnswerBudget;
   readonly log: Logger;
+  readonly fileUrls: FileUrls;
   /** A mutation was committed. */
   readonly onCommitted?: () => void;
 }
@@ -51,6 +53,7 @@ export async function executeRequest(
   request: GraphqlRequest,
   allowMutation: boolean,
   answer: AnswerShare,
+  audience: 'caller' | 'email' = 'caller',
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -61,11 +64,23 @@ export async function executeRequest(
       throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
-    const results = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
+    const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
+    const results = plan.hasFileUrls ? withFileUrls(deps, principal, answers, audience) : answers;
     if (plan.kind === 'mutation') deps.onCommitted?.();
     const utilities = await runUtilities(plan, deps.catalogs, principal, schema);
     return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
   });
+}
+
+function withFileUrls(
+  { fileUrls }: EngineDeps,
+  principal: Principal,
+  answers: ReadonlyMap<StatementField, FieldResult>,
+  audience: 'caller' | 'email',
+): ReadonlyMap<StatementField, FieldResult> {
+  const written = (result: FieldResult): FieldResult =>
+    typeof result === 'string' ? fileUrls.write(result, principal, audience) : result;
+  return new Map([...answers].map(([field, result]) => [field, written(result)]));
 }
 
 /** A hit in the caches parses, validates and builds nothing. */
@@ -83,7 +98,8 @@ function prepare(
   const plan = deps.plans.plan(id, policyFingerprint(principal), shape, () => {
     const aliases = createAliasSource();
     const policy = policyOf(principal, { catalog, aliases, log: deps.log });
-    return planOperation(ready, variables, { catalog, schema, policy, aliases, limits: deps.limits });
+    const files = deps.fileUrls.terms;
+    return planOperation(ready, variables, { catalog, schema, policy, aliases, limits: deps.limits, files });
   });
   return { ready, variables, plan };
 }

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../errors.js';
 import { objectNotFound, storageUnavailable, type FileStorage } from './fileStorage.js';
 
@@ -17,13 +16,11 @@ export function createFolderStorage(folder: string): FileStorage {
 
   return {
     async write(objectkey, bytes, _size, signal) {
-      let sourceError: unknown;
-      bytes.once('error', (error) => (sourceError = error));
       try {
         await mkdir(path.join(root, UNFINISHED), { recursive: true });
         const handle = await open(unfinishedAt(objectkey), 'wx', 0o600);
         try {
-          await pipeline(bytes, handle.createWriteStream({ autoClose: false }), { signal });
+          await writeFile(handle, bytes, { signal });
           await handle.sync();
         } finally {
           await handle.close();
@@ -34,7 +31,7 @@ export function createFolderStorage(folder: string): FileStorage {
         await rename(unfinishedAt(objectkey), finished);
         await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
       } catch (error) {
-        throw sourceError ?? (signal.aborted ? signal.reason : explain(error));
+        throw signal.aborted ? signal.reason : explain(error);
       }
     },
     async read(objectkey, range) {
@@ -69,8 +66,9 @@ async function syncFolders(folder: string, top: string | undefined): Promise<voi
 }
 
 function explain(error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === undefined) return error;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  // What the source of the bytes says is not about the storage.
+  if (code === undefined || syscall === undefined) return error;
   if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The storage of files is full.', { cause: error });
   return code === 'ENOENT' ? objectNotFound(error) : storageUnavailable(error);
 }

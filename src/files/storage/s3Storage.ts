@@ -35,13 +35,15 @@ export function createS3Storage({ bucket, prefix, region, endpoint, credentials 
 
   return {
     async write(objectkey, bytes, size, signal) {
-      let sourceError: unknown;
-      bytes.once('error', (error) => (sourceError = error));
+      // The SDK would wait for the rest of a source that has failed.
+      const source = new AbortController();
+      bytes.once('error', (error) => source.abort(error));
+      const ended = AbortSignal.any([signal, source.signal]);
       try {
         const command = new PutObjectCommand({ ...place(objectkey), Body: bytes, ContentLength: size });
-        await client.send(command, { abortSignal: signal });
+        await client.send(command, { abortSignal: ended });
       } catch (error) {
-        throw sourceError ?? (signal.aborted ? signal.reason : explain(error));
+        throw ended.aborted ? ended.reason : explain(error);
       }
     },
     async read(objectkey, range) {

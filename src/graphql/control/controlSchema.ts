@@ -8,6 +8,7 @@ import { emailSuppression } from './emailSuppression.js';
 import { emailWebhook, setEmailWebhookKey } from './emailWebhook.js';
 import { emailRule } from './emailRule.js';
 import { emailTypes } from './emailTypes.js';
+import { setFileTable } from './fileTable.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
 import { policyRule } from './policyRule.js';
@@ -38,6 +39,7 @@ const OBJECTS: readonly ControlObject[] = [
 const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
   set_email_webhook_key: setEmailWebhookKey,
+  set_file_table: setFileTable,
   send_test_email: sendTestEmail,
   ...redriveMutations,
 };

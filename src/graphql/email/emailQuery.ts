@@ -59,7 +59,7 @@ export async function runEmailQuery(
   { query, ...variables }: EmailQuery,
 ): Promise<string> {
   const answer = deps.answers.open();
-  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer)
+  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer, 'email')
     .catch((error: unknown) => {
       throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
     })

@@ -4,6 +4,8 @@ import { sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { FieldError } from '../answer.js';
+import type { FileTerms } from '../files/fileUrls.js';
+import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/scope.js';
 import type { Policy } from '../policy/policy.js';
@@ -23,6 +25,8 @@ export interface PlanDeps {
   readonly policy: Policy;
   readonly aliases: AliasSource;
   readonly limits: PlanLimits;
+  /** Without them no address of a file is given out. */
+  readonly files?: FileTerms;
 }
 
 export interface PlanLimits {
@@ -41,6 +45,7 @@ export function planOperation(
   variables: Readonly<Record<string, unknown>>,
   deps: PlanDeps,
 ): Plan {
+  let hasFileUrls = false;
   const context: ReadContext = {
     catalog: deps.catalog,
     fragments: ready.fragments,
@@ -49,6 +54,9 @@ export function planOperation(
     aliases: deps.aliases,
     limits: deps.limits,
     filterVariables: [],
+    policy: deps.policy,
+    files: deps.files,
+    onFileUrl: () => (hasFileUrls = true),
   };
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
@@ -58,7 +66,7 @@ export function planOperation(
         ? placeErrors([key], nodes, () => planMutationField(context, deps, index, key, nodes))
         : refuseErrors([key], nodes, () => planQueryField(context, deps, key, nodes)),
   );
-  return { kind, fields, filterVariables: context.filterVariables };
+  return { kind, fields, filterVariables: context.filterVariables, hasFileUrls };
 }
 
 /** Refuses an answer that is larger, so that it never reaches this process. */
@@ -138,7 +146,9 @@ function planMutationField(
   const [node, ...repeated] = nodes;
   if (!node || node.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
   const writing = { ...context, policy: deps.policy, schema: deps.schema };
-  const { table, statements } = planMutation(writing, position, key, [node, ...repeated]);
+  const { table, statements } =
+    planFileMutation(writing, [node, ...repeated]) ??
+    planMutation(writing, position, key, [node, ...repeated]);
   return {
     kind: 'statement',
     key,

@@ -1,7 +1,9 @@
 import type { FragmentDefinitionNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
+import type { FileTerms } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/scope.js';
+import type { Policy } from '../policy/policy.js';
 
 /** What the compilation of one operation shares. */
 export interface ReadContext {
@@ -16,6 +18,11 @@ export interface ReadContext {
   readonly filterVariables: string[];
   /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
   readonly skipUnknown?: boolean;
+  /** For the addresses of files; without both there are none. */
+  readonly policy?: Policy | undefined;
+  readonly files?: FileTerms | undefined;
+  /** Told when the answer will hold an address of a file. */
+  readonly onFileUrl?: (() => void) | undefined;
 }
 
 export function tableNamed(catalog: Catalog, name: string): Table {

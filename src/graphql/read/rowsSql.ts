@@ -3,6 +3,7 @@ import { jsonString, jsonText } from '../../db/catalog/types.js';
 import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../answer.js';
+import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { concatText } from './jsonConcat.js';
@@ -79,6 +80,8 @@ function fieldJson(
       const value = columnSql(alias, field.column);
       return field.asText ? jsonString(value) : jsonText(field.column, value);
     }
+    case 'files':
+      return filesJson(context, field, alias);
     case 'relation':
       try {
         return relationJson(context, field, alias, [...path, field.key]);

@@ -1,6 +1,7 @@
 import { Kind, type FieldNode, type SelectionSetNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
+import { selectFiles } from '../files/selectFiles.js';
 import { argumentNode } from './argument.js';
 import { collectFields } from './collectFields.js';
 import { readListArguments } from './listArguments.js';
@@ -38,6 +39,8 @@ function selectField(
   if (column) return { kind: 'column', key, column, asText: isCastToText(context, column, node) };
   const relation = table.relations.get(name);
   if (relation) return selectRelation(context, relation, key, nodes, path);
+  const files = selectFiles(context, table, key, nodes);
+  if (files) return files;
   if (context.skipUnknown) return undefined;
   throw new FieldError(
     new AppError('GRAPHQL_VALIDATION', `${table.name} has no field ${name}.`),

@@ -10,7 +10,7 @@ export interface RowSelection {
   readonly fields: readonly SelectedField[];
 }
 
-export type SelectedField = SelectedTypename | SelectedColumn | SelectedRelation;
+export type SelectedField = SelectedTypename | SelectedColumn | SelectedRelation | SelectedFiles;
 
 export interface SelectedTypename {
   readonly kind: 'typename';
@@ -34,6 +34,15 @@ export interface SelectedRelation {
   readonly selection: RowSelection;
   /** Of collections. */
   readonly page?: Page;
+}
+
+/** The files of the row. */
+export interface SelectedFiles {
+  readonly kind: 'files';
+  readonly key: string;
+  readonly table: Table;
+  /** Response key and name of each field of a file. */
+  readonly fields: readonly (readonly [key: string, name: string])[];
 }
 
 /** A filter and where its literals come from: a list of `Inputs.literals`, or the plan itself. */

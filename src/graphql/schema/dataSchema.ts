@@ -16,6 +16,7 @@ import {
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import { scalarOf } from '../../db/catalog/types.js';
 import { AGGREGATES_TYPE } from '../aggregates/aggregatesType.js';
+import { fileMutationFields, filesField, FILES_FIELD } from '../files/fileTypes.js';
 import { isWritable, writableColumns } from '../write/writable.js';
 import { SCALARS } from './scalars.js';
 
@@ -79,6 +80,7 @@ function tableTypes(table: Table, types: ReadonlyMap<string, TableTypes>): Table
 function objectFields(table: Table, types: ReadonlyMap<string, TableTypes>): Fields {
   const fields: Fields = {};
   for (const column of table.columns.values()) fields[column.name] = columnField(column);
+  if (table.fileColumn && !fields[FILES_FIELD]) fields[FILES_FIELD] = filesField;
   for (const relation of table.relations.values()) {
     const target = types.get(relation.target)?.object;
     if (!target) continue;
@@ -126,6 +128,7 @@ function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): 
 
 function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
   const fields: Fields = {};
+  const fileTables: [Table, GraphQLFieldConfigArgumentMap][] = [];
   for (const table of catalog.tables.values()) {
     const { object, input } = types.get(table.name) ?? {};
     if (!object || !input) continue;
@@ -136,7 +139,11 @@ function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>
     fields[`create_${table.name}`] = { type: object, args: { input: { type: input }, onconflict } };
     fields[`update_${table.name}`] = { type: object, args: { ...key, input: { type: input } } };
     fields[`delete_${table.name}`] = { type: object, args: key };
+    if (table.fileColumn) fileTables.push([table, key]);
   }
+  // A table named file_<t> has taken a name of theirs for its own delete_.
+  for (const [table, key] of fileTables)
+    Object.assign(fields, { ...fileMutationFields(table, key), ...fields });
   for (const table of catalog.tables.values()) {
     const { object, input } = types.get(table.name) ?? {};
     const name = `create_many_${table.name}`;

@@ -2,6 +2,7 @@ import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
 import { columnSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
+import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
 
@@ -83,5 +84,9 @@ function capture(written: WrittenRow): Sql {
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  return sql`rowpost_tenant.capture_change(${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)})`;
+  const event = sql`${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+  if (!table.fileColumn) return sql`rowpost_tenant.capture_change(${event})`;
+  // The row's files go with it, or take its new key.
+  const oldKey = old ? rowKey(table, old) : sql`null`;
+  return sql`rowpost_tenant.capture_file_row_change(${event}, ${textConstant(table.sqlName)}, ${oldKey})`;
 }

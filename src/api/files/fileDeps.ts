@@ -1,0 +1,22 @@
+import type { Clock } from '../../clock.js';
+import type { Config } from '../../config.js';
+import type { Database } from '../../db/database.js';
+import type { PrincipalSource } from '../../db/principal.js';
+import type { FileStorage } from '../../files/storage/fileStorage.js';
+import type { DataEngine } from '../../graphql/dataEngine.js';
+import type { Logger } from '../../log.js';
+import type { KeyRing } from '../../secrets.js';
+import type { ObjectLeases } from './objectLeases.js';
+
+/** What storing and sending files stands on. */
+export interface FileDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  readonly engine: Pick<DataEngine, 'requireFileRow' | 'recordFile'>;
+  readonly storage: FileStorage;
+  readonly leases: ObjectLeases;
+}

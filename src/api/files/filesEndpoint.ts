@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '../../errors.js';
+import { FILES_PATH, readLink } from '../../files/fileLinks.js';
+import { explain, failureBody, sendFailure } from '../http/failure.js';
+import type { FileDeps } from './fileDeps.js';
+import { BrokenOff } from './incomingBytes.js';
+import { receiveFile } from './receiveFile.js';
+import { sendFile } from './sendFile.js';
+
+const ALLOW = 'GET, HEAD, PUT';
+
+/** `/files/<signed>`. It stands ahead of Express, which has nothing to add to a stream. */
+export function createFilesEndpoint(
+  deps: FileDeps,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return async (req, res) => {
+    try {
+      await answer(deps, req, res);
+    } catch (error) {
+      fail(deps, req, res, error);
+    }
+  };
+}
+
+async function answer(deps: FileDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const method = req.method === 'HEAD' ? 'GET' : req.method;
+  if (method !== 'GET' && method !== 'PUT') {
+    throw new AppError('METHOD_NOT_ALLOWED', `${req.method ?? ''} is not allowed here.`);
+  }
+  const signed = (req.url ?? '').slice(FILES_PATH.length).split('?', 1)[0] ?? '';
+  const link = readLink(deps.keyRing, signed, deps.clock.now());
+  if (link.method !== method) {
+    throw new AppError('FILE_URL_INVALID', `The address is for ${link.method}, not for ${method}.`);
+  }
+  await (method === 'PUT' ? receiveFile(deps, link, req, res) : sendFile(deps, link, req, res));
+}
+
+function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  // Nobody is left to be told.
+  if (error instanceof BrokenOff || res.destroyed) return;
+  if (res.headersSent) {
+    deps.log.warn({ err: error }, 'a download broke off');
+    res.destroy();
+    return;
+  }
+  const known = explain(error, deps.log);
+  const headers: Record<string, string> = {};
+  if (known.code === 'METHOD_NOT_ALLOWED') headers['allow'] = ALLOW;
+  if (known.code === 'FILE_RANGE_INVALID')
+    headers['content-range'] = `bytes */${String(known.details['size'])}`;
+  if (req.complete) sendFailure(res, known, headers);
+  else answerEarly(req, res, known, headers);
+}
+
+/** Longest time that a client goes on sending what nobody wants. */
+const LINGER_MS = 2_000;
+
+/**
+ * Answers while the client is still sending. A connection that is closed on unread bytes takes the answer with it, so
+ * they are read for a while; they can't be taken for a next request, as none comes on this connection.
+ */
+function answerEarly(
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: AppError,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const body = failureBody(error);
+  res.writeHead(error.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    connection: 'close',
+    ...headers,
+  });
+  res.write(body);
+  const end = (): void => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  req.once('end', end).once('close', end).resume();
+}

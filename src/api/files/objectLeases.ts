@@ -1,0 +1,62 @@
+import type { Pool } from 'pg';
+import { keepObjects } from '../../db/files/uploads.js';
+import type { Logger } from '../../log.js';
+import type { Stoppable } from '../../shutdown.js';
+
+/** How long after its process's last sign of life an object counts as left behind. */
+export const OBJECT_LEASE_MS = 60_000;
+
+/** Keeps the sweeper off the objects that this process is writing. */
+export interface ObjectLeases extends Stoppable {
+  /** @returns a signal that ends the writing once the object may be somebody else's; call `release` at the end */
+  hold(objectkey: string): { readonly signal: AbortSignal; release(): void };
+}
+
+interface Held {
+  readonly lost: AbortController;
+  /** By the monotonic clock, which also runs while the process is stopped. */
+  untilMs: number;
+}
+
+export function createObjectLeases(pool: Pool, log: Logger): ObjectLeases {
+  const held = new Map<string, Held>();
+  const renew = async (): Promise<void> => {
+    if (held.size === 0) return;
+    const askedAtMs = performance.now();
+    const asked = [...held.keys()];
+    const kept = new Set(await keepObjects(pool, asked, OBJECT_LEASE_MS));
+    for (const key of asked) {
+      const lease = held.get(key);
+      if (lease && kept.has(key)) lease.untilMs = askedAtMs + OBJECT_LEASE_MS;
+      else if (lease) lose(lease);
+    }
+  };
+  const endLost = (): void => {
+    for (const lease of held.values()) if (performance.now() >= lease.untilMs) lose(lease);
+  };
+  let renewing: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    renewing ??= renew()
+      .catch((error: unknown) => log.warn({ err: error }, 'uploads in hand could not be kept'))
+      .finally(() => {
+        renewing = undefined;
+        endLost();
+      });
+  }, OBJECT_LEASE_MS / 4);
+
+  return {
+    hold(objectkey) {
+      const lease = { lost: new AbortController(), untilMs: performance.now() + OBJECT_LEASE_MS };
+      held.set(objectkey, lease);
+      return { signal: lease.lost.signal, release: () => held.delete(objectkey) };
+    },
+    async stop() {
+      clearInterval(timer);
+      await renewing;
+    },
+  };
+}
+
+function lose(lease: Held): void {
+  lease.lost.abort(new Error('the object was given up'));
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { beginUpload, forgetObject, type PromisedUpload } from '../../db/files/uploads.js';
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { FileLink } from '../../files/fileLinks.js';
+import { isAllowedType, typeOf } from '../../files/fileType.js';
+import { newObjectkey } from '../../files/storage/fileStorage.js';
+import type { RecordedFile, StoredBytes } from '../../graphql/files/fileRows.js';
+import { sendJson } from '../http/failure.js';
+import type { FileDeps } from './fileDeps.js';
+import { feed, IncomingBytes } from './incomingBytes.js';
+import { OBJECT_LEASE_MS } from './objectLeases.js';
+
+/**
+ * `PUT /files/<signed>`. First it is recorded that an object will be written; then its bytes stream to the storage,
+ * bounded, and are made durable; then one transaction records the file and its event. Whatever fails on the way leaves
+ * no file, and an object that the sweeper knows of. Throws AppError.
+ */
+export async function receiveFile(
+  deps: FileDeps,
+  link: FileLink,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { tenantid, storagekey } = link;
+  const size = readSize(req, link, deps.config.fileMaxBytes);
+  const principal = await requirePrincipal(deps, link);
+  const objectkey = newObjectkey(tenantid);
+  const start = await beginUpload(deps.database.pool, { storagekey, tenantid, objectkey }, OBJECT_LEASE_MS);
+  if (start.state !== 'begun') throw refusal(start.state);
+  const lease = deps.leases.hold(objectkey);
+  try {
+    await deps.engine.requireFileRow(principal, 'upload', start.upload);
+    // The client may wait for a word before it sends the bytes.
+    if (/100-continue/i.test(req.headers.expect ?? '')) res.writeContinue();
+    const bytes = await store(deps, start.upload, { objectkey, size, signal: lease.signal }, req);
+    const file = await record(deps, link, start.upload, bytes);
+    sendJson(res, 201, JSON.stringify(file));
+  } catch (error) {
+    if (!isUnknown(error)) await clearAway(deps, objectkey);
+    throw error;
+  } finally {
+    lease.release();
+  }
+}
+
+/** Streams the bytes to the storage. */
+async function store(
+  { storage, config }: FileDeps,
+  upload: PromisedUpload,
+  { objectkey, size, signal }: { objectkey: string; size: number; signal: AbortSignal },
+  req: IncomingMessage,
+): Promise<StoredBytes> {
+  let mimetype = '';
+  const bytes = new IncomingBytes({
+    size,
+    onStart: async (start) => {
+      mimetype = await typeOf(start, upload);
+      if (isAllowedType(mimetype, config.fileTypes)) return;
+      throw new AppError('FILE_TYPE_REFUSED', `Files of ${mimetype} are not taken.`);
+    },
+  });
+  const stop = feed(req, bytes, config.fileStallMs);
+  try {
+    await storage.write(objectkey, bytes, size, signal);
+  } finally {
+    stop();
+  }
+  return { objectkey, mimetype, size, sha256: bytes.digest() };
+}
+
+/** With the rights that the role has now: an upload may have taken hours. */
+async function record(
+  deps: FileDeps,
+  link: FileLink,
+  upload: PromisedUpload,
+  bytes: StoredBytes,
+): Promise<RecordedFile> {
+  return deps.engine.recordFile(await requirePrincipal(deps, link), upload, bytes);
+}
+
+async function requirePrincipal(
+  { principals }: FileDeps,
+  { tenantid, roleid }: FileLink,
+): Promise<Principal> {
+  const principal = await principals.load(tenantid, roleid);
+  if (principal) return principal;
+  throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+}
+
+/** Before a byte is read. Throws AppError FILE_LENGTH_REQUIRED, FILE_LENGTH_MISMATCH, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
+function readSize({ headers }: IncomingMessage, link: FileLink, maxBytes: number): number {
+  if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the file without Content-Encoding.');
+  }
+  const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  const size = announced ?? link.size ?? undefined;
+  if (size === undefined) throw new AppError('FILE_LENGTH_REQUIRED', 'The size of the file is not known.');
+  if (size > maxBytes) throw new AppError('FILE_TOO_LARGE', `A file has at most ${maxBytes} bytes.`);
+  if (link.size !== null && size !== link.size) {
+    throw new AppError(
+      'FILE_LENGTH_MISMATCH',
+      `The file was declared to have ${link.size} bytes, not ${size}.`,
+    );
+  }
+  return size;
+}
+
+function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
+  switch (state) {
+    case 'expired':
+      return new AppError('FILE_URL_EXPIRED', 'The upload has expired.');
+    case 'done':
+      return new AppError('FILE_UPLOADED_ALREADY', 'This upload is done.');
+    case 'in_hand':
+      return new AppError('FILE_UPLOAD_IN_HAND', 'This upload is under way.');
+  }
+}
+
+/** The record may have been committed: then the object is the file's, and else the sweeper's. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'OUTCOME_UNKNOWN';
+}
+
+/** What can't be cleared away now the sweeper finds. */
+async function clearAway({ storage, database, log }: FileDeps, objectkey: string): Promise<void> {
+  try {
+    await storage.remove(objectkey);
+    await forgetObject(database.pool, objectkey);
+  } catch (error) {
+    log.warn({ err: error, objectkey }, 'an interrupted upload is left to the sweeper');
+  }
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { create as contentDisposition } from 'content-disposition';
+import parseRange from 'range-parser';
+import { readFiles, type StoredFile } from '../../db/files/files.js';
+import { AppError } from '../../errors.js';
+import type { FileLink } from '../../files/fileLinks.js';
+import type { ByteRange } from '../../files/storage/fileStorage.js';
+import type { FileDeps } from './fileDeps.js';
+
+/** `GET` and `HEAD /files/<signed>`: the bytes, or one range of them, to be saved and never shown. Throws AppError. */
+export async function sendFile(
+  deps: FileDeps,
+  link: FileLink,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const file = await requireFile(deps, link);
+  const etag = `"${file.checksum}"`;
+  const headers = { ...headersOf(file), etag };
+  if (matches(req.headers['if-none-match'], etag)) {
+    res.writeHead(304, headers).end();
+    return;
+  }
+  const range = readRange(req, etag, file.size);
+  const length = range ? range.end - range.start + 1 : file.size;
+  const answer: OutgoingHttpHeaders = {
+    ...headers,
+    'content-length': length,
+    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` } : {}),
+  };
+  if (req.method === 'HEAD' || length === 0) {
+    res.writeHead(range ? 206 : 200, answer).end();
+    return;
+  }
+  const bytes = await deps.storage.read(file.objectkey, range);
+  res.writeHead(range ? 206 : 200, answer);
+  const watch = endWhenStalled(res, deps.config.fileStallMs);
+  try {
+    await pipeline(bytes, res);
+  } finally {
+    watch.stop();
+  }
+}
+
+/** With the rights that the role has now. */
+async function requireFile(
+  { database, principals, engine }: FileDeps,
+  { tenantid, roleid, storagekey }: FileLink,
+): Promise<StoredFile> {
+  const principal = await principals.load(tenantid, roleid);
+  if (!principal) {
+    throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+  }
+  const [file] = await readFiles(database.pool, tenantid, [storagekey]);
+  if (!file) throw new AppError('NOT_FOUND', 'The file is gone.');
+  await engine.requireFileRow(principal, 'download', file);
+  return file;
+}
+
+/** Nothing in a file may run in the origin of this service, whatever its type. */
+function headersOf({ filename, mimetype }: StoredFile): OutgoingHttpHeaders {
+  return {
+    'content-type': mimetype,
+    'content-disposition': contentDisposition(filename, { type: 'attachment' }),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-cache',
+  };
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  const tags = header?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
+  return tags.includes('*') || tags.includes(etag);
+}
+
+/** Several ranges are answered with the whole file, as is one of another version. */
+function readRange({ headers }: IncomingMessage, etag: string, size: number): ByteRange | undefined {
+  const wanted = headers.range;
+  const onlyIf = headers['if-range'];
+  if (wanted === undefined || (onlyIf !== undefined && onlyIf !== etag)) return undefined;
+  const ranges = parseRange(size, wanted);
+  // Malformed is as good as none (RFC 9110, 14.2).
+  if (ranges === -2) return undefined;
+  if (ranges === -1 || ranges.type !== 'bytes') {
+    if (ranges !== -1) return undefined;
+    throw new AppError('FILE_RANGE_INVALID', 'The file has no such bytes.', { details: { size } });
+  }
+  const [range] = ranges;
+  return ranges.length === 1 ? range : undefined;
+}
+
+/** A client that takes nothing for so long holds a file and a socket for no use. */
+function endWhenStalled(res: ServerResponse, stallMs: number): { stop(): void } {
+  const { socket } = res;
+  let before = socket?.bytesWritten ?? 0;
+  const timer = setInterval(() => {
+    const written = socket?.bytesWritten ?? 0;
+    if (written === before) res.destroy();
+    before = written;
+  }, stallMs);
+  return { stop: () => clearInterval(timer) };
+}

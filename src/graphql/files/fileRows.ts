@@ -1,0 +1,135 @@
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { PromisedUpload } from '../../db/files/uploads.js';
+import { preparedText } from '../../db/preparedStatements.js';
+import type { Principal } from '../../db/principal.js';
+import { bind, toStatement, type Sql } from '../../db/sql.js';
+import { tenantRole, type Transactions } from '../../db/tenantTransaction.js';
+import { AppError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import { createAliasSource } from '../filter/scope.js';
+import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
+import { reachedRow, recordFile, T } from './fileStatements.js';
+
+export interface FileRowDeps {
+  readonly transactions: Transactions;
+  readonly log: Logger;
+}
+
+/** A row by its table's SQL name and its key by SQL names, as JSON text. */
+export interface FileRow {
+  readonly target: string;
+  readonly key: string;
+}
+
+/** Bytes that are durable in the storage. */
+export interface StoredBytes {
+  readonly objectkey: string;
+  readonly mimetype: string;
+  readonly size: number;
+  readonly sha256: Buffer;
+}
+
+/** A file as events and answers show it, but for its address. */
+export interface RecordedFile {
+  readonly storagekey: string;
+  readonly filenum: number;
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly size: number;
+  readonly createtime: string;
+}
+
+/** Throws AppError PERMISSION_DENIED, NOT_FOUND when the principal does not reach the row with this capability now. */
+export async function requireFileRow(
+  deps: FileRowDeps,
+  principal: Principal,
+  catalog: Catalog,
+  capability: Capability,
+  row: FileRow,
+): Promise<void> {
+  const table = fileTable(catalog, row);
+  const reach = reachOf(deps, principal, catalog, capability, table);
+  const found = await run(
+    deps,
+    principal,
+    'read',
+    reachedRow(table, () => row.key, reach),
+  );
+  if (found === undefined) throw rowNotFound();
+}
+
+/**
+ * Records a file whose bytes are durable, with its event, in one transaction. Throws AppError PERMISSION_DENIED; NOT_FOUND
+ * when the row is gone; FILE_URL_EXPIRED when the attempt was given up; OUTCOME_UNKNOWN. But for the last nothing was recorded.
+ */
+export async function recordStoredFile(
+  deps: FileRowDeps,
+  principal: Principal,
+  catalog: Catalog,
+  upload: PromisedUpload,
+  bytes: StoredBytes,
+): Promise<RecordedFile> {
+  const table = fileTable(catalog, upload);
+  const reach = reachOf(deps, principal, catalog, 'upload', table);
+  const statement = recordFile(
+    table,
+    {
+      keyJson: () => upload.key,
+      roleid: () => principal.roleid,
+      storagekey: () => upload.storagekey,
+      objectkey: () => bytes.objectkey,
+      mimetype: () => bytes.mimetype,
+      size: () => bytes.size,
+      sha256: () => bytes.sha256,
+    },
+    reach,
+  );
+  return JSON.parse((await run(deps, principal, 'write', statement)) ?? 'null') as RecordedFile;
+}
+
+function fileTable(catalog: Catalog, { target }: FileRow): Table {
+  const table = [...catalog.tables.values()].find((item) => item.sqlName === target);
+  if (table?.fileColumn) return table;
+  throw new AppError('UNKNOWN_TABLE', `There is no table ${target} with files.`, {
+    details: { table: target },
+  });
+}
+
+function reachOf(
+  { log }: FileRowDeps,
+  principal: Principal,
+  catalog: Catalog,
+  capability: Capability,
+  table: Table,
+): Sql | 'all' {
+  const policy = policyOf(principal, { catalog, aliases: createAliasSource(), log });
+  const reach = policy.reach(capability, table, T);
+  if (reach !== 'none') return reach;
+  throw new AppError('PERMISSION_DENIED', `This role may not ${capability} files of ${table.name}.`, {
+    details: { table: table.name, capability },
+  });
+}
+
+async function run(
+  { transactions }: FileRowDeps,
+  principal: Principal,
+  mode: 'read' | 'write',
+  piece: Sql,
+): Promise<string | undefined> {
+  const { text, slots } = toStatement(piece);
+  const values = bind(
+    { text, slots },
+    { variables: {}, literals: [], principal: principalInputs(principal) },
+  );
+  const outcome = await transactions.run({
+    role: tenantRole(principal.tenantid),
+    mode,
+    statements: [{ statement: preparedText(text), values }],
+  });
+  if (outcome.kind === 'failed') throw outcome.error;
+  return outcome.results[0]?.[0]?.[0] ?? undefined;
+}
+
+function rowNotFound(): AppError {
+  return new AppError('NOT_FOUND', 'The row of the file is gone, or this role may not reach it.');
+}

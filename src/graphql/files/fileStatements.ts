@@ -1,0 +1,113 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
+import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { refuse } from '../write/writeContext.js';
+import { rowKey } from './rowKey.js';
+
+/*
+ * Statements about the files of one row. Each of them first has the row, as `prior`; where its files change it is
+ * locked, so that what is done to the files of a row is done one after the other. Without the row nothing is done.
+ */
+
+export const T = identifier('t');
+export const PRIOR = identifier('prior');
+
+type Reach = Sql | 'all';
+
+/** @param reach a condition on `t` */
+export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 'read'): Sql {
+  const locking = lock === 'lock' ? sql` for no key update of t` : sql``;
+  return sql`prior as materialized (select t.* from ${tableSql(table)} t${where([isRow, reach])}${locking})`;
+}
+
+/** Whether `t` is the row whose key, by SQL names, is this JSON object. */
+export function keyIs(table: Table, keyJson: Slot): Sql {
+  const wanted = sql`json_populate_record(null::${tableSql(table)}, ${param(keyJson, 'json')})`;
+  const columns = table.primaryKey.map((column) => identifier(column.sqlName));
+  const own = table.primaryKey.map((column) => columnSql(T, column));
+  return sql`(${join(own, ', ')}) = (select ${join(columns, ', ')} from ${wanted})`;
+}
+
+/** Gives one row when the principal reaches the row, none else. */
+export function reachedRow(table: Table, keyJson: Slot, reach: Reach): Sql {
+  return sql`select '1' from ${tableSql(table)} t${where([keyIs(table, keyJson), reach])}`;
+}
+
+/** What was stored, as the statement takes it. */
+export interface RecordSlots {
+  readonly keyJson: Slot;
+  readonly roleid: Slot;
+  readonly storagekey: Slot;
+  readonly objectkey: Slot;
+  readonly mimetype: Slot;
+  readonly size: Slot;
+  readonly sha256: Slot;
+}
+
+/** The file's record, its event and the row's file column, or nothing of the three. Gives the file as JSON text. */
+export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql {
+  const column = namedColumn(table);
+  const prior = priorRow(table, keyIs(table, slots.keyJson), reach, 'lock');
+  const changed = column
+    ? [setColumn(table, column, param(slots.storagekey, fullSqlType(column.type)), sql``)]
+    : [];
+  const row = column ? identifier('changed') : PRIOR;
+  const file = sql`rowpost_tenant.record_file(${join(
+    [
+      param(slots.roleid, 'int4'),
+      param(slots.storagekey, 'uuid'),
+      param(slots.objectkey, 'text'),
+      param(slots.mimetype, 'text'),
+      param(slots.size, 'int8'),
+      param(slots.sha256, 'bytea'),
+      textConstant(table.name),
+      sql`${rowKey(table, row)}::json`,
+      sql`row_to_json(prior)`,
+      sql`row_to_json(${row})`,
+    ],
+    ', ',
+  )})::text`;
+  const from = column ? sql`prior cross join changed` : PRIOR;
+  return sql`with ${join([prior, ...changed], ', ')}
+    select coalesce((select coalesce(${file}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
+}
+
+/** Removes files of the row; its file column names the newest that is left. Gives what `json` makes of the file that went. */
+export function dropFile(
+  table: Table,
+  prior: Sql,
+  { storagekey, filenum }: { readonly storagekey: Sql; readonly filenum: Sql },
+  json: (file: Sql) => Sql,
+): Sql {
+  const target = textConstant(table.sqlName);
+  const dropped = sql`dropped as materialized (select d.* from prior,
+    lateral rowpost_tenant.drop_files(${target}, ${rowKey(table, PRIOR)}, ${storagekey}, ${filenum}) d)`;
+  const column = namedColumn(table);
+  // files_of still sees what this statement removes.
+  const left = sql`(select f.storagekey from rowpost_tenant.files_of(${target}, ${rowKey(table, PRIOR)}) f
+    where f.storagekey not in (select d.storagekey from dropped d) order by f.createtime desc, f.filenum desc limit 1)`;
+  const changed = column
+    ? [
+        setColumn(
+          table,
+          column,
+          sql`${left}::text::${typeName(fullSqlType(column.type))}`,
+          sql` and exists (select from dropped)`,
+        ),
+      ]
+    : [];
+  return sql`with ${join([prior, dropped, ...changed], ', ')}
+    select coalesce((select ${json(identifier('dropped'))} from prior cross join dropped), ${refuse('notFound')})`;
+}
+
+function setColumn(table: Table, column: Column, value: Sql, condition: Sql): Sql {
+  const same = table.primaryKey.map((key) => sql`${columnSql(T, key)} = ${columnSql(PRIOR, key)}`);
+  return sql`changed as (update ${tableSql(table)} t set ${identifier(column.sqlName)} = ${value}
+    from prior where ${join(same, ' and ')}${condition} returning t.*)`;
+}
+
+/** The column that uploads write: none when the file column is one of the key. */
+function namedColumn({ fileColumn }: Table): Column | undefined {
+  return fileColumn?.inPrimaryKey === false ? fileColumn : undefined;
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { constant, sql, type Sql } from '../../db/sql.js';
+import type { Principal } from '../../db/principal.js';
+import { signLink, type FileLink } from '../../files/fileLinks.js';
+import type { KeyRing } from '../../secrets.js';
+
+/** What the plans of statements with addresses of files share. */
+export interface FileTerms {
+  /** Stands in an answer where an address is to be. */
+  readonly marker: string;
+  /** Of uploads, in seconds. */
+  readonly urlSeconds: number;
+  /** Of one file. */
+  readonly maxBytes: number;
+}
+
+export interface FileUrlSettings {
+  readonly keyRing: KeyRing;
+  readonly baseUrl: string;
+  readonly urlSeconds: number;
+  /** In emails. */
+  readonly linkSeconds: number;
+  readonly maxBytes: number;
+  readonly now: () => number;
+}
+
+/**
+ * Puts signed addresses into answers. PostgreSQL writes an answer as text, and does not know the key: where an address
+ * belongs it writes a mark, which holds a secret of this process, so that no data can pass for one.
+ */
+export class FileUrls {
+  readonly terms: FileTerms;
+  readonly #marks: RegExp;
+
+  constructor(private readonly settings: FileUrlSettings) {
+    const marker = `@${randomBytes(16).toString('hex')}:`;
+    const { urlSeconds, maxBytes } = settings;
+    this.terms = { marker, urlSeconds, maxBytes };
+    this.#marks = new RegExp(`${marker}(GET|PUT):([0-9a-f-]{36}):(\\d*);`, 'g');
+  }
+
+  /** The answer with addresses in place of marks. They act for the principal. */
+  write(answer: string, principal: Principal, audience: 'caller' | 'email'): string {
+    const seconds = audience === 'email' ? this.settings.linkSeconds : this.settings.urlSeconds;
+    return answer.replace(
+      this.#marks,
+      (_mark, method: FileLink['method'], storagekey: string, size: string) =>
+        this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds),
+    );
+  }
+
+  /** A link to download a file, for an email. */
+  link(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string {
+    return this.#sign('GET', principal, storagekey, null, this.settings.linkSeconds);
+  }
+
+  #sign(
+    method: FileLink['method'],
+    { tenantid, roleid }: Pick<Principal, 'tenantid' | 'roleid'>,
+    storagekey: string,
+    size: number | null,
+    seconds: number,
+  ): string {
+    const { keyRing, baseUrl, now } = this.settings;
+    const expires = Math.floor(now() / 1000) + seconds;
+    return signLink(keyRing, baseUrl, { method, tenantid, roleid, storagekey, size, expires });
+  }
+}
+
+/** A mark as JSON text, for the file that `storagekey` names. */
+export function urlMark({ marker }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
+  const start = constant(`"${marker}${method}:`, 'text');
+  return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
+}

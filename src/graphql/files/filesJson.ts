@@ -1,0 +1,53 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import { jsonString } from '../../db/catalog/types.js';
+import { identifier, sql, textConstant, type Sql } from '../../db/sql.js';
+import { concatText } from '../read/jsonConcat.js';
+import type { ReadContext } from '../read/readContext.js';
+import type { SelectedFiles } from '../read/selection.js';
+import { rowKey } from './rowKey.js';
+import type { FieldNames } from './selectFiles.js';
+import { urlMark } from './fileUrls.js';
+
+/** The files of the row `alias` as the JSON text of a list. */
+export function filesJson(context: ReadContext, { table, fields }: SelectedFiles, alias: Sql): Sql {
+  const file = context.aliases.next();
+  const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, alias)})`;
+  const json = fileJson(context, table, alias, file, fields);
+  return sql`(select '[' || coalesce(string_agg(${json}, ',' order by ${file}.filenum), '') || ']' from ${files} ${file})`;
+}
+
+/** One file as JSON text. `row` is what decides whether it may be downloaded. */
+export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql, fields: FieldNames): Sql {
+  return objectJson(fields, (name) => {
+    switch (name) {
+      case '__typename':
+        return '"FileObject"';
+      case 'url':
+        return urlJson(context, table, row, file);
+      case 'storagekey':
+      case 'filename':
+      case 'mimetype':
+        return jsonString(sql`${file}.${identifier(name)}`);
+      default:
+        return sql`to_json(${file}.${identifier(name)})::text`;
+    }
+  });
+}
+
+/** A JSON object as text, put together from texts. */
+export function objectJson(fields: FieldNames, valueOf: (name: string) => string | Sql): Sql {
+  const parts = fields.flatMap(([key, name], index) => [
+    `${index === 0 ? '{' : ','}"${key}":`,
+    valueOf(name),
+  ]);
+  return concatText([...parts, fields.length === 0 ? '{}' : '}']);
+}
+
+function urlJson(context: ReadContext, table: Table, row: Sql, file: Sql): string | Sql {
+  const { policy, files } = context;
+  const reach = policy?.reach('download', table, row) ?? 'none';
+  if (reach === 'none' || !files) return 'null';
+  context.onFileUrl?.();
+  const mark = sql`(${urlMark(files, 'GET', sql`${file}.storagekey`)})`;
+  return reach === 'all' ? mark : sql`case when ${reach} then ${mark} else 'null' end`;
+}
