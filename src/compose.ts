@@ -45,7 +45,13 @@ export async function openInstallation(
     throw new UsageError(`${unreachable} Set DATABASE_URL to a PostgreSQL 15 or newer.`);
   }
   const waker = createRelayWaker({ database, log });
-  const engine = createDataEngine({ database, config, log, onCommitted: () => waker.wake() });
+  const engine = createDataEngine({
+    database,
+    config,
+    keyRing: ground.keyRing,
+    log,
+    onCommitted: () => waker.wake(),
+  });
   return {
     config,
     log,
