@@ -6,6 +6,7 @@ import { openLedger } from '../db/delivery/ledger.js';
 import { countInFlight } from '../db/delivery/openDeliveries.js';
 import { adoptRestoredOutbox } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
+import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/wakeup.js';
 import type { Logger } from '../log.js';
 import type { Queue } from '../queue/queue.js';
@@ -15,6 +16,7 @@ import { startLoop } from './loop.js';
 import { publish } from './publish.js';
 import { Reconciler } from './reconcile.js';
 import { keepPartitions } from './retention.js';
+import { FileSweeper } from './sweepFiles.js';
 
 export interface RelayDeps {
   readonly database: Database;
@@ -71,12 +73,16 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const deliveries = loop('reconciling deliveries', Math.min(config.reconcileMs, config.leaseMs / 4), () =>
     reconciler.deliveries(),
   );
+  const storage = openStorage(config);
+  const sweeper = new FileSweeper({ ...deps, storage, patienceSeconds: config.fileOrphanSeconds });
+  const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
   const wakeups = listenForWakeups(deps, () => outbox.wake());
 
   return Promise.resolve({
     async stop() {
       await wakeups.stop();
-      await stopAll([outbox, admit, batches, deliveries, maintenance]);
+      await stopAll([outbox, admit, batches, deliveries, maintenance, files]);
+      await storage.close();
       await ledger.close();
     },
   });

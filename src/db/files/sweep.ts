@@ -1,0 +1,143 @@
+import type { Pool } from 'pg';
+import { preparedText } from '../preparedStatements.js';
+import { identifier } from '../sql.js';
+import { isStaleSchema } from '../sqlState.js';
+import { tenantRole, type Transactions } from '../tenantTransaction.js';
+
+/** A sweeper that dies with objects in hand lets others have them after this time. */
+const SWEEPING_MINUTES = 2;
+/** Done and expired uploads are remembered so long, to tell a repeated request what became of them. */
+const UPLOAD_MEMORY_DAYS = 1;
+
+/**
+ * Objects that belong to no file, and whose time is up. From now on no file can take them over; when they are gone from
+ * the storage, `forgetSwept`.
+ */
+export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ objectkey: string }>(
+    `update rowpost.file_object set sweeping = true, due = now() + interval '${SWEEPING_MINUTES} minutes'
+     where objectkey in (
+       select objectkey from rowpost.file_object where due <= now() order by due limit $1 for update skip locked)
+     returning objectkey`,
+    [most],
+  );
+  return rows.map((row) => row.objectkey);
+}
+
+export async function forgetSwept(pool: Pool, objectkeys: readonly string[]): Promise<void> {
+  await pool.query('delete from rowpost.file_object where objectkey = any ($1) and sweeping', [objectkeys]);
+}
+
+export async function pruneUploads(pool: Pool): Promise<void> {
+  await pool.query(
+    `delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
+  );
+}
+
+/** The files of tenants that are gone. @returns how many */
+export async function dropFilesOfGoneTenants(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `with gone as (
+       delete from rowpost.file f where not exists (select from rowpost.tenant t where t.tenantid = f.tenantid)
+       returning objectkey
+     ), objects as (insert into rowpost.file_object (objectkey, due) select objectkey, now() from gone)
+     select count(*)::int as count from gone`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Some files of one table, to be compared with its rows. */
+export interface FilesOfTable {
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly target: string;
+  readonly storagekeys: readonly string[];
+  /** One for each storage key, by SQL names, as JSON texts. */
+  readonly keys: readonly string[];
+}
+
+/** The next files in the order of their storage keys, by table. @returns none after the last one */
+export async function filesAfter(
+  pool: Pool,
+  storagekey: string,
+  most: number,
+): Promise<{ readonly tables: readonly FilesOfTable[]; readonly last: string | undefined }> {
+  const { rows } = await pool.query<FilesOfTable>(
+    `select f.tenantid, t.schema, f.target, array_agg(f.storagekey::text) as storagekeys,
+       array_agg(f.key::text) as keys
+     from (select * from rowpost.file where storagekey > $1 order by storagekey limit $2) f
+       join rowpost.tenant t using (tenantid)
+     where t.schema is not null group by f.tenantid, t.schema, f.target`,
+    [storagekey, most],
+  );
+  const last = rows
+    .flatMap((row) => row.storagekeys)
+    .sort()
+    .at(-1);
+  return { tables: rows, last };
+}
+
+/**
+ * Which of the files have no row any more, read as the tenant. Undefined when it can't be told: the table is there,
+ * and has another key than the files know.
+ */
+export async function findRowless(
+  pool: Pool,
+  transactions: Transactions,
+  { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
+): Promise<readonly string[] | undefined> {
+  const [table] = identifier(schema, target).texts;
+  const { rows } = await pool.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
+    table,
+  ]);
+  if (rows[0]?.present !== true) return storagekeys;
+  const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => identifier(name).texts[0]);
+  const same = columns.map((column) => `t.${column} = w.${column}`).join(' and ');
+  const outcome = await transactions.run({
+    role: tenantRole(tenantid),
+    mode: 'read',
+    statements: [
+      {
+        statement: preparedText(
+          `select coalesce(json_agg(k.n), '[]')::text from unnest($1::json[]) with ordinality k(key, n),
+             lateral json_populate_record(null::${table}, k.key) w
+           where not exists (select from ${table} t where ${same})`,
+        ),
+        values: [keys],
+      },
+    ],
+  });
+  if (outcome.kind === 'failed') {
+    if (isStaleSchema(outcome.error) || outcome.error.code === 'BAD_USER_INPUT') return undefined;
+    throw outcome.error;
+  }
+  const places = JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as number[];
+  return places.flatMap((place) => storagekeys[place - 1] ?? []);
+}
+
+/**
+ * Notes which of the files looked at have no row, and removes those that have had none for long enough.
+ * @returns how many were removed
+ */
+export async function settleRowless(
+  pool: Pool,
+  seen: readonly string[],
+  rowless: readonly string[],
+  patienceSeconds: number,
+): Promise<number> {
+  await pool.query(
+    `update rowpost.file set rowless_since = case when storagekey = any ($2::uuid[]) then now() end
+     where storagekey = any ($1::uuid[]) and (rowless_since is null) = (storagekey = any ($2::uuid[]))`,
+    [seen, rowless],
+  );
+  const { rows } = await pool.query<{ count: number }>(
+    `with gone as (
+       delete from rowpost.file where storagekey = any ($1::uuid[])
+         and rowless_since <= now() - make_interval(secs => $2)
+       returning objectkey
+     ), objects as (insert into rowpost.file_object (objectkey, due) select objectkey, now() from gone)
+     select count(*)::int as count from gone`,
+    [rowless, patienceSeconds],
+  );
+  return rows[0]?.count ?? 0;
+}
