@@ -30,6 +30,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'create, sql or list tenants.',
     load: async () => (await import('./commands/tenant.js')).tenant,
   },
+  redrive: {
+    summary: 'Send deliveries of a tenant again.',
+    load: async () => (await import('./commands/redrive.js')).redrive,
+  },
   doctor: {
     summary: 'Look at everything that Rowpost stands on.',
     load: async () => (await import('./commands/doctor.js')).doctor,

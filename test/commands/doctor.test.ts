@@ -92,29 +92,24 @@ describe('rowpost doctor', () => {
     expect(requests).to.deep.equal([]);
   });
 
-  it('says it by the exit status of the command', async () => {
-    for (const [overrides, status] of [
-      [{}, 0],
-      [
-        { DATABASE_URL: 'postgres://rowpost:hidden@127.0.0.1:1/x', REDIS_URL: 'redis://:hidden@127.0.0.1:1' },
-        1,
-      ],
-    ] as const) {
-      const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'doctor'], {
-        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env(overrides) },
-      });
-      let said = '';
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (part: Buffer) => (said += part.toString()));
-      const [code] = (await once(child, 'close')) as [number];
-      expect(code, said).to.equal(status);
-      expect(said).to.not.include('hidden');
-      if (status === 1) {
-        expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);
-        expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\).* → /m);
-        expect(said).to.match(/^✓ provider/m);
-      }
+  it('says what is amiss by its exit status, and goes on without a database', async () => {
+    const overrides = {
+      DATABASE_URL: 'postgres://rowpost:hidden@127.0.0.1:1/x',
+      REDIS_URL: 'redis://:hidden@127.0.0.1:1',
+    };
+    const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'doctor'], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env(overrides) },
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (part: Buffer) => (said += part.toString()));
     }
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code, said).to.equal(1);
+    expect(said).to.not.include('hidden');
+    expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);
+    expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\).* → /m);
+    expect(said).to.match(/^✓ provider/m);
   });
 
   it('lists what is wrong with the settings', async () => {
@@ -147,7 +142,7 @@ describe('rowpost doctor', () => {
       mute.closeAllConnections();
       mute.close();
     }
-    const away = await diagnose({ SENDGRID_BASE_URL: 'http://127.0.0.1:1/' });
+    const away = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
     expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
   });
 

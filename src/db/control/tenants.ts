@@ -92,6 +92,15 @@ export async function renameTenant(knex: Knex, tenantid: number, name: string): 
   if (count === 0) throw tenantNotFound(tenantid);
 }
 
+/** Throws AppError TENANT_NOT_FOUND. */
+export async function findRootRoleid(knex: Knex, tenantid: number): Promise<number> {
+  const row = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ root_roleid: number | null } | undefined>('root_roleid');
+  if (row?.root_roleid == null) throw tenantNotFound(tenantid);
+  return row.root_roleid;
+}
+
 /** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
 export async function deleteTenant(knex: Knex, tenantid: number): Promise<void> {
   await knex.transaction(async (trx) => {

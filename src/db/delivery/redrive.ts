@@ -7,13 +7,7 @@ import { lockUntrackedSql, trackSql } from './track.js';
  * count of attempts begins anew. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
  */
 export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: string): Promise<void> {
-  const key = { tenantid, deliveryid };
-  const { rows } = await knex.transaction(async (transaction) => {
-    await transaction.raw(LOCK, key);
-    await transaction.raw(TRACK, key);
-    return transaction.raw<{ rows: { state: string; redriven: boolean }[] }>(REDRIVE, key);
-  });
-  const row = rows[0];
+  const [row] = await redrive(knex, tenantid, [deliveryid]);
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
   if (!row.redriven) {
     throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
@@ -22,15 +16,42 @@ export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: 
   }
 }
 
+/** Sends those of the deliveries again that have ended. @returns how many these were. */
+export async function redriveDeliveries(
+  knex: Knex,
+  tenantid: number,
+  deliveryids: readonly string[],
+): Promise<number> {
+  if (deliveryids.length === 0) return 0;
+  const rows = await redrive(knex, tenantid, deliveryids);
+  return rows.filter((row) => row.redriven).length;
+}
+
+interface Redriven {
+  /** Before. */
+  state: string;
+  redriven: boolean;
+}
+
+async function redrive(knex: Knex, tenantid: number, ids: readonly string[]): Promise<readonly Redriven[]> {
+  const keys = { tenantid, ids: [...ids] };
+  const { rows } = await knex.transaction(async (transaction) => {
+    await transaction.raw(LOCK, keys);
+    await transaction.raw(TRACK, keys);
+    return transaction.raw<{ rows: Redriven[] }>(REDRIVE, keys);
+  });
+  return rows;
+}
+
 const KEYS = `select tenantid, deliveryid, createtime from rowpost.delivery
-  where tenantid = :tenantid and deliveryid = :deliveryid`;
+  where tenantid = :tenantid and deliveryid = any (:ids::bigint[])`;
 const LOCK = lockUntrackedSql(KEYS);
 const TRACK = trackSql(KEYS);
 
 const REDRIVE = `
   with found as materialized (
     select tenantid, deliveryid, createtime, state from rowpost.delivery
-    where tenantid = :tenantid and deliveryid = :deliveryid for update
+    where tenantid = :tenantid and deliveryid = any (:ids::bigint[]) order by deliveryid for update
   ), redriven as (
     update rowpost.delivery d
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
@@ -44,4 +65,4 @@ const REDRIVE = `
     select r.tenantid, r.deliveryid, r.starts, now(), now(), 'redriven', 'was ' || f.state, r.createtime
     from redriven r join found f using (deliveryid)
   )
-  select state, exists (select from redriven) as redriven from found`;
+  select f.state, r.deliveryid is not null as redriven from found f left join redriven r using (deliveryid)`;

@@ -1,6 +1,7 @@
 import { GraphQLID, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { readEmailDelivery } from '../../db/control/emailDeliveries.js';
-import { redriveDelivery } from '../../db/delivery/redrive.js';
+import type { Database } from '../../db/database.js';
+import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';
 import { compileFilter } from '../filter/compile.js';
@@ -9,7 +10,7 @@ import { createAliasSource } from '../filter/scope.js';
 import { principalInputs } from '../policy/policy.js';
 import { SCALARS } from '../schema/scalars.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
-import type { ControlContext, ControlEngineDeps } from './controlContext.js';
+import type { ControlContext } from './controlContext.js';
 import { notFound, type ControlFields } from './controlObject.js';
 import { emailDeliveryType } from './emailDelivery.js';
 import { requireTenantAdmin } from './permissions.js';
@@ -41,9 +42,8 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    const ids = await findUnsent(deps, principal, filter ?? '');
-    for (const id of ids) await redriveDelivery(db, principal.tenantid, id);
-    return ids.length;
+    const ids = await findUnsent(deps.database, principal, filter ?? '', MOST_AT_ONCE);
+    return redriveDeliveries(db, principal.tenantid, ids);
   },
 };
 
@@ -52,16 +52,22 @@ export const redriveMutations: ControlFields = {
   redrive_email_deliveries: redriveMany,
 };
 
-/** A filter never brings `sent` ones: one slip of the pen would send every mail twice. Throws AppError FILTER_*. */
-async function findUnsent(
-  { database }: ControlEngineDeps,
+/**
+ * Deliveries that ended as failed, skipped or unknown, the oldest first. A filter never brings `sent` ones: one slip of
+ * the pen would send every mail twice. Throws AppError FILTER_*.
+ * @param after only those with a higher id
+ */
+export async function findUnsent(
+  database: Pick<Database, 'pool'>,
   principal: Principal,
   filter: string,
+  limit: number,
+  after = '0',
 ): Promise<readonly string[]> {
   const statement = toStatement(sql`select d.deliveryid::text from rowpost.email_delivery d
     where d.tenantid = ${constant(principal.tenantid, 'int4')} and ${conditionOf(principal, filter)}
-      and d.state in ('failed', 'skipped', 'unknown')
-    order by d.deliveryid limit ${constant(MOST_AT_ONCE, 'int4')}`);
+      and d.state in ('failed', 'skipped', 'unknown') and d.deliveryid > ${constant(after, 'int8')}
+    order by d.deliveryid limit ${constant(limit, 'int4')}`);
   const inputs = { variables: {}, literals: [], principal: principalInputs(principal) };
   const { rows } = await database.pool.query<{ deliveryid: string }>(statement.text, bind(statement, inputs));
   return rows.map((row) => row.deliveryid);

@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { redrive } from '../../src/commands/redrive.js';
+import { createTenant } from '../../src/db/control/tenants.js';
+import { UsageError, type AppError } from '../../src/errors.js';
+import { testEnv } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+describe('rowpost redrive', () => {
+  let testDatabase: TestDatabase;
+  let tenantid: number;
+  let other: number;
+  let environment: NodeJS.ProcessEnv;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    const { knex } = testDatabase.database;
+    const make = async (name: string): Promise<number> =>
+      (await createTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' })).tenantid;
+    [tenantid, other] = [await make('shop'), await make('other')];
+    environment = { ...process.env };
+    Object.assign(process.env, testEnv({ DATABASE_URL: testDatabase.url }));
+  });
+  beforeEach(() => testDatabase.database.pool.query('delete from rowpost.delivery'));
+  after(async () => {
+    process.env = environment;
+    await testDatabase.drop();
+  });
+
+  async function insert(
+    states: readonly string[],
+    emailType = 'welcome',
+    tenant = tenantid,
+  ): Promise<readonly string[]> {
+    const { rows } = await testDatabase.database.pool.query<{ deliveryid: string }>(
+      `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, state,
+         tracked, createtime)
+       select $1, i, 1, $3, 'insert', 'customer', '{}', 'at_least_once', state, true, clock_timestamp()
+       from unnest($2::text[]) with ordinality as s(state, i) returning deliveryid::text as deliveryid`,
+      [tenant, states, emailType],
+    );
+    return rows.map((row) => row.deliveryid);
+  }
+  const states = async (): Promise<readonly string[]> => {
+    const { rows } = await testDatabase.database.pool.query<{ state: string }>(
+      'select state from rowpost.delivery order by deliveryid',
+    );
+    return rows.map((row) => row.state);
+  };
+  /** Runs the command in this process. @returns what it printed */
+  async function run(...args: string[]): Promise<unknown> {
+    const write = process.stdout.write.bind(process.stdout);
+    let printed = '';
+    process.stdout.write = (text: string | Uint8Array) => {
+      printed += String(text);
+      return true;
+    };
+    try {
+      expect(await redrive(args)).to.equal(0);
+    } finally {
+      process.stdout.write = write;
+    }
+    return JSON.parse(printed);
+  }
+  const refusal = (...args: string[]): Promise<unknown> =>
+    redrive(args).then(
+      () => 'nothing was refused',
+      (error: unknown) => error,
+    );
+
+  it('sends one delivery again, whatever its end was, and records it', async () => {
+    const [, sent] = await insert(['failed', 'sent']);
+    expect(await run('--tenant', String(tenantid), '--delivery', sent!)).to.deep.equal({
+      tenantid,
+      redriven: 1,
+    });
+    expect(await states()).to.deep.equal(['failed', 'pending']);
+    const { rows } = await testDatabase.database.pool.query(
+      'select outcome, error from rowpost.email_attempt',
+    );
+    expect(rows).to.deep.equal([{ outcome: 'redriven', error: 'was sent' }]);
+  });
+
+  it('sends those of a filter again, all but the sent ones', async () => {
+    await insert(['failed', 'sent', 'skipped', 'unknown', 'pending', 'paused']);
+    await insert(['failed'], 'another');
+    await insert(['failed'], 'welcome', other);
+    expect(await run('--tenant', String(tenantid), '--filter', "email_type = 'welcome'")).to.deep.equal({
+      tenantid,
+      redriven: 3,
+    });
+    expect(await states()).to.deep.equal([
+      'pending',
+      'sent',
+      'pending',
+      'pending',
+      'pending',
+      'paused',
+      'failed',
+      'failed',
+    ]);
+  });
+
+  it('sends more than one page of them', async () => {
+    await insert(Array.from({ length: 1_001 }, () => 'failed'));
+    expect(await run('--tenant', String(tenantid), '--filter', '')).to.deep.equal({
+      tenantid,
+      redriven: 1_001,
+    });
+    expect(new Set(await states())).to.deep.equal(new Set(['pending']));
+  });
+
+  it("leaves other tenants' deliveries alone, and those that have not ended", async () => {
+    const [theirs] = await insert(['failed'], 'welcome', other);
+    const [open] = await insert(['sending']);
+    const code = async (deliveryid: string): Promise<unknown> =>
+      ((await refusal('--tenant', String(tenantid), '--delivery', deliveryid)) as AppError).code;
+    expect(await code(theirs!)).to.equal('NOT_FOUND');
+    expect(await code(open!)).to.equal('REDRIVE_NOT_ALLOWED');
+    expect(await states()).to.deep.equal(['failed', 'sending']);
+  });
+
+  it('refuses what it does not understand', async () => {
+    for (const args of [
+      [],
+      ['--tenant', '1'],
+      ['--tenant', 'x', '--filter', ''],
+      ['--tenant', '1', '--delivery', 'x'],
+      ['--tenant', '1', '--delivery', '1', '--filter', ''],
+      ['--everything'],
+    ]) {
+      expect(await refusal(...args), args.join(' ')).to.be.instanceOf(UsageError);
+    }
+    const bad = await refusal('--tenant', String(tenantid), '--filter', 'nonsense = 1');
+    expect((bad as AppError).code).to.equal('FILTER_UNKNOWN_COLUMN');
+    const unknown = await refusal('--tenant', '999999', '--filter', '');
+    expect((unknown as AppError).code).to.equal('TENANT_NOT_FOUND');
+  });
+
+  it('is a command that exits 1 with one clear line', async () => {
+    const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'redrive', '--tenant', '1'], {
+      env: { ...process.env },
+    });
+    let said = '';
+    child.stderr.on('data', (part: Buffer) => (said += part.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).to.equal(1);
+    expect(said).to.match(/^rowpost: give --delivery or --filter\nUsage:/);
+  });
+});
