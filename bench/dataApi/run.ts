@@ -21,8 +21,8 @@ import {
   type Contender,
   type Scenario,
 } from './contenders.js';
-import { DIRECTUS_TOKEN, startDirectus } from './directus.js';
-import { peerFile, peerNode } from './peers.js';
+import { DIRECTUS_TOKEN, startDirectus } from '../support/directus.js';
+import { peerFile, peerNode } from '../support/peers.js';
 import { KEY_PLACEHOLDER } from './shop.js';
 
 const CUSTOMERS = 200;

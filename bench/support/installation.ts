@@ -12,9 +12,18 @@ export interface BenchInstallation {
   readonly schema: string;
   /** Starts the shipped web process; further environment overrides its settings. */
   startWeb(env?: Readonly<Record<string, string>>): Promise<BenchWeb>;
+  /** Starts the shipped relay or worker process. */
+  startPart(part: 'relay' | 'worker', env?: Readonly<Record<string, string>>): Promise<RowpostProcess>;
+  /** One more tenant, with the same root role. */
+  addTenant(tables: string): Promise<BenchTenant>;
   /** Events in the outbox. */
   countEvents(): Promise<number>;
   stop(): Promise<void>;
+}
+
+export interface BenchTenant {
+  readonly tenantid: number;
+  readonly schema: string;
 }
 
 export interface BenchWeb {
@@ -32,14 +41,18 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
   });
   const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark' };
   await command(['release'], env);
-  const created = await command(
-    ['tenant', 'create', '--name', 'bench', '--root-login', ROOT.login, '--root-password', ROOT.password],
-    env,
-  );
-  const { tenantid, schema } = JSON.parse(created) as { tenantid: number; schema: string };
-  const file = path.join(folder, 'tables.sql');
-  await writeFile(file, tables);
-  await command(['tenant', 'sql', '--tenant', String(tenantid), '-f', file], env);
+  let tenants = 0;
+  const addTenant = async (tablesOfTenant: string): Promise<BenchTenant> => {
+    const name = `bench${++tenants}`;
+    const root = ['--root-login', ROOT.login, '--root-password', ROOT.password];
+    const created = await command(['tenant', 'create', '--name', name, ...root], env);
+    const { tenantid, schema } = JSON.parse(created) as BenchTenant;
+    const file = path.join(folder, 'tables.sql');
+    await writeFile(file, tablesOfTenant);
+    await command(['tenant', 'sql', '--tenant', String(tenantid), '-f', file], env);
+    return { tenantid, schema };
+  };
+  const { tenantid, schema } = await addTenant(tables);
   const started: RowpostProcess[] = [];
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
   return {
@@ -53,13 +66,19 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
       if (port === undefined) throw new Error(`the web process names no port:\n${web.log()}`);
       return { baseUrl: `http://127.0.0.1:${port}`, process: web };
     },
+    async startPart(part, overrides = {}) {
+      const process = await startProcess([part], { ...env, ...overrides });
+      started.push(process);
+      return process;
+    },
+    addTenant,
     async countEvents() {
       const { rows } = await pool.query<{ count: string }>('select count(*) from rowpost.outbox');
       return Number(rows[0]?.count);
     },
     async stop() {
       await pool.end();
-      for (const web of started) await web.kill('SIGTERM');
+      for (const process of started) await process.kill('SIGTERM');
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     },
@@ -87,7 +106,7 @@ export async function post<T>(url: string, body: unknown, token?: string): Promi
 }
 
 /** Signs in as the tenant's root role. @returns the access token */
-async function signInAsRoot(baseUrl: string, tenantid: number): Promise<string> {
+export async function signInAsRoot(baseUrl: string, tenantid: number): Promise<string> {
   const { access_token } = await post<{ access_token: string }>(`${baseUrl}/auth`, { ...ROOT, tenantid });
   return access_token;
 }

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { ChildServer } from '../support/childServer.js';
+import type { ChildServer } from './childServer.js';
 import { peerFile, peerNode } from './peers.js';
 
 export const DIRECTUS_TOKEN = 'benchmark-token';
@@ -17,11 +17,13 @@ const OWN_SCHEMA = 'directus';
 /**
  * Directus on the same tables, with its collection of items set up as its data studio would do it. No cache, no rate
  * limit, no web sockets. Its administrator's token passes all its rules.
+ * @param settings further environment of Directus
  */
 export async function startDirectus(
   databaseUrl: string,
   schema: string,
   poolSize: number,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<ChildServer> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'directus-bench-'));
   const port = await freePort();
@@ -48,6 +50,7 @@ export async function startDirectus(
     LOG_LEVEL: 'error',
     EXTENSIONS_PATH: folder,
     STORAGE_LOCAL_ROOT: folder,
+    ...settings,
   };
   const start = (command: string) =>
     spawn(peerNode(), [fileURLToPath(peerFile('node_modules/directus/cli.js')), command], {

@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Mutator } from './mutations.js';
+import type { Provider } from './provider.js';
+
+export interface Sustained {
+  readonly mutationsPerSecond: number;
+  readonly emailsPerSecond: number;
+  /** Most mutations that were acknowledged and not yet mailed. */
+  readonly mostBehind: number;
+  /** Of the whole run, with warm-up and end. */
+  readonly emails: number;
+}
+
+export interface ClosedLoad {
+  readonly connections: number;
+  /** Before anything is counted. */
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
+  /** No mutation is sent while so many have not become mails yet. */
+  readonly mostBehind: number;
+}
+
+const LOOK_EVERY_MS = 25;
+
+/**
+ * Mutations one after the other on each connection, held back while the emails are behind: the highest rate at which
+ * emails keep up finds itself. Waits until all mails are there, and throws when one is missing.
+ */
+export async function runClosedLoad(
+  mutator: Mutator,
+  provider: Provider,
+  load: ClosedLoad,
+): Promise<Sustained> {
+  await provider.reset();
+  let stopped = false;
+  let acknowledged = 0;
+  let accepted = 0;
+  let mostBehind = 0;
+  const look = async (): Promise<void> => {
+    while (!stopped) {
+      accepted = (await provider.counts()).accepted;
+      mostBehind = Math.max(mostBehind, acknowledged - accepted);
+      await delay(LOOK_EVERY_MS);
+    }
+  };
+  const isStopped = (): boolean => stopped;
+  const connection = async (): Promise<void> => {
+    while (!isStopped()) {
+      if (acknowledged - accepted >= load.mostBehind) {
+        await delay(1);
+        continue;
+      }
+      await mutator.mutate();
+      acknowledged += 1;
+    }
+  };
+  const read = async () => {
+    const atMs = performance.now();
+    return { atMs, acknowledged, accepted: (await provider.counts()).accepted };
+  };
+  const looking = look();
+  const connections = Array.from({ length: load.connections }, connection);
+  // An error of any connection ends the run at once.
+  const failed = Promise.all(connections);
+  const timed = async () => {
+    await delay(load.warmUpSeconds * 1000);
+    const from = await read();
+    await delay(load.seconds * 1000);
+    return { from, to: await read() };
+  };
+  const { from, to } = await Promise.race([
+    timed(),
+    failed.then(() => Promise.reject(new Error('ended early'))),
+  ]);
+  stopped = true;
+  await Promise.all([failed, looking]);
+  await provider.untilAccepted(acknowledged);
+  const seconds = (to.atMs - from.atMs) / 1000;
+  return {
+    mutationsPerSecond: (to.acknowledged - from.acknowledged) / seconds,
+    emailsPerSecond: (to.accepted - from.accepted) / seconds,
+    mostBehind,
+    emails: acknowledged,
+  };
+}

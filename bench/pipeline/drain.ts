@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { median } from '../support/load.js';
+import {
+  BULL_ON_POSTGRES,
+  BULL_ON_REDIS,
+  fill,
+  POSTGRES_PEERS,
+  work,
+  type BareSender,
+} from './bareSenders.js';
+import { countStates, writeBacklog } from './emailShop.js';
+import type { Findings } from './findings.js';
+import type { Backend, Options } from './options.js';
+import { cpuSeconds } from './processFigures.js';
+import type { Provider } from './provider.js';
+import { withSite, type Site } from './site.js';
+
+/** Mails in hand at once, of everybody: what the worker has by default. */
+const CONCURRENCY = 64;
+/** So long a mail too many would have to show. */
+const SETTLE_MS = 500;
+/** What Rowpost must reach of a worker that does nothing but send. */
+const SHARE = 0.35;
+
+/**
+ * A backlog that is committed before the processes start, sent by one relay and one worker, against workers of bare
+ * queues on the same store whose jobs are there before they start.
+ */
+export async function drain({ events, backends }: Options, findings: Findings): Promise<void> {
+  for (const backend of backends ?? (['redis', 'postgres'] as const)) {
+    await withSite(async (site) => {
+      const twin = backend === 'redis' ? BULL_ON_REDIS : BULL_ON_POSTGRES;
+      const rowpost = await drainRowpost(site, backend, events, findings);
+      const bare = await drainBare(site, twin, events, findings);
+      findings.bar(`drain, ${backend}: Rowpost ÷ ${twin.name}`, rowpost / bare, { atLeast: SHARE });
+      if (backend === 'redis') return;
+      for (const peer of POSTGRES_PEERS) {
+        const rate = await drainBare(site, peer, events, findings);
+        findings.note(`Rowpost on PostgreSQL ÷ ${peer.name}: ${(rowpost / rate).toFixed(2)}`);
+      }
+    });
+  }
+}
+
+async function drainRowpost(
+  site: Site,
+  backend: Backend,
+  events: number,
+  findings: Findings,
+): Promise<number> {
+  const { installation, shop, provider } = site;
+  await writeBacklog(installation, shop, events);
+  await provider.reset();
+  const { relay, worker } = await site.startDelivery(backend, { WORKER_CONCURRENCY: String(CONCURRENCY) });
+  await provider.untilAccepted(events);
+  const used = await Promise.all([relay, worker].map(({ child }) => cpuSeconds(child.pid ?? 0)));
+  await delay(SETTLE_MS);
+  const rate = await readRate(provider, events);
+  await Promise.all([relay.kill('SIGTERM'), worker.kill('SIGTERM')]);
+  const states = await countStates(installation, shop);
+  if (states['sent'] !== events) throw new Error(`the ledger says ${JSON.stringify(states)}`);
+  const cpu = used.map((seconds) => ((seconds * 1000) / events).toFixed(3));
+  findings.note(
+    `Rowpost on ${backend}: ${shown(rate)}; CPU a mail: relay ${cpu[0] ?? ''} ms, worker ${cpu[1] ?? ''} ms`,
+  );
+  return rate.overall;
+}
+
+async function drainBare(
+  site: Site,
+  sender: BareSender,
+  events: number,
+  findings: Findings,
+): Promise<number> {
+  const { provider } = site;
+  const store = sender.store === 'redis' ? `${site.redis.url}/1` : await makeDatabase(site, sender.script);
+  const options = { store, provider: provider.url, events, concurrency: CONCURRENCY };
+  await fill(sender, options);
+  await provider.reset();
+  const worker = work(sender, options);
+  await provider.untilAccepted(events);
+  const used = await cpuSeconds(worker.pid);
+  await delay(SETTLE_MS);
+  await worker.stop();
+  const rate = await readRate(provider, events);
+  findings.note(`${sender.name}: ${shown(rate)}; CPU a mail: ${((used * 1000) / events).toFixed(3)} ms`);
+  return rate.overall;
+}
+
+interface Rate {
+  /** Mails per second, from the first to the last. */
+  readonly overall: number;
+  /** Of the whole seconds between, so that a disturbance of a moment does not count. */
+  readonly median: number;
+}
+
+/** The provider's own account. Throws when it is not exactly one mail an event. */
+async function readRate(provider: Provider, events: number): Promise<Rate> {
+  const { accepted, firstMs, lastMs, perSecond } = await provider.reset();
+  if (accepted !== events) throw new Error(`${accepted} mails for ${events} events`);
+  return {
+    overall: accepted / (((lastMs ?? 0) - (firstMs ?? 0)) / 1000),
+    median: median(perSecond.slice(0, -1)),
+  };
+}
+
+const shown = ({ overall, median }: Rate): string =>
+  `${overall.toFixed(0)} mails/s, median of seconds ${median.toFixed(0)}`;
+
+/** An empty database on the same server. */
+async function makeDatabase({ installation }: Site, script: string): Promise<string> {
+  const name = `bare_${script.replace(/\W/g, '_').toLowerCase()}`;
+  const client = new pg.Client({ connectionString: installation.databaseUrl });
+  await client.connect();
+  await client.query(`drop database if exists ${name} with (force)`);
+  await client.query(`create database ${name}`);
+  await client.end();
+  const url = new URL(installation.databaseUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}

@@ -1,0 +1,53 @@
+import type { Mutator } from './mutations.js';
+import { percentile } from './numbers.js';
+import { runPaced, type Pace } from './pacedLoad.js';
+import type { Provider } from './provider.js';
+import { readTimedSubject } from './timedSubject.js';
+
+/** How long mails took, in milliseconds, one figure a mail. */
+export interface EmailLatency {
+  /** From the row's clock_timestamp(), just before its commit, to the provider. */
+  readonly fromWrite: readonly number[];
+  /** From the mutation's answer to the provider; negative when the mail was there first. */
+  readonly fromAnswer: readonly number[];
+}
+
+/** Paced mutations and the receipts of their mails. Throws when a mutation failed or a mail is missing. */
+export async function measureLatency(
+  mutator: Mutator,
+  provider: Provider,
+  pace: Pace,
+): Promise<EmailLatency> {
+  await provider.reset();
+  const { answeredMs, failed } = await runPaced(mutator, pace);
+  if (failed > 0) throw new Error(`${failed} mutations failed`);
+  const fromWrite: number[] = [];
+  const fromAnswer: number[] = [];
+  const missing = new Set(answeredMs.keys());
+  const take = async (): Promise<void> => {
+    for (const { subject, atMs } of (await provider.reset()).receipts) {
+      const { itemid, writtenMs } = readTimedSubject(subject);
+      const answered = answeredMs.get(itemid);
+      // Of an earlier load.
+      if (answered === undefined) continue;
+      missing.delete(itemid);
+      fromWrite.push(atMs - writtenMs);
+      fromAnswer.push(atMs - answered);
+    }
+  };
+  const deadline = Date.now() + PATIENCE_MS;
+  for (await take(); missing.size > 0; await take()) {
+    if (Date.now() > deadline) throw new Error(`${missing.size} mails are missing`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return { fromWrite, fromAnswer };
+}
+
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+
+export function describeLatency({ fromWrite, fromAnswer }: EmailLatency): string {
+  const shown = (values: readonly number[]): string =>
+    [0.5, 0.95, 0.99, 1].map((share) => percentile(values, share).toFixed(1)).join(' / ');
+  return `${fromWrite.length} mails, p50 / p95 / p99 / max ms: from the commit ${shown(fromWrite)}, from the answer ${shown(fromAnswer)}`;
+}

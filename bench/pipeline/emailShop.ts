@@ -1,0 +1,134 @@
+import pg from 'pg';
+import {
+  post,
+  signInAsRoot,
+  signInUnderPolicy,
+  type BenchInstallation,
+  type BenchTenant,
+} from '../support/installation.js';
+import { fillShop, SHOP_TABLES } from '../support/shop.js';
+import { TIMED } from './timedSubject.js';
+
+const CUSTOMERS = 500;
+export const ORDERS = CUSTOMERS * 10;
+
+/** The shop, whose items say when they were written. */
+export const EMAIL_SHOP_TABLES = `${SHOP_TABLES}
+  alter table item add column written_ms text not null default (extract(epoch from clock_timestamp()) * 1000)::text;
+  ${fillShop(CUSTOMERS)}`;
+
+/** About 20 lines: an order with its customer and up to five items. */
+const TEMPLATE = `<!doctype html>
+<html>
+<body>
+<p>Dear {{ found[0].customer.name }},</p>
+<h1>Your order {{ found[0].order_id }} is {{ found[0].status|upper }}</h1>
+<table>
+{% for item in found[0].item_collection %}
+<tr>
+<td>{{ loop.index }}</td>
+<td>{{ item.product }}</td>
+<td>{{ item.quantity }}</td>
+<td>{{ item.price }}</td>
+</tr>
+{% endfor %}
+</table>
+{% if found[0].total > 100 %}
+<p>Thank you for your large order of {{ found[0].total }}.</p>
+{% endif %}
+<p>We send it to {{ found[0].customer.city }}.</p>
+<p><a href="{{ base_url }}/orders/{{ found[0].order_id }}">Your order</a></p>
+</body>
+</html>`;
+
+const QUERY = `query ($filter: String) { orders(filter: $filter) {
+  order_id status total createdate customer { name email city }
+  item_collection(limit: 5, ordering: "item_id") { product quantity price } } }`;
+
+/** A tenant whose every new item sends an email. */
+export interface EmailShop {
+  readonly tenantid: number;
+  /** The role that the email type's query runs as. */
+  readonly roleid: number;
+  /** Its access token: it may read the shop and add items. */
+  readonly token: string;
+}
+
+/** Sets up the key, the email type with one nested query and the rule, by GraphQL. */
+export async function setUpEmailShop(baseUrl: string, { tenantid }: BenchTenant): Promise<EmailShop> {
+  const token = await signInUnderPolicy(baseUrl, tenantid, {
+    capabilities: ['select', 'insert'],
+    targets: ['customer', 'orders', 'item'],
+  });
+  const root = await signInAsRoot(baseUrl, tenantid);
+  const control = <T>(query: string, variables = {}): Promise<{ data: T }> =>
+    post<{ data: T }>(`${baseUrl}/roles_pbac`, { query, variables }, root);
+  const { data } = await control<{ role: { roleid: string }[] }>(
+    `{ role(filter: "login = 'clerk'") { roleid } }`,
+  );
+  const roleid = Number(data.role[0]?.roleid);
+  await control(`mutation { set_email_apikey(apikey: "SG.bench${tenantid}") { apikey } }`);
+  await control('mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }', {
+    input: {
+      email_type: 'confirmation',
+      sender: 'Shop <shop@example.com>',
+      recipients: ['{{ found[0].customer.email }}'],
+      subject: '{{ records.new.product }} {{ records.new.item_id }} {{ records.new.written_ms }}',
+      template: TEMPLATE,
+      queries: [{ outvar: 'found', query: QUERY, filter: 'order_id = {{ records.new.order_id }}' }],
+    },
+  });
+  await control('mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }', {
+    input: {
+      name: 'confirm',
+      operations: ['insert'],
+      targets: ['item'],
+      email_type: 'confirmation',
+      query_roleid: roleid,
+    },
+  });
+  return { tenantid, roleid, token };
+}
+
+/** The input of a mutation that causes a mail whose way is timed. @param turn tells which order gets the item */
+export function newItem(turn: number) {
+  return { order_id: 1 + (turn % ORDERS), product: TIMED.trim(), quantity: 2, price: 14.5 };
+}
+
+/** Events of a transaction of the backlog: a tick ends at a transaction's end. */
+const EVENTS_A_TRANSACTION = 100;
+
+/** Writes committed events straight into the outbox, as mutations that nobody has read yet. */
+export async function writeBacklog(
+  { databaseUrl }: BenchInstallation,
+  shop: EmailShop,
+  events: number,
+): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  for (let from = 1; from <= events; from += EVENTS_A_TRANSACTION) {
+    await client.query(
+      `insert into rowpost.outbox (tenantid, roleid, operation, target, key, new)
+        select $1, $2, 'insert', 'item', json_build_object('item_id', n), json_build_object('item_id', n,
+          'order_id', 1 + n % ${ORDERS}, 'product', 'backlog', 'quantity', 2, 'price', 14.50, 'written_ms', '0')
+        from generate_series($3::int, $4::int) n`,
+      [shop.tenantid, shop.roleid, from, Math.min(from + EVENTS_A_TRANSACTION - 1, events)],
+    );
+  }
+  await client.end();
+}
+
+/** How many of the tenant's deliveries the ledger holds in each state. */
+export async function countStates(
+  { databaseUrl }: BenchInstallation,
+  { tenantid }: EmailShop,
+): Promise<Readonly<Record<string, number>>> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ state: string; count: number }>(
+    'select state, count(*)::int as count from rowpost.email_delivery where tenantid = $1 group by state',
+    [tenantid],
+  );
+  await client.end();
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}

@@ -1,0 +1,31 @@
+import { describeLatency, measureLatency } from './emailLatency.js';
+import type { Findings } from './findings.js';
+import { mutateRowpost } from './mutations.js';
+import { percentile } from './numbers.js';
+import type { Options } from './options.js';
+import { withSite } from './site.js';
+
+const CONNECTIONS = 32;
+const WARM_UP = { perSecond: 100, seconds: 5 };
+const P50_MS = 10;
+const P99_MS = 50;
+
+/** From the commit to the provider, at a steady rate through one web, one relay and one worker. */
+export async function latency({ seconds, backends }: Options, findings: Findings): Promise<void> {
+  for (const backend of backends ?? (['redis', 'postgres'] as const)) {
+    await withSite(async ({ startAll, shop, provider }) => {
+      const { baseUrl } = await startAll(backend);
+      const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
+      await measureLatency(mutator, provider, WARM_UP);
+      for (const perSecond of [10, 200]) {
+        const measured = await measureLatency(mutator, provider, { perSecond, seconds });
+        findings.note(`${backend}, ${perSecond}/s: ${describeLatency(measured)}`);
+        const at = (share: number): number => percentile(measured.fromWrite, share);
+        const name = `commit → accepted, ${backend}, ${perSecond}/s`;
+        findings.bar(`${name}, p50`, at(0.5), { atMost: P50_MS, unit: 'ms' });
+        findings.bar(`${name}, p99`, at(0.99), { atMost: P99_MS, unit: 'ms' });
+      }
+      mutator.close();
+    });
+  }
+}

@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startChildServer } from '../support/childServer.js';
+
+/** What the provider has taken since it was last reset. */
+export interface ProviderCounts {
+  accepted: number;
+  /** When the first and the last mail came. */
+  firstMs: number | null;
+  lastMs: number | null;
+  /** Mails of each second since the first. */
+  perSecond: number[];
+  /** Mails whose subject begins with TIMED. */
+  receipts: { subject: string; atMs: number }[];
+}
+
+/** The fake provider, in a process of its own. */
+export interface Provider {
+  /** For SENDGRID_BASE_URL. */
+  readonly url: string;
+  /** Without the receipts, which are many. */
+  counts(): Promise<ProviderCounts>;
+  /** Forgets what it counted. @returns what that was, with the receipts */
+  reset(): Promise<ProviderCounts>;
+  /** Waits until so many mails have come. Throws when none comes for a minute. */
+  untilAccepted(mails: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 100;
+const PATIENCE_MS = 60_000;
+
+export async function startProvider(): Promise<Provider> {
+  const server = await startChildServer(new URL('providerServer.ts', import.meta.url), []);
+  const ask = async (path: string): Promise<ProviderCounts> =>
+    (await (await fetch(`${server.url}${path}`)).json()) as ProviderCounts;
+  return {
+    url: server.url,
+    counts: () => ask('counts'),
+    reset: () => ask('reset'),
+    async untilAccepted(mails) {
+      let accepted = 0;
+      for (let idleSince = Date.now(); Date.now() - idleSince < PATIENCE_MS;) {
+        const now = (await ask('counts')).accepted;
+        if (now >= mails) return;
+        if (now > accepted) idleSince = Date.now();
+        accepted = now;
+        await delay(LOOK_EVERY_MS);
+      }
+      throw new Error(`no mail for ${PATIENCE_MS / 1000} s, after ${accepted} of ${mails}`);
+    },
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,75 @@
+import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
+import type { RowpostProcess } from '../../test/support/rowpostProcess.js';
+import { createInstallation, type BenchInstallation } from '../support/installation.js';
+import { EMAIL_SHOP_TABLES, setUpEmailShop, type EmailShop } from './emailShop.js';
+import type { Backend } from './options.js';
+import { startProvider, type Provider } from './provider.js';
+
+/** A durable PostgreSQL with a shop, a Redis and a provider of its own, on which the shipped processes run. */
+export interface Site {
+  readonly installation: BenchInstallation;
+  readonly shop: EmailShop;
+  readonly redis: RedisServer;
+  readonly provider: Provider;
+  /** One more tenant with the same shop. */
+  addShop(): Promise<EmailShop>;
+  /** Starts a web, a relay and a worker. */
+  startAll(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Running>;
+  /** Starts a worker, then a relay. */
+  startDelivery(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Delivering>;
+}
+
+export interface Delivering {
+  readonly relay: RowpostProcess;
+  readonly worker: RowpostProcess;
+}
+
+export interface Running extends Delivering {
+  readonly web: RowpostProcess;
+  readonly baseUrl: string;
+}
+
+/** Makes a site, runs `work` on it and takes it down, however the work ends. */
+export async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
+  const installation = await createInstallation(EMAIL_SHOP_TABLES);
+  const redis = await startRedis();
+  const provider = await startProvider();
+  const mail = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url };
+  const settings = (backend: Backend, env: Readonly<Record<string, string>>) => ({
+    ...mail,
+    ...(backend === 'redis' ? { REDIS_URL: redis.url } : {}),
+    ...env,
+  });
+  try {
+    const setUp = await installation.startWeb(mail);
+    const shop = await setUpEmailShop(setUp.baseUrl, installation);
+    await setUp.process.kill('SIGTERM');
+    const startDelivery: Site['startDelivery'] = async (backend, env = {}) => ({
+      worker: await installation.startPart('worker', settings(backend, env)),
+      relay: await installation.startPart('relay', settings(backend, env)),
+    });
+    await work({
+      installation,
+      shop,
+      redis,
+      provider,
+      async addShop() {
+        const tenant = await installation.addTenant(EMAIL_SHOP_TABLES);
+        const web = await installation.startWeb(mail);
+        const added = await setUpEmailShop(web.baseUrl, tenant);
+        await web.process.kill('SIGTERM');
+        return added;
+      },
+      startDelivery,
+      async startAll(backend, env = {}) {
+        const web = await installation.startWeb(settings(backend, env));
+        const delivering = await startDelivery(backend, env);
+        return { ...delivering, web: web.process, baseUrl: web.baseUrl };
+      },
+    });
+  } finally {
+    await installation.stop();
+    await redis.stop();
+    await provider.stop();
+  }
+}
