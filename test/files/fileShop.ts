@@ -1,6 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { openStorage } from '../../src/files/storage/openStorage.js';
+import { FileSweeper } from '../../src/relay/sweepFiles.js';
+import { testLog } from '../support/testConfig.js';
 import {
   at,
   textAt,
@@ -143,4 +146,12 @@ function fileShop(fixture: WebFixture, tenantid: number, root: string, folder: s
 /** BASE_URL is what users see; the process under test listens elsewhere. */
 export function onFixture(fixture: WebFixture, url: string): string {
   return `${fixture.url}${new URL(url).pathname}`;
+}
+
+/** One round of the relay's sweeper. */
+export async function sweepNow(shop: FileShop, patienceSeconds = 0): Promise<void> {
+  const { testDatabase, config } = shop.fixture;
+  const storage = openStorage(config);
+  await new FileSweeper({ database: testDatabase.database, storage, log: testLog, patienceSeconds }).sweep();
+  await storage.close();
 }

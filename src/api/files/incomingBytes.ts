@@ -22,6 +22,8 @@ export class IncomingBytes extends Transform {
 
   constructor(private readonly expected: ExpectedBytes) {
     super();
+    // Who reads is told. Bytes may be refused before anybody does: the storage is still being opened.
+    this.on('error', () => undefined);
   }
 
   get count(): number {
