@@ -56,7 +56,10 @@ function count(request: Buffer): void {
   const at = request.indexOf(SUBJECT);
   if (at < 0) return;
   const start = at + SUBJECT.length - TIMED.length;
-  counts.receipts.push({ subject: request.toString('latin1', start, request.indexOf('"', start)), atMs: now });
+  counts.receipts.push({
+    subject: request.toString('latin1', start, request.indexOf('"', start)),
+    atMs: now,
+  });
 }
 
 function nothing(): ProviderCounts {

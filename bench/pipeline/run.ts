@@ -4,14 +4,24 @@ import { describeMachine } from '../support/report.js';
 import { drain } from './drain.js';
 import { fairness } from './fairness.js';
 import { createFindings, type Findings } from './findings.js';
+import { heldSnapshot } from './heldSnapshot.js';
 import { latency } from './latency.js';
+import { memory } from './memory.js';
 import { readOptions, type Options } from './options.js';
 import { relayAlone } from './relayAlone.js';
 import { sustained } from './sustained.js';
 
 type Part = (options: Options, findings: Findings) => Promise<void>;
 
-const PARTS: Readonly<Record<string, Part>> = { relay: relayAlone, drain, sustained, latency, fairness };
+const PARTS: Readonly<Record<string, Part>> = {
+  relay: relayAlone,
+  drain,
+  sustained,
+  latency,
+  fairness,
+  memory,
+  heldSnapshot,
+};
 const BY_DEFAULT = ['relay', 'drain', 'sustained', 'latency', 'fairness'];
 
 const options = readOptions(process.argv.slice(2));

@@ -18,6 +18,8 @@ export interface BenchInstallation {
   addTenant(tables: string): Promise<BenchTenant>;
   /** Events in the outbox. */
   countEvents(): Promise<number>;
+  /** Ends all processes that were started here; PostgreSQL goes on. */
+  stopParts(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,6 +57,9 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
   const { tenantid, schema } = await addTenant(tables);
   const started: RowpostProcess[] = [];
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
+  const stopParts = async (): Promise<void> => {
+    await Promise.all(started.map((part) => part.kill('SIGTERM')));
+  };
   return {
     databaseUrl: postgres.url,
     tenantid,
@@ -72,13 +77,14 @@ export async function createInstallation(tables: string): Promise<BenchInstallat
       return process;
     },
     addTenant,
+    stopParts,
     async countEvents() {
       const { rows } = await pool.query<{ count: string }>('select count(*) from rowpost.outbox');
       return Number(rows[0]?.count);
     },
     async stop() {
       await pool.end();
-      for (const process of started) await process.kill('SIGTERM');
+      await stopParts();
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
     },

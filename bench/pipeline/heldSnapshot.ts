@@ -1,0 +1,90 @@
+import pg from 'pg';
+import { countDeadTuples, holdSnapshot, sumOf, type DeadTuples } from './deadTuples.js';
+import { describeLatency, measureLatency } from './emailLatency.js';
+import type { Findings } from './findings.js';
+import { mutateRowpost } from './mutations.js';
+import { percentile, slope } from './numbers.js';
+import type { Options } from './options.js';
+import { withSite } from './site.js';
+import { startStatementProxy } from './statementProxy.js';
+
+const CONNECTIONS = 32;
+const PER_SECOND = 200;
+const WARM_UP = { perSecond: 100, seconds: 10 };
+const MINUTE_SECONDS = 60;
+/** The statements by which work is claimed: the relay's tick, and a worker's start of sending. */
+const CLAIMS: readonly string[] = ['relay_tick', 'sending_start'];
+const CLAIM_P99_MS = 50;
+/** Dead rows of the ledger that count as flat: one for a hundred events. */
+const DEAD_PER_EVENT = 0.01;
+
+/**
+ * A session idle in a transaction, so that vacuum can remove nothing, while events flow: what claiming costs, and
+ * whether dead rows collect. Relay and worker reach PostgreSQL through a proxy that times their statements.
+ */
+export async function heldSnapshot({ minutes, backends }: Options, findings: Findings): Promise<void> {
+  for (const backend of backends ?? (['redis'] as const)) {
+    await withSite(async ({ startAll, installation, shop, provider }) => {
+      const { databaseUrl } = installation;
+      const proxy = await startStatementProxy(databaseUrl);
+      const client = new pg.Client({ connectionString: databaseUrl });
+      await client.connect();
+      const { baseUrl } = await startAll(backend, { DATABASE_URL: proxy.url });
+      const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
+      await measureLatency(mutator, provider, WARM_UP);
+      const release = await holdSnapshot(databaseUrl);
+      proxy.take();
+      let worstP99 = 0;
+      const dead: { x: number; y: number }[] = [];
+      for (let minute = 1; minute <= Math.ceil(minutes); minute++) {
+        const seconds = Math.min(1, minutes - minute + 1) * MINUTE_SECONDS;
+        const measured = await measureLatency(mutator, provider, { perSecond: PER_SECOND, seconds });
+        const statements = proxy.take();
+        const claims = CLAIMS.flatMap((name) => [...(statements.get(name) ?? [])]);
+        worstP99 = Math.max(worstP99, percentile(claims, 0.99));
+        const ledger = await countDeadTuples(client, 'rowpost');
+        const queue = await countDeadTuples(client, 'bullmq');
+        dead.push({ x: minute * PER_SECOND * MINUTE_SECONDS, y: sumOf(ledger) });
+        findings.note(`minute ${minute}: ${describeStatements(statements, CLAIMS)}`);
+        findings.note(`  dead rows: ledger ${describeDead(ledger)}; queue ${sumOf(queue)}`);
+        findings.note(`  ${describeLatency(measured)}`);
+        if (minute >= minutes)
+          findings.note(`slowest statements: ${describeStatements(statements, slowest(statements))}`);
+      }
+      findings.bar(`held snapshot, ${backend}: claim p99, worst minute`, worstP99, {
+        atMost: CLAIM_P99_MS,
+        unit: 'ms',
+      });
+      findings.bar(`held snapshot, ${backend}: dead rows of the ledger an event`, slope(dead), {
+        atMost: DEAD_PER_EVENT,
+      });
+      mutator.close();
+      await release();
+      await client.end();
+      await installation.stopParts();
+      await proxy.stop();
+    });
+  }
+}
+
+type Statements = ReadonlyMap<string, readonly number[]>;
+
+function describeStatements(statements: Statements, names: readonly string[]): string {
+  return names
+    .map((name) => {
+      const times = statements.get(name) ?? [];
+      const at = (share: number): string => percentile(times, share).toFixed(1);
+      return `${name} p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms (${times.length})`;
+    })
+    .join('; ');
+}
+
+function slowest(statements: Statements): readonly string[] {
+  const p99 = (name: string): number => percentile(statements.get(name) ?? [], 0.99);
+  return [...statements.keys()].sort((a, b) => p99(b) - p99(a)).slice(0, 8);
+}
+
+function describeDead(counts: DeadTuples): string {
+  const tables = [...counts].slice(0, 5).map(([table, dead]) => `${table} ${dead}`);
+  return `${sumOf(counts)}${tables.length > 0 ? ` (${tables.join(', ')})` : ''}`;
+}
