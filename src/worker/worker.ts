@@ -26,7 +26,7 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
-  readonly engine: Pick<DataEngine, 'runEmailQuery' | 'evaluateCondition'>;
+  readonly engine: Pick<DataEngine, 'runEmailQuery' | 'evaluateCondition' | 'findFiles' | 'fileLink'>;
   readonly templates: Pick<TemplatePool, 'render'>;
   readonly queue: Queue;
 }
