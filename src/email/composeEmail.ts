@@ -1,12 +1,16 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { TemplatePool } from '../templates/index.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
 import { addressEmail } from './addressEmail.js';
+import { findAttachments, type AttachmentDeps } from './attachments.js';
 import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
 import { fieldsOf } from './emailFields.js';
+import { bytesOf, MOST_MAIL_BYTES } from './mail/mailSize.js';
 import { renderFields } from './renderFields.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
-export interface ComposeDeps extends QueryDeps {
+export interface ComposeDeps extends QueryDeps, AttachmentDeps {
+  readonly engine: QueryDeps['engine'] & AttachmentDeps['engine'] & Pick<DataEngine, 'fileLink'>;
   readonly templates: Pick<TemplatePool, 'render'>;
   readonly baseUrl: string;
   /** Milliseconds since the epoch. */
@@ -49,7 +53,10 @@ export async function composeEmail(
     ];
     const context = contextJson(deps, occasion, queries);
     const textOf = await renderFields(deps.templates, type.syntax, context, texts);
-    return { kind: 'email', email: addressEmail(fields, textOf), queries };
+    const email = addressEmail(fields, textOf);
+    const attachments = await findAttachments(deps, occasion, type, queries);
+    if (attachments.length === 0) return { kind: 'email', email, queries };
+    return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;
     return { kind: error.kind, failure: error.failure, queries };
@@ -75,5 +82,27 @@ function contextJson(deps: ComposeDeps, occasion: Occasion, queries: readonly Qu
     base_url: deps.baseUrl,
   }).slice(1, -1);
   const records = `"records":{"new":${occasion.new ?? 'null'},"old":${occasion.old ?? 'null'}}`;
-  return `{${[...further, ...results, records, own].join(',')}}`;
+  const file = `"file":${fileJson(deps, occasion)}`;
+  return `{${[file, ...further, ...results, records, own].join(',')}}`;
+}
+
+/** With a link that acts for the role of the occasion. */
+function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: Occasion): string {
+  if (file == null) return 'null';
+  const object = JSON.parse(file) as { readonly storagekey: string };
+  return JSON.stringify({
+    ...object,
+    url: engine.fileLink({ tenantid, roleid: queryRoleid }, object.storagekey),
+  });
+}
+
+/** Throws EmailProblem. */
+function withinLimit(email: Email): Email {
+  const bytes = bytesOf(email);
+  if (bytes <= MOST_MAIL_BYTES) return email;
+  throw new EmailProblem('failed', {
+    code: 'MAIL_TOO_LARGE',
+    field: 'attachments',
+    message: `the mail has ${bytes} bytes with its attachments; the provider takes ${MOST_MAIL_BYTES}`,
+  });
 }

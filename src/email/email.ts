@@ -9,6 +9,17 @@ export interface Email {
   readonly bcc: readonly Address[];
   readonly subject: string;
   readonly html: string;
+  readonly attachments?: readonly Attachment[];
+}
+
+/** A file that goes with a mail. Its bytes are read when the mail is sent. */
+export interface Attachment {
+  readonly filename: string;
+  readonly mimetype: string;
+  /** In bytes. */
+  readonly size: number;
+  /** In the storage of files. */
+  readonly objectkey: string;
 }
 
 /** What an email is about: a change to a row, and the role whose rights the type's queries have. */
@@ -21,6 +32,8 @@ export interface Occasion {
   /** The row before and after, as JSON texts; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
+  /** The file of an upload, as JSON text without its address. */
+  readonly file?: string | null;
   /** Further names for the templates of a made-up occasion. They give way to all others. */
   readonly further?: Readonly<Record<string, unknown>>;
 }

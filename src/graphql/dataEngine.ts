@@ -3,6 +3,7 @@ import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/database.js';
+import { readFiles, type StoredFile } from '../db/files/files.js';
 import type { PromisedUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
@@ -16,6 +17,7 @@ import { Conditions, type EventRecords } from './email/condition.js';
 import { runEmailQuery, validateEmailQuery, type EmailQuery } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
 import {
+  reachedFiles,
   recordStoredFile,
   requireFileRow,
   type FileRow,
@@ -62,6 +64,12 @@ export interface DataEngine {
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
   /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */
   recordFile(principal: Principal, upload: PromisedUpload, bytes: StoredBytes): Promise<RecordedFile>;
+  /** In the order of `storagekeys`; undefined for a file that is gone or out of the principal's reach. Throws AppError. */
+  findFiles(
+    principal: Principal,
+    capability: 'upload' | 'download',
+    storagekeys: readonly string[],
+  ): Promise<readonly (StoredFile | undefined)[]>;
   /** A link to a file for an email; whether it may be downloaded is asked when it is used. */
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops what is remembered of a tenant. */
@@ -159,6 +167,13 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       );
       deps.onCommitted?.();
       return file;
+    },
+    async findFiles(principal, capability, storagekeys) {
+      const files = await readFiles(pool, principal.tenantid, storagekeys);
+      const schema = schemaOf(principal);
+      return withCurrentCatalog(catalogs, principal.tenantid, schema, (catalog) =>
+        reachedFiles(engine, principal, catalog, capability, files),
+      );
     },
     fileLink: (principal, storagekey) => engine.fileUrls.link(principal, storagekey),
     forget: (tenantid) => {

@@ -85,7 +85,7 @@ function message(mail: Mail): Html {
         <dd>${mail.sender}</dd>
         <dt>To</dt>
         <dd>${mail.recipients.join(', ')}</dd>
-        ${copies('Cc', mail.cc)}${copies('Bcc', mail.bcc)}
+        ${copies('Cc', mail.cc)}${copies('Bcc', mail.bcc)} ${attachments(mail)}
         <dt>Time</dt>
         <dd>${time(mail.time)}</dd>
         <dt>Delivery</dt>
@@ -97,6 +97,14 @@ function message(mail: Mail): Html {
     </header>
     <iframe title="The mail, as its recipient sees it" src="/mailbox/${mail.mailid}/body" sandbox></iframe>
   </article>`;
+}
+
+function attachments({ attachments: files }: Mail): Html {
+  const lines = files.map(({ filename, size }) => `${filename} (${size} bytes)`);
+  return lines.length === 0
+    ? new Html('')
+    : html`<dt>Attached</dt>
+        <dd>${lines.join(', ')}</dd>`;
 }
 
 function copies(label: string, addresses: readonly string[]): Html {

@@ -28,6 +28,7 @@ export interface EmailTypeValues {
   readonly sender: string;
   readonly queries: readonly EmailQuery[];
   readonly options: EmailOptions;
+  readonly attachments: readonly string[];
   readonly syntax: 'jinja2' | 'liquid';
 }
 
@@ -38,7 +39,7 @@ export interface EmailTypeRow extends EmailTypeValues {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 const COLUMNS =
-  'email_type, template, subject, recipients, sender, queries, options, syntax, creatorid, createtime';
+  'email_type, template, subject, recipients, sender, queries, options, attachments, syntax, creatorid, createtime';
 
 /** Throws AppError NAME_TAKEN. */
 export async function insertEmailType(
@@ -92,7 +93,7 @@ export async function readEmailType(
 function toColumns(values: Partial<EmailTypeValues>): Record<string, unknown> {
   const columns: Record<string, unknown> = { ...values };
   // A JavaScript list would go as a PostgreSQL array, and a string as JSON text; these columns are jsonb.
-  for (const name of ['recipients', 'queries', 'options'] as const) {
+  for (const name of ['recipients', 'queries', 'options', 'attachments'] as const) {
     if (values[name] !== undefined) columns[name] = JSON.stringify(values[name]);
   }
   return columns;

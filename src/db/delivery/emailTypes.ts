@@ -13,6 +13,8 @@ export interface EmailType {
     readonly cc?: readonly string[] | string | null;
     readonly bcc?: readonly string[] | string | null;
   };
+  /** Names of what is attached: `file`, queries, or columns of the record. */
+  readonly attachments?: readonly string[];
 }
 
 /** A query whose result the templates see under `outvar`. */
@@ -37,6 +39,6 @@ export async function loadEmailType(
 
 const LOAD = {
   name: 'email_type_load',
-  text: `select xmin::text as version, syntax, template, subject, sender, recipients, queries, options
+  text: `select xmin::text as version, syntax, template, subject, sender, recipients, queries, options, attachments
     from rowpost.email_types where tenantid = $1::int and email_type = $2::text`,
 };

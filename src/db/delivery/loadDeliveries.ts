@@ -25,6 +25,8 @@ export interface LoadedDelivery extends DeliveryKey {
   /** The row before and after, as JSON texts; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
+  /** The file of an upload, as JSON text. */
+  readonly file: string | null;
   /** False when retention has removed the event. */
   readonly hasEvent: boolean;
   /** Whether there are addresses that the tenant sends nothing to. */
@@ -78,7 +80,7 @@ const LOAD = {
       d.tracked, d.attempts, d.starts, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", t.xmin::text as "typeVersion", r.query_roleid as "queryRoleid",
-      o.old::text as old, o.new::text as new, o.eventid is not null as "hasEvent",
+      o.old::text as old, o.new::text as new, o.file::text as file, o.eventid is not null as "hasEvent",
       exists (select from rowpost.email_suppression s where s.tenantid = w.tenantid and s.removetime is null)
         as "hasSuppressions",
       k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",

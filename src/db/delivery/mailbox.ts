@@ -12,6 +12,14 @@ export interface KeptMail {
   readonly bcc: readonly string[];
   readonly subject: string;
   readonly html: string;
+  /** Their bytes stay where they are. */
+  readonly attachments: readonly KeptAttachment[];
+}
+
+export interface KeptAttachment {
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly size: number;
 }
 
 /** @returns the mail's id; the same one when the delivery's mail is kept already. */
@@ -25,6 +33,7 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
     mail.bcc,
     mail.subject,
     mail.html,
+    JSON.stringify(mail.attachments),
   ]);
   const row = rows[0];
   if (!row) throw new Error('the mailbox returned no id');
@@ -33,11 +42,11 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
 
 // A redriven delivery replaces its mail: the page shows what was sent last.
 const KEEP = `
-  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
     recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
-    html = excluded.html
+    html = excluded.html, attachments = excluded.attachments
   returning mailid::text as mailid`;
 
 /** A line of the mailbox page. */
@@ -71,10 +80,10 @@ export async function listMail(
 export async function readMail(
   knex: Knex,
   mailid: string,
-): Promise<(MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html'>) | undefined> {
+): Promise<(MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'attachments'>) | undefined> {
   return knex
     .withSchema('rowpost')
     .table('mailbox')
     .where({ mailid })
-    .first<MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html'>>();
+    .first<MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'attachments'>>();
 }

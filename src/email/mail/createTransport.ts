@@ -1,5 +1,6 @@
 import type { Config } from '../../config.js';
 import type { Database } from '../../db/database.js';
+import { openStorage } from '../../files/storage/openStorage.js';
 import { createMailboxTransport } from './mailbox.js';
 import { createSendgridTransport } from './sendgrid.js';
 import type { MailTransport } from './transport.js';
@@ -8,5 +9,5 @@ import type { MailTransport } from './transport.js';
 export function createTransport(config: Config, database: Database): MailTransport {
   return config.mailTransport === 'mailbox'
     ? createMailboxTransport(database)
-    : createSendgridTransport({ baseUrl: config.sendgridBaseUrl });
+    : createSendgridTransport({ baseUrl: config.sendgridBaseUrl, storage: openStorage(config) });
 }

@@ -18,6 +18,11 @@ export function createMailboxTransport(database: Database): MailTransport {
         bcc: message.bcc.map(formatAddress),
         subject: message.subject,
         html: message.html,
+        attachments: (message.attachments ?? []).map(({ filename, mimetype, size }) => ({
+          filename,
+          mimetype,
+          size,
+        })),
       });
       return { kind: 'sent', httpStatus: null, providerMessageId: `mailbox-${mailid}` };
     },

@@ -1,22 +1,31 @@
 import http from 'node:http';
 import https from 'node:https';
 import sendgrid from '@sendgrid/mail';
+import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Address } from '../addresses.js';
+import { AttachmentLoader, type LoadedAttachment } from './attachmentLoader.js';
+import { bytesOf, MOST_MAIL_BYTES } from './mailSize.js';
 import { readAnswer, readFailure, type Exchange } from './sendgridAnswer.js';
 import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
 
 const MAX_SOCKETS = 256;
 /** An answer is a few hundred bytes. */
 const MOST_ANSWER_BYTES = 256 * 1024;
-/** The provider's limits. */
+/** The provider's limit. */
 const MOST_RECIPIENTS = 1_000;
-const MOST_MAIL_BYTES = 30_000_000;
+
+export interface SendgridOptions {
+  readonly baseUrl: string;
+  /** Where attachments are read; closed with the transport. Without it mails have none. */
+  readonly storage?: FileStorage;
+}
 
 /**
  * Sends through @sendgrid/mail. Each call has a service object of its own: the library keeps key, address, deadline
  * and the rest in one mutable object, and a shared one has sent a tenant's mail with another tenant's key.
  */
-export function createSendgridTransport(options: { readonly baseUrl: string }): MailTransport {
+export function createSendgridTransport(options: SendgridOptions): MailTransport {
+  const loader = options.storage && new AttachmentLoader(options.storage);
   const agents = {
     httpAgent: new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
     httpsAgent: new https.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
@@ -26,37 +35,47 @@ export function createSendgridTransport(options: { readonly baseUrl: string }): 
     async send(message, context) {
       const tooLarge = exceedsLimits(message);
       if (tooLarge) return tooLarge;
-      const exchange: Exchange = { begun: false, fenced: false, status: undefined, headers: {} };
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), context.deadlineMs);
-      try {
-        const service = createService(context.apiKey, {
-          baseUrl: options.baseUrl,
-          ...agents,
-          signal: deadline.signal,
-          transport: watchedTransport(options.baseUrl, exchange, context.mayStart),
-          // A redirect would carry the key and the mail to wherever it points.
-          maxRedirects: 0,
-          maxContentLength: MOST_ANSWER_BYTES,
-          proxy: false,
-        });
-        const [response] = await service.send(toSendgrid(message));
-        return readAnswer(response.statusCode, response.headers as Record<string, unknown>, response.body);
-      } catch (error) {
-        return readFailure(error, exchange, {
-          apiKey: context.apiKey,
-          deadlinePassed: deadline.signal.aborted,
-        });
-      } finally {
-        clearTimeout(timer);
-      }
+      const { attachments = [] } = message;
+      if (!loader || attachments.length === 0) return call(message, [], context);
+      return loader.with(attachments, (loaded) => call(message, loaded, context));
     },
-    close() {
+    async close() {
       agents.httpAgent.destroy();
       agents.httpsAgent.destroy();
-      return Promise.resolve();
+      await options.storage?.close();
     },
   };
+
+  async function call(
+    message: MailMessage,
+    attachments: readonly LoadedAttachment[],
+    context: SendContext,
+  ): Promise<SendOutcome> {
+    const exchange: Exchange = { begun: false, fenced: false, status: undefined, headers: {} };
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), context.deadlineMs);
+    try {
+      const service = createService(context.apiKey, {
+        baseUrl: options.baseUrl,
+        ...agents,
+        signal: deadline.signal,
+        transport: watchedTransport(options.baseUrl, exchange, context.mayStart),
+        // A redirect would carry the key and the mail to wherever it points.
+        maxRedirects: 0,
+        maxContentLength: MOST_ANSWER_BYTES,
+        proxy: false,
+      });
+      const [response] = await service.send(toSendgrid(message, attachments));
+      return readAnswer(response.statusCode, response.headers as Record<string, unknown>, response.body);
+    } catch (error) {
+      return readFailure(error, exchange, {
+        apiKey: context.apiKey,
+        deadlinePassed: deadline.signal.aborted,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
 
 interface Service {
@@ -105,7 +124,7 @@ function watchedTransport(baseUrl: string, exchange: Exchange, mayStart: SendCon
   };
 }
 
-function toSendgrid(message: MailMessage): object {
+function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment[]): object {
   return {
     from: toSendgridAddress(message.sender),
     personalizations: [
@@ -117,12 +136,20 @@ function toSendgrid(message: MailMessage): object {
     ],
     subject: message.subject,
     content: [{ type: 'text/html', value: message.html }],
+    ...(attachments.length > 0 ? { attachments: attachments.map(toSendgridAttachment) } : {}),
     customArgs: {
       ...(message.deliveryid === null ? {} : { deliveryid: message.deliveryid }),
       tenantid: String(message.tenantid),
     },
   };
 }
+
+const toSendgridAttachment = ({ filename, mimetype, base64 }: LoadedAttachment): object => ({
+  content: base64,
+  filename,
+  type: mimetype,
+  disposition: 'attachment',
+});
 
 const toSendgridAddress = ({ email, name }: Address): object => (name === '' ? { email } : { email, name });
 
@@ -131,7 +158,7 @@ function exceedsLimits(message: MailMessage): SendOutcome | undefined {
   if (recipients > MOST_RECIPIENTS) {
     return rejected('TOO_MANY_RECIPIENTS', `${recipients} recipients; the provider takes ${MOST_RECIPIENTS}`);
   }
-  const bytes = Buffer.byteLength(message.html) + Buffer.byteLength(message.subject);
+  const bytes = bytesOf(message);
   if (bytes > MOST_MAIL_BYTES) {
     return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${MOST_MAIL_BYTES}`);
   }

@@ -48,7 +48,7 @@ export const CONTROL_CATALOG: Catalog = {
       table(
         'email_types',
         `email_type text, template text, subject text, recipients jsonb, sender text, queries jsonb, options jsonb,
-         syntax text, creatorid int4, createtime timestamptz`,
+         attachments jsonb, syntax text, creatorid int4, createtime timestamptz`,
       ),
       table(
         'email_rule',

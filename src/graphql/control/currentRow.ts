@@ -1,9 +1,10 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { preparedText } from '../../db/preparedStatements.js';
-import { bind, constant, join, sql, toStatement } from '../../db/sql.js';
+import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
 import { tenantRole } from '../../db/tenantTransaction.js';
 import { AppError } from '../../errors.js';
+import { rowKey } from '../files/rowKey.js';
 import { columnSql, tableSql } from '../read/rowsSql.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput } from './controlObject.js';
@@ -14,29 +15,58 @@ import { badInput } from './controlObject.js';
  * Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, NOT_FOUND.
  */
 export async function readCurrentRow(
-  { principal, deps }: ControlContext,
+  context: ControlContext,
   schema: string,
   target: string,
   key: unknown,
 ): Promise<string> {
-  const { tenantid } = principal;
-  const table = (await deps.engine.catalog(tenantid, schema)).tables.get(target);
-  if (!table) {
-    throw new AppError('UNKNOWN_TABLE', `There is no table "${target}".`, { details: { field: 'target' } });
-  }
-  const { text, slots } = toStatement(
+  const table = await requireTable(context, schema, target);
+  const row = await readText(
+    context,
     sql`select row_to_json(t)::text from ${tableSql(table)} t where ${keyCondition(table, key)}`,
   );
+  if (row === undefined) throw new AppError('NOT_FOUND', `${target} has no row with this key.`);
+  return row;
+}
+
+/** The newest file of the row, as the JSON text that an event of its upload holds; null when it has none. */
+export async function readNewestFile(
+  context: ControlContext,
+  schema: string,
+  target: string,
+  key: unknown,
+): Promise<string | null> {
+  const table = await requireTable(context, schema, target);
+  if (!table.fileColumn) return null;
+  const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
+  const newest = await readText(
+    context,
+    sql`select row_to_json(f)::text from ${tableSql(table)} t, lateral ${files} f
+      where ${keyCondition(table, key)} order by f.createtime desc, f.filenum desc limit 1`,
+  );
+  return newest ?? null;
+}
+
+async function requireTable(
+  { principal, deps }: ControlContext,
+  schema: string,
+  target: string,
+): Promise<Table> {
+  const table = (await deps.engine.catalog(principal.tenantid, schema)).tables.get(target);
+  if (table) return table;
+  throw new AppError('UNKNOWN_TABLE', `There is no table "${target}".`, { details: { field: 'target' } });
+}
+
+async function readText({ principal, deps }: ControlContext, piece: Sql): Promise<string | undefined> {
+  const { text, slots } = toStatement(piece);
   const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
   const outcome = await deps.database.transactions.run({
-    role: tenantRole(tenantid),
+    role: tenantRole(principal.tenantid),
     mode: 'read',
     statements: [{ statement: preparedText(text), values }],
   });
   if (outcome.kind === 'failed') throw outcome.error;
-  const row = outcome.results[0]?.[0]?.[0];
-  if (row == null) throw new AppError('NOT_FOUND', `${target} has no row with this key.`);
-  return row;
+  return outcome.results[0]?.[0]?.[0] ?? undefined;
 }
 
 function keyCondition(table: Table, key: unknown) {

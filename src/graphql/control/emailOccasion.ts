@@ -7,7 +7,7 @@ import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
 import { requireKnownRoles } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound } from './controlObject.js';
-import { readCurrentRow } from './currentRow.js';
+import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from './permissions.js';
 
 /** Which email, about what, and with whose rights. */
@@ -92,6 +92,7 @@ async function fromRow(
     target,
     new: done === 'delete' ? null : row,
     old: done === 'insert' ? null : row,
+    file: done === 'upload' ? await readNewestFile(context, schema, target, key) : null,
   };
 }
 

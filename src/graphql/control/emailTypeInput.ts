@@ -44,6 +44,11 @@ export const emailTypesInput = new GraphQLInputObjectType({
     sender: { type: GraphQLString, description: 'May be templated.' },
     queries: { type: new GraphQLList(emailQueryInput) },
     options: { type: emailOptionsInput },
+    attachments: {
+      type: new GraphQLList(GraphQLString),
+      description:
+        'Files that go with the mail: `file` of an upload, outvars of queries that select files, or columns that name a file.',
+    },
     syntax: { type: GraphQLString, description: '`jinja2` (default) or `liquid`.' },
   },
 });
@@ -58,6 +63,7 @@ export interface EmailTypeInput {
   readonly sender?: string | null;
   readonly queries?: readonly (EmailQueryInput | null)[] | null;
   readonly options?: { readonly cc?: Strings | null; readonly bcc?: Strings | null } | null;
+  readonly attachments?: Strings | null;
   readonly syntax?: string | null;
 }
 
@@ -83,13 +89,14 @@ export function readNewEmailType(input: EmailTypeInput): EmailTypeValues {
     sender: requireValue(input.sender, 'sender'),
     queries: readQueries(input.queries),
     options: readOptions(input.options),
+    attachments: readAttachments(input.attachments),
     syntax: readSyntax(input.syntax),
   };
 }
 
 /** The values that an update gives; the others stay as `before` has them. Throws AppError BAD_USER_INPUT. */
 export function readChangedEmailType(input: EmailTypeInput, before: EmailTypeValues): EmailTypeValues {
-  const { email_type, template, subject, recipients, sender, queries, options, syntax } = input;
+  const { email_type, template, subject, recipients, sender, queries, options, attachments, syntax } = input;
   return {
     email_type: email_type === undefined ? before.email_type : readName(email_type),
     template: template === undefined ? before.template : requireValue(template, 'template'),
@@ -98,6 +105,7 @@ export function readChangedEmailType(input: EmailTypeInput, before: EmailTypeVal
     sender: sender === undefined ? before.sender : requireValue(sender, 'sender'),
     queries: queries === undefined ? before.queries : readQueries(queries),
     options: options === undefined ? before.options : readOptions(options),
+    attachments: attachments === undefined ? before.attachments : readAttachments(attachments),
     syntax: syntax === undefined ? before.syntax : readSyntax(syntax),
   };
 }
@@ -137,6 +145,17 @@ function readOptions(given: EmailTypeInput['options']): EmailOptions {
     ...(given?.cc == null ? {} : { cc: readAddresses(given.cc, 'options.cc') }),
     ...(given?.bcc == null ? {} : { bcc: readAddresses(given.bcc, 'options.bcc') }),
   };
+}
+
+/** Which columns there are is known when a table is: with the rule, and with the row. */
+function readAttachments(given: EmailTypeInput['attachments']): readonly string[] {
+  const names = requireItems(given ?? [], 'attachments');
+  for (const [index, name] of names.entries()) {
+    if (!/^[A-Za-z_]\w{0,62}$/.test(name)) {
+      throw badInput(`attachments[${index}]`, `"${name}" can't be the name of a column or a query.`);
+    }
+  }
+  return [...new Set(names)];
 }
 
 function readSyntax(given: string | null | undefined): 'jinja2' | 'liquid' {

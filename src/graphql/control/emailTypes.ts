@@ -49,6 +49,7 @@ const emailTypesType = new GraphQLObjectType<unknown, ControlContext>({
     sender: { type: GraphQLString },
     queries: { type: new GraphQLList(emailQueryType) },
     options: { type: emailOptionsType },
+    attachments: { type: new GraphQLList(GraphQLString) },
     syntax: { type: GraphQLString },
     creatorid: { type: SCALARS.Int },
     createtime: { type: SCALARS.DateTime },

@@ -28,6 +28,15 @@ const previewQueryType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
+const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_preview_attachment',
+  fields: {
+    filename: { type: GraphQLString },
+    mimetype: { type: GraphQLString },
+    size: { type: SCALARS.BigInt, description: 'In bytes.' },
+  },
+});
+
 const previewType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview',
   fields: {
@@ -37,6 +46,7 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
     recipients: { type: new GraphQLList(GraphQLString) },
     cc: { type: new GraphQLList(GraphQLString) },
     bcc: { type: new GraphQLList(GraphQLString) },
+    attachments: { type: new GraphQLList(attachmentType) },
     queries: {
       type: new GraphQLList(previewQueryType),
       description: 'What each query returned, also when a later step failed.',
@@ -63,7 +73,7 @@ function toPreview(composed: Composed): StoredRow {
       ),
   );
   if (composed.kind !== 'email') return new StoredRow({ queries, error: new StoredRow(composed.failure) });
-  const { subject, html, sender, recipients, cc, bcc } = composed.email;
+  const { subject, html, sender, recipients, cc, bcc, attachments = [] } = composed.email;
   return new StoredRow({
     subject,
     html,
@@ -71,6 +81,7 @@ function toPreview(composed: Composed): StoredRow {
     recipients: recipients.map(formatAddress),
     cc: cc.map(formatAddress),
     bcc: bcc.map(formatAddress),
+    attachments: attachments.map((file) => new StoredRow(file)),
     queries,
   });
 }

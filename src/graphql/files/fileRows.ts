@@ -1,10 +1,11 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { StoredFile } from '../../db/files/files.js';
 import type { PromisedUpload } from '../../db/files/uploads.js';
 import { preparedText } from '../../db/preparedStatements.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, toStatement, type Sql } from '../../db/sql.js';
 import { tenantRole, type Transactions } from '../../db/tenantTransaction.js';
-import { AppError } from '../../errors.js';
+import { AppError, type ErrorCode } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { createAliasSource } from '../filter/scope.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
@@ -57,6 +58,34 @@ export async function requireFileRow(
   );
   if (found === undefined) throw rowNotFound();
 }
+
+/** The files as they are, but for those that the principal does not reach with this capability now. Throws AppError. */
+export async function reachedFiles(
+  deps: FileRowDeps,
+  principal: Principal,
+  catalog: Catalog,
+  capability: Capability,
+  files: readonly (StoredFile | undefined)[],
+): Promise<readonly (StoredFile | undefined)[]> {
+  const reached: (StoredFile | undefined)[] = [];
+  for (const file of files) {
+    const isReached = file && (await reaches(deps, principal, catalog, capability, file));
+    reached.push(isReached ? file : undefined);
+  }
+  return reached;
+}
+
+async function reaches(...args: Parameters<typeof requireFileRow>): Promise<boolean> {
+  try {
+    await requireFileRow(...args);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && OUT_OF_REACH.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'UNKNOWN_TABLE']);
 
 /**
  * Records a file whose bytes are durable, with its event, in one transaction. Throws AppError PERMISSION_DENIED; NOT_FOUND

@@ -1,0 +1,85 @@
+import { AppError } from '../../errors.js';
+import type { FileStorage } from '../../files/storage/fileStorage.js';
+import type { Attachment } from '../email.js';
+import type { SendOutcome } from './transport.js';
+
+/** An attachment as providers take it. */
+export interface LoadedAttachment {
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly base64: string;
+}
+
+/** Bytes of attachments in memory at once: some mails of the largest size. The others wait. */
+const MOST_BYTES = 64_000_000;
+
+/** Reads attachments for as long as a mail is being sent, within a bound for all mails of the process. */
+export class AttachmentLoader {
+  #free = MOST_BYTES;
+  readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = [];
+
+  constructor(private readonly storage: FileStorage) {}
+
+  /** @returns what `send` does, or why the attachments can't be had; then nothing was sent */
+  async with(
+    attachments: readonly Attachment[],
+    send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,
+  ): Promise<SendOutcome> {
+    if (attachments.length === 0) return send([]);
+    const bytes = Math.min(
+      MOST_BYTES,
+      attachments.reduce((sum, { size }) => sum + size, 0),
+    );
+    await this.#take(bytes);
+    try {
+      const loaded = await this.#load(attachments);
+      return await ('kind' in loaded ? loaded : send(loaded.attachments));
+    } finally {
+      this.#give(bytes);
+    }
+  }
+
+  async #load(
+    attachments: readonly Attachment[],
+  ): Promise<SendOutcome | { readonly attachments: readonly LoadedAttachment[] }> {
+    try {
+      const loaded: LoadedAttachment[] = [];
+      for (const { filename, mimetype, objectkey } of attachments) {
+        const chunks: Buffer[] = [];
+        for await (const chunk of await this.storage.read(objectkey)) chunks.push(chunk as Buffer);
+        loaded.push({ filename, mimetype, base64: Buffer.concat(chunks).toString('base64') });
+      }
+      return { attachments: loaded };
+    } catch (error) {
+      const isGone = error instanceof AppError && error.code === 'NOT_FOUND';
+      return isGone
+        ? {
+            kind: 'rejected',
+            httpStatus: null,
+            code: 'ATTACHMENT_MISSING',
+            message: 'an attached file is gone',
+          }
+        : {
+            kind: 'retry',
+            ambiguous: false,
+            httpStatus: null,
+            code: 'STORAGE_UNAVAILABLE',
+            message: 'the storage of files is not available',
+          };
+    }
+  }
+
+  async #take(bytes: number): Promise<void> {
+    if (this.#waiting.length === 0 && bytes <= this.#free) this.#free -= bytes;
+    else await new Promise<void>((start) => this.#waiting.push({ bytes, start }));
+  }
+
+  #give(bytes: number): void {
+    this.#free += bytes;
+    for (let next = this.#waiting[0]; next && next.bytes <= this.#free; next = this.#waiting[0]) {
+      this.#waiting.shift();
+      this.#free -= next.bytes;
+      next.start();
+    }
+  }
+}
