@@ -157,6 +157,8 @@ export async function writeEvents(
 /** Engine and renderer for rules that need neither: any use is a failure of the test. */
 export const noEngine: WorkerDeps['engine'] = {
   runEmailQuery: () => Promise.reject(new Error('no query expected')),
+  findFiles: () => Promise.reject(new Error('no attachment expected')),
+  fileLink: () => '',
   evaluateCondition: () => Promise.reject(new Error('no condition expected')),
 };
 /** Texts without templates come out as they are. */
