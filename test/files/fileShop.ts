@@ -37,6 +37,8 @@ export interface FileShop {
   files(id?: number, token?: string): Promise<readonly FileJson[]>;
   /** Objects in the storage folder, unfinished ones too, without the folders. */
   objects(): Promise<readonly string[]>;
+  /** Rows as at the beginning, and no files. */
+  reset(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -135,6 +137,12 @@ function fileShop(fixture: WebFixture, tenantid: number, root: string, folder: s
       return entries
         .filter((entry) => entry.isFile())
         .map((entry) => path.join(entry.parentPath, entry.name));
+    },
+    async reset() {
+      await pool.query('truncate rowpost.file, rowpost.file_object, rowpost.upload, rowpost.outbox');
+      await this.sql(`drop table if exists doc, plain; ${TABLES}`);
+      for (const object of await this.objects()) await rm(object);
+      fixture.engine.forget(tenantid);
     },
     async close() {
       await fixture.stop();
