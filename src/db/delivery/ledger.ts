@@ -55,6 +55,12 @@ export function openLedger(database: Database, onIdleError: (error: Error) => vo
   };
 }
 
+/**
+ * Its statements are sent together, so one that stands still has lost its client, and must not keep its locks from the
+ * other relays until the connection is given up.
+ */
+const BEGIN = `begin; set local idle_in_transaction_session_timeout = '2s'`;
+
 async function runTransaction(
   pool: pg.Pool,
   steps: readonly (readonly [LedgerStatement, readonly unknown[]])[],
@@ -62,7 +68,7 @@ async function runTransaction(
   const client = await pool.connect();
   try {
     const results = await Promise.allSettled([
-      client.query('begin'),
+      client.query(BEGIN),
       ...steps.map(([statement, values]) => client.query({ ...statement, values: [...values] })),
       // Rolls back when a step has failed.
       client.query('commit'),
