@@ -59,8 +59,11 @@ export async function up(knex) {
       -- hash of table and key
       record bigint not null,
       fired int not null,
+      -- more often than it may
+      tripped boolean not null default false,
       primary key (createtime, ruleid, record)
     ) partition by range (createtime);
+    create index rule_firing_tripped on rowpost.rule_firing (createtime) where tripped;
 
     -- When a tenant whose rate is capped may send its next email.
     create table rowpost.email_pace (

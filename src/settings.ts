@@ -249,6 +249,12 @@ export const SETTINGS = {
     15_000,
     'Longest statement of a request or an email query.',
   ),
+  requestTimeoutMs: setting(
+    'REQUEST_TIMEOUT_MS',
+    integer(100),
+    30_000,
+    'Longest transaction of a request, all of its statements together.',
+  ),
   lockTimeoutMs: setting('LOCK_TIMEOUT_MS', integer(100), 5_000, 'Longest wait for a row lock.'),
   connectTimeoutMs: setting(
     'PG_CONNECT_TIMEOUT_MS',
@@ -387,6 +393,18 @@ export const SETTINGS = {
     integer(1),
     1_000,
     'Deliveries of one tenant in the queue at once.',
+  ),
+  tenantEmailsPerSecond: setting(
+    'TENANT_EMAILS_PER_SECOND',
+    integer(0, 100_000),
+    0,
+    'Most emails of one tenant in a second; later ones wait for their turn, and other tenants do not. 0 for no limit.',
+  ),
+  ruleFiresPerMinute: setting(
+    'RULE_FIRES_PER_MINUTE',
+    integer(0, 1_000_000),
+    60,
+    'Times that a rule fires for one record within a minute before it counts as a loop: the deliveries beyond are skipped. 0 for no limit.',
   ),
   queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),
   graceMs: setting('SHUTDOWN_GRACE_MS', integer(100), 25_000, 'Time to finish work in hand after SIGTERM.'),

@@ -46,7 +46,7 @@ export class Reconciler {
     await endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE);
     for (;;) {
       const due = await takeDueDeliveries(ledger, MOST_AT_ONCE);
-      await queue.addDeliveries(due.map((job, index) => ({ job, delayMs: 0, ahead: index })));
+      await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
       if (due.length < MOST_AT_ONCE) return;
     }
   }

@@ -1,14 +1,12 @@
 import {
-  closeBatch,
   loadBatch,
   loadEventRecords,
   type BatchKey,
-  type DeliveryKey,
   type EmailRule,
   type LoadedBatch,
-  type Match,
   type OutboxEvent,
 } from '../db/delivery/batches.js';
+import { closeBatch, type ClosedBatch, type DeliveryLimits, type Match } from '../db/delivery/closeBatch.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { storable } from '../email/storableText.js';
 import { isBusy } from '../email/transientErrors.js';
@@ -18,6 +16,7 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 export interface EvaluateDeps {
   readonly ledger: Ledger;
   readonly engine: Pick<DataEngine, 'evaluateCondition'>;
+  readonly limits: DeliveryLimits;
 }
 
 /** Most events whose records are in memory at once, and in one condition's statement. */
@@ -25,11 +24,11 @@ const EVENTS_AT_ONCE = 100;
 
 /**
  * A batch of committed events becomes deliveries: one for each event and each rule that matches it now. Done twice, by
- * two workers even, it records each delivery once. @returns the deliveries that wait to be sent.
+ * two workers even, it records each delivery once.
  */
-export async function evaluateRules(deps: EvaluateDeps, key: BatchKey): Promise<readonly DeliveryKey[]> {
+export async function evaluateRules(deps: EvaluateDeps, key: BatchKey): Promise<ClosedBatch> {
   const batch = await loadBatch(deps.ledger, key);
-  if (batch?.done === true) return [];
+  if (batch?.done === true) return { ready: [], soon: [], trips: [] };
   const matches: Match[] = [];
   // A tenant that is gone sends nothing.
   if (batch) {
@@ -37,7 +36,7 @@ export async function evaluateRules(deps: EvaluateDeps, key: BatchKey): Promise<
       matches.push(...(await matchRule(deps, key, batch, rule)));
     }
   }
-  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch?.events ?? []));
+  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch?.events ?? []), deps.limits);
 }
 
 async function matchRule(

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { decryptEmailApiKey } from '../db/control/emailApiKeys.js';
 import type { Database } from '../db/database.js';
+import type { DeliveryKey } from '../db/delivery/batches.js';
 import { openLedger } from '../db/delivery/ledger.js';
 import type { StoredApiKey } from '../db/delivery/loadDeliveries.js';
 import type { PrincipalSource } from '../db/principal.js';
@@ -16,6 +17,7 @@ import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { evaluateRules } from './evaluateRules.js';
 import { FairSlots } from './fairSlots.js';
+import { LoopTrips } from './loopTrips.js';
 import { createLeaseKeeper } from './leaseKeeper.js';
 import { sendDelivery, type SendDeps } from './sendDelivery.js';
 
@@ -62,11 +64,18 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const slots = new FairSlots(config.workerConcurrency, Math.ceil(config.workerConcurrency * TENANT_SHARE));
   const send = (job: DeliveryJob, repeated: boolean): Promise<void> =>
     slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated));
+  const limits = {
+    firesPerMinute: config.ruleFiresPerMinute,
+    emailsPerSecond: config.tenantEmailsPerSecond,
+  };
+  const loopTrips = new LoopTrips(log);
   const work = queue.work(
     {
       async onBatch(job) {
-        const deliveries = await evaluateRules({ ledger, engine: deps.engine }, job);
-        await settleAll(deliveries.map((key) => send({ ...key, starts: 0 }, false)));
+        const { ready, soon, trips } = await evaluateRules({ ledger, engine: deps.engine, limits }, job);
+        loopTrips.report(job.tenantid, trips);
+        await queueForLater(deps, soon);
+        await settleAll(ready.map((key) => send({ ...key, starts: 0 }, false)));
       },
       onDelivery: send,
     },
@@ -85,6 +94,19 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       await transport.close();
       await ledger.close();
     },
+  });
+}
+
+/** Deliveries of a capped tenant whose turn comes in a moment. */
+async function queueForLater(
+  { queue, log }: WorkerDeps,
+  deliveries: readonly (DeliveryKey & { readonly delayMs: number })[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  const orders = deliveries.map(({ delayMs, ...key }) => ({ job: { ...key, starts: 0 }, delayMs, ahead: 0 }));
+  // They are in the ledger: when the queue is away the reconciler adds them.
+  await queue.addDeliveries(orders).catch((error: unknown) => {
+    log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
   });
 }
 

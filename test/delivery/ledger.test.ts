@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { closeBatch, loadBatch, type DeliveryKey } from '../../src/db/delivery/batches.js';
+import { loadBatch, type DeliveryKey } from '../../src/db/delivery/batches.js';
+import { closeBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../src/db/delivery/finishAttempts.js';
 import { countRepeatedStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
@@ -12,7 +13,7 @@ import { startSending } from '../../src/db/delivery/startSending.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { trackDeliveries } from '../../src/db/delivery/track.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-import { createRule, createTenant, writeEvents, type TestTenant } from './pipelineSetup.js';
+import { createRule, createTenant, NO_LIMITS, writeEvents, type TestTenant } from './pipelineSetup.js';
 
 const LONG_MS = 60_000;
 
@@ -39,10 +40,11 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { events } = (await loadBatch(ledger, batch))!;
-    const keys = await closeBatch(
+    const { ready: keys } = await closeBatch(
       ledger,
       batch,
       events.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
     );
     return { keys, key: keys[0]!, batch, events, ruleid };
   };
@@ -91,27 +93,26 @@ describe('delivery: the ledger (contract 5.6)', () => {
   it('records each event and rule once, whoever evaluates the batch, and whatever fails', async () => {
     const { keys, batch, events, ruleid } = await deliver(3);
     expect(keys).to.have.length(3);
-    const again = await closeBatch(
+    const { ready: again } = await closeBatch(
       ledger,
       batch,
       events.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
     );
     expect(again).to.deep.equal([]);
     expect((await loadBatch(ledger, batch))!.done).to.equal(true);
   });
 
   it('records a rule that can’t be evaluated as failed, with its reason', async () => {
-    const { batch, events } = await deliver(1);
-    const second = await createRule(db.database, tenant);
-    const waiting = await closeBatch(ledger, batch, [
-      {
-        eventid: events[0]!.eventid,
-        ruleid: second,
-        failure: { code: 'CONDITION_FAILED', message: 'column gone' },
-      },
-    ]);
-    expect(waiting).to.deep.equal([]);
-    const row: unknown = await db.database.knex('rowpost.email_delivery').where({ ruleid: second }).first();
+    const ruleid = await createRule(db.database, tenant);
+    await writeEvents(db.database, tenant, 1);
+    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
+    const { eventid } = (await loadBatch(ledger, batch))!.events[0]!;
+    const failure = { code: 'CONDITION_FAILED', message: 'column gone' };
+    const { ready } = await closeBatch(ledger, batch, [{ eventid, ruleid, failure }], NO_LIMITS);
+    expect(ready).to.deep.equal([]);
+    const row: unknown = await db.database.knex('rowpost.email_delivery').where({ ruleid }).first();
     expect(row).to.include({
       state: 'failed',
       error_code: 'CONDITION_FAILED',

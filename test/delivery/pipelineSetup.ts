@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/db/database.js';
+import type { DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { systemClock } from '../../src/clock.js';
 import { startRelay } from '../../src/relay/relay.js';
@@ -55,6 +56,9 @@ export async function forkWorker(env: Readonly<Record<string, string>>): Promise
   await once(child, 'message');
   return child;
 }
+
+/** Nothing holds mail back. */
+export const NO_LIMITS: DeliveryLimits = { firesPerMinute: 0, emailsPerSecond: 0 };
 
 /** A tenant with a schema name, a key and a role, as the control tables hold them. */
 export interface TestTenant {

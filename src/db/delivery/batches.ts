@@ -80,67 +80,12 @@ const RECORDS = {
     order by array_position($3::bigint[], o.eventid)`,
 };
 
-/** A delivery to record: an event and a rule that matches it, or whose condition can't be evaluated. */
-export interface Match {
-  readonly eventid: string;
-  readonly ruleid: string;
-  /** Why nothing can be sent: the delivery is `failed` from the start. */
-  readonly failure?: { readonly code: string; readonly message: string };
-}
-
 /** What names a delivery. `createtime` is text as PostgreSQL writes it, exact to the microsecond. */
 export interface DeliveryKey {
   readonly tenantid: number;
   readonly deliveryid: string;
   readonly createtime: string;
 }
-
-/**
- * Records a batch's deliveries and that it is done, as one statement. A delivery that another worker recorded
- * meanwhile stays as it is. @returns the new ones that wait to be sent.
- */
-export async function closeBatch(
-  ledger: Ledger,
-  key: BatchKey,
-  matches: readonly Match[],
-): Promise<readonly DeliveryKey[]> {
-  return ledger.query<DeliveryKey>(CLOSE, [
-    key.batchid,
-    key.createtime,
-    matches.map((match) => match.eventid),
-    matches.map((match) => match.ruleid),
-    matches.map((match) => match.failure?.code ?? null),
-    matches.map((match) => match.failure?.message ?? null),
-  ]);
-}
-
-// Nobody waits for the disk: a crash takes back the deliveries and that the batch is done. What comes before a mail is
-// on disk, since the start of sending waits for it, and a disk writes in order.
-const CLOSE = {
-  name: 'batch_close',
-  text: `
-    with batch as materialized (
-      select *, set_config('synchronous_commit', 'off', true) from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
-    ), done as (
-      insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      on conflict do nothing
-    ), recorded as (
-      insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
-        createtime, state, error_code, error, tracked)
-      select o.tenantid, o.eventid, r.ruleid, r.email_type, o.operation, o.target, o.key, r.delivery, o.time,
-        case when m.code is null then 'pending' else 'failed' end, m.code, m.message, m.code is not null
-      from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[])
-          with ordinality as m(eventid, ruleid, code, message, position)
-        cross join batch b
-        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime
-        join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid
-      order by m.position
-      on conflict (eventid, ruleid, createtime) do nothing
-      returning tenantid, deliveryid, createtime, state
-    )
-    select tenantid, deliveryid::text as deliveryid, createtime::text as createtime
-    from recorded where state = 'pending' order by recorded.deliveryid`,
-};
 
 /**
  * Batches that are not done, oldest first, from `fromBatchid` on: lost between commit and queue, or still waiting

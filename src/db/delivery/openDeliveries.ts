@@ -5,6 +5,8 @@ import { NOT_ENDED } from './track.js';
 /** A delivery that should be in the queue, now that its time has come. */
 export interface OpenDelivery extends DeliveryKey {
   readonly starts: number;
+  /** Until its turn, when it is a capped tenant's and comes in a moment. */
+  readonly delayMs: number;
 }
 
 /** Seconds between two checks of the same waiting delivery. */
@@ -22,10 +24,11 @@ const TAKE_DUE = {
       select tenantid, deliveryid, createtime from rowpost.delivery
       where due < now() and state in ('pending', 'retrying') order by due limit $1::int for update skip locked
     )
-    update rowpost.delivery d set due = now() + interval '${RECHECK_SECONDS} seconds'
+    update rowpost.delivery d set due = greatest(now(), d.next_attempt) + interval '${RECHECK_SECONDS} seconds'
     from overdue o
     where d.tenantid = o.tenantid and d.deliveryid = o.deliveryid and d.createtime = o.createtime
-    returning d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.starts`,
+    returning d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.starts,
+      coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"`,
 };
 
 /** How many deliveries of each tenant are in the queue or in hand, as the ledger knows it. */

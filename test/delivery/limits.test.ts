@@ -1,0 +1,246 @@
+import { expect } from 'chai';
+import { loadBatch } from '../../src/db/delivery/batches.js';
+import { closeBatch, type ClosedBatch, type DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
+import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import { tick, type Batch } from '../../src/db/delivery/tick.js';
+import { createLogger, type Logger } from '../../src/log.js';
+import { LoopTrips } from '../../src/worker/loopTrips.js';
+import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+import {
+  countStates,
+  createRule,
+  createTenant,
+  pipelineConfig,
+  startPipeline,
+  writeEvents,
+  type TestTenant,
+} from './pipelineSetup.js';
+
+describe('limits of delivery', () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+  let tenant: TestTenant;
+
+  before(async () => {
+    db = await createTestDatabase();
+    ledger = openLedger(db.database, () => undefined);
+  });
+  beforeEach(async () => (tenant = await createTenant(db.database)));
+  after(async () => {
+    await ledger.close();
+    await db.drop();
+  });
+
+  /** Changes of one record, or of many; made so many seconds ago. @returns their batches */
+  async function change(
+    count: number,
+    options: { id?: number; secondsAgo?: number; batchEvents?: number } = {},
+  ) {
+    await db.database.pool.query(
+      `insert into rowpost.outbox (tenantid, roleid, operation, target, key, time)
+       select $1, $2, 'insert', 'customer', json_build_object('id', coalesce($4::int, i)),
+         date_trunc('minute', now()) + interval '30 seconds' - $5::int * interval '1 second'
+       from generate_series(1, $3::int) i`,
+      [tenant.tenantid, tenant.roleid, count, options.id ?? null, options.secondsAgo ?? 0],
+    );
+    const { batches } = await tick(ledger, { batchEvents: options.batchEvents ?? 500, tickEvents: 10_000 });
+    return batches.filter((batch) => batch.tenantid === tenant.tenantid);
+  }
+
+  async function close(
+    batch: Batch,
+    ruleids: readonly string[],
+    limits: Partial<DeliveryLimits>,
+    by: Ledger = ledger,
+  ): Promise<ClosedBatch> {
+    const { events } = (await loadBatch(by, batch))!;
+    const matches = events.flatMap(({ eventid }) => ruleids.map((ruleid) => ({ eventid, ruleid })));
+    return closeBatch(by, batch, matches, { firesPerMinute: 0, emailsPerSecond: 0, ...limits });
+  }
+
+  describe('a rule that fires again and again for one record', () => {
+    const limits = { firesPerMinute: 5 };
+
+    it('is held beyond the limit: its deliveries are skipped, and say why', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [batch] = await change(8, { id: 1 });
+      const closed = await close(batch!, [ruleid], limits);
+      expect(closed.ready).to.have.length(5);
+      expect(closed.trips).to.deep.equal([{ ruleid, target: 'customer', key: '{"id" : 1}', skipped: 3 }]);
+      const { rows } = await db.database.pool.query(
+        `select distinct state, error_code, error from rowpost.email_delivery where tenantid = $1 and state <> 'pending'`,
+        [tenant.tenantid],
+      );
+      expect(rows).to.deep.equal([
+        {
+          state: 'skipped',
+          error_code: 'LOOP_TRIPPED',
+          error:
+            'the rule fired more than 5 times within a minute for this record; it goes on with the next minute',
+        },
+      ]);
+    });
+
+    it('is told from one that fires for many records, and from another rule', async () => {
+      const [one, another] = [await createRule(db.database, tenant), await createRule(db.database, tenant)];
+      const [many] = await change(50);
+      expect((await close(many!, [one], limits)).ready).to.have.length(50);
+      const [same] = await change(5, { id: 1000 });
+      expect((await close(same!, [one, another], limits)).ready).to.have.length(10);
+      const [next] = await change(1, { id: 1000 });
+      expect(await close(next!, [one, another], limits)).to.deep.include({ ready: [], soon: [] });
+    });
+
+    it('is held to the limit exactly, by many workers at once', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const batches = await change(60, { id: 1, batchEvents: 3 });
+      expect(batches).to.have.length(20);
+      const workers = Array.from({ length: 4 }, () => openLedger(db.database, () => undefined));
+      try {
+        const closed = await Promise.all(
+          batches.map((batch, index) => close(batch, [ruleid], { firesPerMinute: 25 }, workers[index % 4])),
+        );
+        expect(closed.flatMap(({ ready }) => ready)).to.have.length(25);
+        const skipped = closed.flatMap(({ trips }) => trips).reduce((sum, trip) => sum + trip.skipped, 0);
+        expect(skipped).to.equal(35);
+      } finally {
+        for (const worker of workers) await worker.close();
+      }
+    });
+
+    it('is counted once for a batch that two workers evaluate', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [first] = await change(3, { id: 1 });
+      const twice = await Promise.all([close(first!, [ruleid], limits), close(first!, [ruleid], limits)]);
+      expect(twice.flatMap(({ ready }) => ready)).to.have.length(3);
+      const [second] = await change(2, { id: 1 });
+      expect((await close(second!, [ruleid], limits)).ready).to.have.length(2);
+    });
+
+    it('goes on by itself when the minute is over', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [before] = await change(7, { id: 1, secondsAgo: 60 });
+      expect((await close(before!, [ruleid], limits)).ready).to.have.length(5);
+      const [after] = await change(4, { id: 1 });
+      expect((await close(after!, [ruleid], limits)).ready).to.have.length(4);
+    });
+
+    it('is judged by when the changes were made: a backlog trips nothing', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      for (const minutesAgo of [4, 3, 2, 1])
+        await change(5, { id: 1, secondsAgo: minutesAgo * 60, batchEvents: 1 });
+      const { rows } = await db.database.pool.query<Batch>(
+        `select batchid::text as batchid, tenantid, createtime::text as createtime from rowpost.relay_batch
+         where tenantid = $1`,
+        [tenant.tenantid],
+      );
+      const closed = await Promise.all(rows.map((batch) => close(batch, [ruleid], limits)));
+      expect(closed.flatMap(({ ready }) => ready)).to.have.length(20);
+    });
+
+    it('is not counted for conditions that can not be evaluated', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [batch] = await change(8, { id: 1 });
+      const { events } = (await loadBatch(ledger, batch!))!;
+      const failure = { code: 'CONDITION_FAILED', message: 'x' };
+      const matches = events.map(({ eventid }, index) => ({
+        eventid,
+        ruleid,
+        ...(index < 4 ? { failure } : {}),
+      }));
+      const closed = await closeBatch(ledger, batch!, matches, { ...limits, emailsPerSecond: 0 });
+      expect(closed.ready).to.have.length(4);
+      expect(closed.trips).to.deep.equal([]);
+    });
+
+    it('is said in the log once a minute', () => {
+      const lines: unknown[] = [];
+      const log: Logger = createLogger('silent', 'test');
+      log.warn = (fields: unknown) => lines.push(fields);
+      const trips = new LoopTrips(log);
+      const trip = { ruleid: '7', target: 'customer', key: '{"id": 1}', skipped: 3 };
+      for (let i = 0; i < 100; i++) trips.report(1, [trip]);
+      trips.report(1, [{ ...trip, ruleid: '8' }]);
+      expect(lines).to.deep.equal([
+        { tenantid: 1, ruleid: '7', target: 'customer', skipped: 3 },
+        { tenantid: 1, ruleid: '8', target: 'customer', skipped: 3 },
+      ]);
+    });
+  });
+
+  describe('a tenant whose rate is capped', () => {
+    it('has its deliveries spread over time, by many workers at once', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const batches = await change(40, { batchEvents: 4 });
+      const closed = await Promise.all(
+        batches.map((batch) => close(batch, [ruleid], { emailsPerSecond: 20 })),
+      );
+      expect(closed.flatMap(({ ready, soon }) => [...ready, ...soon])).to.have.length(40);
+      const { rows } = await db.database.pool.query<{ gap: number | null }>(
+        `select round(1000 * extract(epoch from slot - lag(slot) over (order by slot)))::int as gap from (
+           select coalesce(next_attempt, xact) as slot from rowpost.delivery, (select now() as xact) n
+           where tenantid = $1 and next_attempt is not null) s`,
+        [tenant.tenantid],
+      );
+      // Between any two turns of one tenant lies the twentieth of a second, or more where nobody was waiting.
+      for (const { gap } of rows.slice(1)) expect(gap).to.be.within(49, 500);
+    });
+
+    it('leaves what comes much later to the relay', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [batch] = await change(20);
+      const closed = await close(batch!, [ruleid], { emailsPerSecond: 2 });
+      expect([closed.ready.length, closed.soon.length]).to.deep.equal([1, 10]);
+      expect(closed.soon.map(({ delayMs }) => Math.round(delayMs / 100))).to.deep.equal([
+        5, 10, 15, 20, 25, 30, 35, 40, 45, 50,
+      ]);
+      const { rows } = await db.database.pool.query(
+        `select count(*)::int as count from rowpost.delivery where tenantid = $1 and tracked and state = 'pending'
+           and due between next_attempt - interval '6 seconds' and next_attempt + interval '6 seconds'`,
+        [tenant.tenantid],
+      );
+      expect(rows).to.deep.equal([{ count: 19 }]);
+    });
+
+    describe('through relays and workers', () => {
+      let provider: FakeProvider;
+      before(async () => (provider = await startFakeProvider()));
+      after(() => provider.stop());
+
+      it('sends at its rate, and slows no other down', async () => {
+        const config = await pipelineConfig('postgres', {
+          SENDGRID_BASE_URL: provider.url,
+          TENANT_EMAILS_PER_SECOND: '30',
+          RELAY_BATCH: '10',
+        });
+        const pipeline = await startPipeline(db.database, config, { relays: 2, workers: 2 });
+        try {
+          const other = await createTenant(db.database);
+          await createRule(db.database, tenant);
+          await createRule(db.database, other);
+          const startedAt = Date.now();
+          await writeEvents(db.database, tenant, 240);
+          await waitFor('a first mail', () => provider.calls.length > 0);
+          await writeEvents(db.database, other, 1);
+          const isOther = ({ tenantid }: { tenantid: string }): boolean =>
+            tenantid === String(other.tenantid);
+          const theirs = await waitFor("the other tenant's mail", () => provider.calls.find(isOther));
+          expect(theirs.atMs - startedAt).to.be.below(4_000);
+          await waitFor(
+            'all mails',
+            async () => (await countStates(db.database, tenant.tenantid))['sent'] === 240,
+            { timeoutMs: 18_000 },
+          );
+          const times = provider.calls.filter((call) => !isOther(call)).map(({ atMs }) => atMs);
+          // None much before its turn. A machine that is held up may be late, and then catches up.
+          times.forEach((atMs, turn) => expect(atMs).to.be.at.least(startedAt + (turn * 1000) / 30 - 500));
+          expect(times.at(-1)! - startedAt).to.be.below(14_000);
+        } finally {
+          await pipeline.stop();
+        }
+      }).timeout(30_000);
+    });
+  });
+});
