@@ -21,6 +21,7 @@ export interface ClosedLoad {
 }
 
 const LOOK_EVERY_MS = 25;
+const HOLD_MS = 5;
 
 /**
  * Mutations one after the other on each connection, held back while the emails are behind: the highest rate at which
@@ -47,7 +48,7 @@ export async function runClosedLoad(
   const connection = async (): Promise<void> => {
     while (!isStopped()) {
       if (acknowledged - accepted >= load.mostBehind) {
-        await delay(1);
+        await delay(HOLD_MS);
         continue;
       }
       await mutator.mutate();
@@ -68,13 +69,17 @@ export async function runClosedLoad(
     await delay(load.seconds * 1000);
     return { from, to: await read() };
   };
-  const { from, to } = await Promise.race([
-    timed(),
-    failed.then(() => Promise.reject(new Error('ended early'))),
-  ]);
-  stopped = true;
-  await Promise.all([failed, looking]);
+  let measured: Awaited<ReturnType<typeof timed>>;
+  try {
+    const endedEarly = failed.then(() => Promise.reject(new Error('the load ended early')));
+    measured = await Promise.race([timed(), endedEarly]);
+  } finally {
+    stopped = true;
+    await looking;
+  }
+  await failed;
   await provider.untilAccepted(acknowledged);
+  const { from, to } = measured;
   const seconds = (to.atMs - from.atMs) / 1000;
   return {
     mutationsPerSecond: (to.acknowledged - from.acknowledged) / seconds,

@@ -1,8 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Mutator } from './mutations.js';
 import { percentile } from './numbers.js';
 import { runPaced, type Pace } from './pacedLoad.js';
 import type { Provider } from './provider.js';
 import { readTimedSubject } from './timedSubject.js';
+
+const PATIENCE_MS = 60_000;
+const LOOK_EVERY_MS = 100;
 
 /** How long mails took, in milliseconds, one figure a mail. */
 export interface EmailLatency {
@@ -36,15 +40,14 @@ export async function measureLatency(
     }
   };
   const deadline = Date.now() + PATIENCE_MS;
-  for (await take(); missing.size > 0; await take()) {
+  await take();
+  while (missing.size > 0) {
     if (Date.now() > deadline) throw new Error(`${missing.size} mails are missing`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await delay(LOOK_EVERY_MS);
+    await take();
   }
   return { fromWrite, fromAnswer };
 }
-
-const PATIENCE_MS = 30_000;
-const LOOK_EVERY_MS = 100;
 
 export function describeLatency({ fromWrite, fromAnswer }: EmailLatency): string {
   const shown = (values: readonly number[]): string =>

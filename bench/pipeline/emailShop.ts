@@ -10,7 +10,7 @@ import { fillShop, SHOP_TABLES } from '../support/shop.js';
 import { TIMED } from './timedSubject.js';
 
 const CUSTOMERS = 500;
-export const ORDERS = CUSTOMERS * 10;
+const ORDERS = CUSTOMERS * 10;
 
 /** The shop, whose items say when they were written. */
 export const EMAIL_SHOP_TABLES = `${SHOP_TABLES}
@@ -54,6 +54,10 @@ export interface EmailShop {
   readonly token: string;
 }
 
+interface ControlAnswer {
+  readonly data: { readonly role?: readonly { readonly roleid: string }[] };
+}
+
 /** Sets up the key, the email type with one nested query and the rule, by GraphQL. */
 export async function setUpEmailShop(baseUrl: string, { tenantid }: BenchTenant): Promise<EmailShop> {
   const token = await signInUnderPolicy(baseUrl, tenantid, {
@@ -61,12 +65,10 @@ export async function setUpEmailShop(baseUrl: string, { tenantid }: BenchTenant)
     targets: ['customer', 'orders', 'item'],
   });
   const root = await signInAsRoot(baseUrl, tenantid);
-  const control = <T>(query: string, variables = {}): Promise<{ data: T }> =>
-    post<{ data: T }>(`${baseUrl}/roles_pbac`, { query, variables }, root);
-  const { data } = await control<{ role: { roleid: string }[] }>(
-    `{ role(filter: "login = 'clerk'") { roleid } }`,
-  );
-  const roleid = Number(data.role[0]?.roleid);
+  const control = (query: string, variables = {}) =>
+    post<ControlAnswer>(`${baseUrl}/roles_pbac`, { query, variables }, root);
+  const { data } = await control(`{ role(filter: "login = 'clerk'") { roleid } }`);
+  const roleid = Number(data.role?.[0]?.roleid);
   await control(`mutation { set_email_apikey(apikey: "SG.bench${tenantid}") { apikey } }`);
   await control('mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }', {
     input: {

@@ -18,9 +18,10 @@ const TIMES = 2;
 /** How long one tenant's mails take while another's backlog is drained, against how long they take alone. */
 export async function fairness({ events, seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
-    await withSite(async ({ startAll, addShop, installation, shop, provider }) => {
-      const busy = await addShop();
-      const { baseUrl } = await startAll(backend);
+    await withSite(async (site) => {
+      const { installation, shop, provider } = site;
+      const busy = await site.addShop();
+      const { baseUrl } = await site.startAll(backend);
       const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
       await measureLatency(mutator, provider, WARM_UP);
       const pace = { perSecond: PER_SECOND, seconds };

@@ -24,12 +24,13 @@ const DEAD_PER_EVENT = 0.01;
  */
 export async function heldSnapshot({ minutes, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
-    await withSite(async ({ startAll, installation, shop, provider }) => {
+    await withSite(async (site) => {
+      const { installation, shop, provider } = site;
       const { databaseUrl } = installation;
       const proxy = await startStatementProxy(databaseUrl);
       const client = new pg.Client({ connectionString: databaseUrl });
       await client.connect();
-      const { baseUrl } = await startAll(backend, { DATABASE_URL: proxy.url });
+      const { baseUrl } = await site.startAll(backend, { DATABASE_URL: proxy.url });
       const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
       await measureLatency(mutator, provider, WARM_UP);
       const release = await holdSnapshot(databaseUrl);

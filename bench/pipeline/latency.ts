@@ -13,8 +13,9 @@ const P99_MS = 50;
 /** From the commit to the provider, at a steady rate through one web, one relay and one worker. */
 export async function latency({ seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {
-    await withSite(async ({ startAll, shop, provider }) => {
-      const { baseUrl } = await startAll(backend);
+    await withSite(async (site) => {
+      const { shop, provider } = site;
+      const { baseUrl } = await site.startAll(backend);
       const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
       await measureLatency(mutator, provider, WARM_UP);
       for (const perSecond of [10, 200]) {

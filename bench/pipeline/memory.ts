@@ -1,4 +1,4 @@
-import { setInterval } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from './findings.js';
 import { mutateRowpost } from './mutations.js';
 import { slope } from './numbers.js';
@@ -23,8 +23,9 @@ interface Sample {
 /** Whether web, relay and worker keep their size over a long run at a steady rate. */
 export async function memory({ minutes, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
-    await withSite(async ({ startAll, shop, provider }) => {
-      const { web, relay, worker, baseUrl } = await startAll(backend);
+    await withSite(async (site) => {
+      const { shop, provider } = site;
+      const { web, relay, worker, baseUrl } = await site.startAll(backend);
       const pids = { web: web.child.pid, relay: relay.child.pid, worker: worker.child.pid };
       const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
       const over = new AbortController();
@@ -58,7 +59,8 @@ async function sampleMemory(
   const samples: Sample[] = [];
   const begun = performance.now();
   try {
-    for await (const _ of setInterval(SAMPLE_MS, undefined, { signal })) {
+    for (;;) {
+      await delay(SAMPLE_MS, undefined, { signal });
       // The provider's list of receipts must not grow without end.
       await everySample();
       const mib: Record<string, number> = {};

@@ -30,8 +30,12 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
       const one = mutator
         .mutate()
         .then(
-          (answer) => void answeredMs.set(answer.itemid, answer.answeredMs),
-          () => void failed++,
+          (answer) => {
+            answeredMs.set(answer.itemid, answer.answeredMs);
+          },
+          () => {
+            failed += 1;
+          },
         )
         .finally(() => inHand.delete(one));
       inHand.add(one);
