@@ -33,6 +33,7 @@ export async function openInstallation(
     url: ground.databaseUrl,
     poolSize: config.pgPool,
     statementTimeoutMs: config.statementTimeoutMs,
+    requestTimeoutMs: config.requestTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
     connectTimeoutMs: config.connectTimeoutMs,
     applicationName: `rowpost ${processName}`,

@@ -16,6 +16,7 @@ const CODES = {
     503,
     'Ask for less in one request: fewer rows, fewer levels, or a filter on an indexed column.',
   ],
+  REQUEST_TIMEOUT: [503, 'Ask for less in one request: fewer root fields, or fewer mutations at once.'],
   DATABASE_UNAVAILABLE: [
     503,
     'PostgreSQL does not answer; the request had no effect unless it says otherwise.',

@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   /** Most connections of the pool; knex may hold a few more. */
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
+  /** Longest transaction of compiled statements, all of them together; twice the longest statement when absent. */
+  readonly requestTimeoutMs?: number;
   readonly lockTimeoutMs: number;
   /** Longest wait for a free connection. */
   readonly connectTimeoutMs: number;
@@ -63,7 +65,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   return {
     pool,
-    transactions: new Transactions(pool),
+    transactions: new Transactions(pool, options.requestTimeoutMs ?? 2 * options.statementTimeoutMs),
     knex,
     async close() {
       await Promise.all([pool.end(), knex.destroy()]);

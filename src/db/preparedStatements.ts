@@ -1,10 +1,12 @@
 import type { PoolClient } from 'pg';
 
-/** A statement's text with its own count of runs. Plans hold these; equal text in two plans is two statements. */
+/** A statement's text with what is known of its runs. Plans hold these; equal text in two plans is two statements. */
 export interface PreparedText {
   readonly text: string;
   /** Runs so far in this process. */
   runs: number;
+  /** The quickest of its recent runs, network included; undefined before the first. */
+  quickestMs?: number;
   /** Given when the statement turns hot. */
   name?: string;
 }
@@ -22,11 +24,22 @@ export interface PreparedUse {
 const HOT_AFTER_RUNS = 5;
 /** A kept plan takes about 100 KiB of the connection's backend. */
 const MOST_PER_CONNECTION = 100;
+/** Each run makes the remembered quickest one slower by this factor: what was quick once may have turned slow. */
+const FORGETTING = 1.001;
 
 const UNNAMED: PreparedUse = { name: '', parse: true, close: [] };
 
 export function preparedText(text: string): PreparedText {
   return { text, runs: 0 };
+}
+
+export function isHot(statement: PreparedText): boolean {
+  return statement.name !== undefined;
+}
+
+/** The quickest run says what the statement costs; the others also what the machine was doing meanwhile. */
+export function noteRun(statement: PreparedText, ms: number): void {
+  statement.quickestMs = Math.min(ms, (statement.quickestMs ?? Infinity) * FORGETTING);
 }
 
 /** Which named statements each connection holds; the least recently used goes when a connection has its fill. */
@@ -35,7 +48,7 @@ export class PreparedStatements {
   readonly #held = new WeakMap<PoolClient, Map<string, boolean>>();
   #lastName = 0;
 
-  /** Counts as a run. What is to be parsed counts as held from now on. */
+  /** Counts as a run. What is to be parsed is held once it is confirmed, and parsed again until then. */
   use(client: PoolClient, statement: PreparedText): PreparedUse {
     if (statement.name === undefined) {
       statement.runs += 1;
@@ -46,18 +59,18 @@ export class PreparedStatements {
     const { name } = statement;
     let held = this.#held.get(client);
     if (!held) this.#held.set(client, (held = new Map<string, boolean>()));
-    const state = held.get(name);
+    const state = held.get(name) ?? false;
     held.delete(name);
-    held.set(name, true);
-    if (state === true) return { name, parse: false, close: [] };
-    // Closing a name that is not there is no error.
-    return { name, parse: true, close: state === undefined ? dropOldest(held) : [name] };
+    held.set(name, state);
+    if (state) return { name, parse: false, close: [] };
+    // It may be there after all, where an error came between. Closing a name that is not there is no error.
+    return { name, parse: true, close: [name, ...dropOldest(held)] };
   }
 
-  /** After an error it is not known which of the names were parsed. */
-  doubt(client: PoolClient, names: readonly string[]): void {
+  /** The statements that were parsed with these names ran. */
+  confirm(client: PoolClient, names: readonly string[]): void {
     const held = this.#held.get(client);
-    for (const name of names) if (held?.has(name)) held.set(name, false);
+    for (const name of names) if (held?.has(name)) held.set(name, true);
   }
 }
 

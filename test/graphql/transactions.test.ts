@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { preparedText } from '../../src/db/preparedStatements.js';
-import type { TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import { preparedText, type PreparedText } from '../../src/db/preparedStatements.js';
+import { Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
 import { waitFor } from '../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
@@ -91,6 +91,69 @@ describe('transactions', () => {
       ],
     });
     expect(codeOf(outcome)).to.equal('STATEMENT_TIMEOUT');
+  });
+
+  describe('that are quick and of one role', () => {
+    const hot = async (text: string): Promise<PreparedText> => {
+      const statement = preparedText(text);
+      for (let n = 0; n < 10; n++) await read(statement);
+      // However slow this machine is at the moment.
+      statement.quickestMs = 0;
+      return statement;
+    };
+    const read = (statement: PreparedText, values: unknown[] = []): Promise<TransactionOutcome> =>
+      shop.test.database.transactions.run({ role: null, mode: 'read', statements: [{ statement, values }] });
+    const texts = (outcomes: readonly TransactionOutcome[]): unknown[] =>
+      outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.results[0]?.[0]?.[0] : codeOf(outcome)));
+
+    it('share a few connections, each answered with its own rows', async () => {
+      const statement = await hot(
+        "select pg_backend_pid() || ' ' || coalesce(current_setting('transaction_read_only'), '')",
+      );
+      const seen = texts(await Promise.all(Array.from({ length: 40 }, () => read(statement)))) as string[];
+      expect(seen.every((text) => text.endsWith(' on'))).to.equal(true);
+      expect(new Set(seen).size).to.be.at.most(4);
+    });
+
+    it('fail alone, also before others on their connection', async () => {
+      const divide = await hot('select (10 / coalesce(nullif($1::int4, -1), 1))::text');
+      const given = Array.from({ length: 30 }, (_, n) => n % 5);
+      const seen = texts(await Promise.all(given.map((n) => read(divide, [n]))));
+      expect(seen).to.deep.equal(given.map((n) => (n === 0 ? 'BAD_USER_INPUT' : String(Math.trunc(10 / n)))));
+    });
+
+    it('survive the end of the connection that they share', async () => {
+      const statement = await hot(
+        "select case when $1::bool then pg_terminate_backend(pg_backend_pid())::text else 'fine' end",
+      );
+      const seen = texts(await Promise.all(Array.from({ length: 12 }, (_, n) => read(statement, [n === 5]))));
+      expect(seen).to.include('DATABASE_UNAVAILABLE');
+      expect(new Set(seen)).to.deep.equal(new Set(['fine', 'DATABASE_UNAVAILABLE']));
+      expect(texts([await read(statement, [false])])).to.deep.equal(['fine']);
+    });
+  });
+
+  it('end as a whole when their time is over, however short each statement is', async () => {
+    const { pool } = shop.test.database;
+    const brief = new Transactions(pool, 300);
+    const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
+    const change = preparedText(
+      `insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`,
+    );
+    const statements = [{ statement: change, values: [] }, ...Array.from({ length: 40 }, () => nap)];
+    for (const mode of ['read', 'write'] as const) {
+      const startedAt = performance.now();
+      const outcome = await brief.run({
+        role: null,
+        mode,
+        statements: mode === 'write' ? statements : statements.slice(1),
+      });
+      expect(codeOf(outcome)).to.equal('REQUEST_TIMEOUT');
+      expect(performance.now() - startedAt).to.be.below(2_000);
+    }
+    const { rows } = await pool.query(`select from ${shop.tenant.schema}.customer where name = 'too late'`);
+    expect(rows).to.have.length(0);
+    expect(codeOf(await brief.run({ role: null, mode: 'read', statements: [nap] }))).to.equal('done');
   });
 
   it('let no tenant hold the pool: the rest waits, then is refused with 503', async () => {

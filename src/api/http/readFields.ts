@@ -87,8 +87,11 @@ export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buf
         chunks.push(chunk);
       }
     });
-    req.on('end', () => resolve(Buffer.concat(chunks, bytes)));
-    req.on('close', () => reject(new AppError('BAD_REQUEST', 'The body broke off.')));
+    req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
+    req.on('close', () => {
+      // It is said of every request; an error for each of them would cost 4 % of a small answer.
+      if (!req.complete) reject(new AppError('BAD_REQUEST', 'The body broke off.'));
+    });
     req.on('error', (error) => reject(new AppError('BAD_REQUEST', 'The body broke off.', { cause: error })));
   });
 }

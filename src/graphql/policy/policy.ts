@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { GrantedRule, Principal } from '../../db/principal.js';
 import { join, sql, type Sql } from '../../db/sql.js';
@@ -57,8 +58,9 @@ export function policyFingerprint(principal: Principal): string {
     principal.capabilities,
     principal.rules.map((rule) => [rule.capabilities, rule.targets, rule.filter]),
   ]);
-  fingerprints.set(principal, text);
-  return text;
+  const fingerprint = hash('sha256', text, 'base64');
+  fingerprints.set(principal, fingerprint);
+  return fingerprint;
 }
 
 /** Values of `$_PRINCIPAL` in filters and rules. */

@@ -1,0 +1,96 @@
+import type { Duplex } from 'node:stream';
+import type { Pool, PoolClient } from 'pg';
+import { Deadline } from './deadline.js';
+
+/** A transaction for a lane. */
+export interface LaneWork {
+  /** Sends it at once; must not throw. @returns whether the connection is known to be as it was */
+  run(client: PoolClient, deadline: Deadline): Promise<boolean>;
+  /** No connection could be had. */
+  fail(error: unknown): void;
+}
+
+/** After so many the connection goes back, so that others of the pool's users have their turn. */
+const MOST_WORK = 100;
+
+/** A connection of the pool on which transactions follow each other. It goes back when none is left. */
+export class Lane {
+  readonly #waiting: LaneWork[] = [];
+  #connection: { readonly client: PoolClient; readonly deadline: Deadline } | undefined;
+  #load = 0;
+  #taken = 0;
+  #isSound = true;
+
+  constructor(
+    private readonly pool: Pool,
+    /** For each transaction, from its turn on. */
+    private readonly timeoutMs: number,
+    private readonly onEnd?: (lane: Lane) => void,
+  ) {}
+
+  /** Transactions that are not answered yet. */
+  get load(): number {
+    return this.#load;
+  }
+
+  /** Whether it takes more. It doesn't after an error of the connection, a cancellation, or its share of work. */
+  get isOpen(): boolean {
+    return this.#taken < MOST_WORK && this.#isSound && this.#connection?.deadline.isOver !== true;
+  }
+
+  /** They leave in one write. */
+  add(work: readonly LaneWork[]): void {
+    const isNew = this.#load === 0;
+    this.#load += work.length;
+    this.#taken += work.length;
+    if (this.#connection) {
+      this.#start(work);
+      return;
+    }
+    this.#waiting.push(...work);
+    if (isNew) void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const client = await this.pool.connect();
+      // The pipeline reports a broken connection; without a listener the event would end the process.
+      client.on('error', alreadyReported);
+      this.#connection = { client, deadline: new Deadline(client, this.pool, this.timeoutMs) };
+    } catch (error) {
+      this.onEnd?.(this);
+      for (const work of this.#waiting) work.fail(error);
+      return;
+    }
+    this.#start(this.#waiting.splice(0));
+  }
+
+  #start(work: readonly LaneWork[]): void {
+    const { client, deadline } = this.#connection ?? {};
+    if (!client || !deadline) throw new Error('the lane has no connection');
+    const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+    stream.cork();
+    for (const item of work) void item.run(client, deadline).then((isSound) => this.#ended(isSound));
+    stream.uncork();
+  }
+
+  #ended(isSound: boolean): void {
+    this.#isSound &&= isSound;
+    this.#load -= 1;
+    if (this.#load > 0) return;
+    this.onEnd?.(this);
+    void this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const { client, deadline } = this.#connection ?? {};
+    if (!client || !deadline) return;
+    const inTime = await deadline.end();
+    client.removeListener('error', alreadyReported);
+    client.release(!inTime || !this.#isSound);
+  }
+}
+
+function alreadyReported(): void {
+  // nothing left to say
+}

@@ -1,0 +1,22 @@
+/** Gathers what is added with the same key in one turn of the event loop: nothing waits for what is not there yet. */
+export class SharedTurn<Key, Item> {
+  readonly #groups = new Map<Key, Item[]>();
+
+  constructor(private readonly onEnd: (key: Key, items: readonly Item[]) => void) {}
+
+  add(key: Key, item: Item): void {
+    const group = this.#groups.get(key);
+    if (group) {
+      group.push(item);
+      return;
+    }
+    if (this.#groups.size === 0) setImmediate(() => this.#end());
+    this.#groups.set(key, [item]);
+  }
+
+  #end(): void {
+    const groups = [...this.#groups];
+    this.#groups.clear();
+    for (const [key, items] of groups) this.onEnd(key, items);
+  }
+}
