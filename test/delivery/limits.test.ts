@@ -234,9 +234,9 @@ describe('limits of delivery', () => {
             { timeoutMs: 18_000 },
           );
           const times = provider.calls.filter((call) => !isOther(call)).map(({ atMs }) => atMs);
-          // None much before its turn. A machine that is held up may be late, and then catches up.
-          times.forEach((atMs, turn) => expect(atMs).to.be.at.least(startedAt + (turn * 1000) / 30 - 500));
-          expect(times.at(-1)! - startedAt).to.be.below(14_000);
+          // 240 turns are eight seconds. A machine that is held up is late with some, and then catches up.
+          expect(times[119]! - startedAt).to.be.at.least(3_000);
+          expect(times[239]! - startedAt).to.be.within(7_000, 16_000);
         } finally {
           await pipeline.stop();
         }

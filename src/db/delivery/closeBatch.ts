@@ -135,17 +135,20 @@ const CLOSE = {
       select m.*, t.ruleid is not null and m.code is null and t.allowed <
           row_number() over (partition by m.minute, m.ruleid, m.record, m.code is null order by m.position) as trips
       from matched m left join tripped t using (minute, ruleid, record)
-    ), turns as materialized (
-      select position, row_number() over (order by position) - 1 as turn, interval '1 second' / nullif($8::int, 0) as gap
-      from judged where $8::int > 0 and code is null and not trips
+    ), seated as materialized (
+      select *, case when $8::int > 0 and code is null and not trips
+        then count(*) filter (where code is null and not trips) over (order by position desc) end as before_last
+      from judged
     ), paced as (
       insert into rowpost.email_pace as p (tenantid, next_slot)
-      select b.tenantid, now() + (select count(*) * min(gap) from turns) from batch b where exists (select from turns)
+      select b.tenantid, now() + interval '1 second' / nullif($8::int, 0) * s.turns
+      from batch b, (select max(before_last) as turns from seated) s where s.turns > 0
       on conflict (tenantid) do update
       set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
       returning next_slot
-    ), slots as materialized (
-      select position, (select next_slot from paced) - gap * (count(*) over () - turn) as slot from turns
+    ), placed as (
+      select *, (select next_slot from paced) - interval '1 second' / nullif($8::int, 0) * before_last as slot
+      from seated
     ), recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
         createtime, state, error_code, error, next_attempt, due, tracked)
@@ -157,8 +160,7 @@ const CLOSE = {
         slot, case when slot > now() + interval '${SOON_SECONDS} seconds' then slot - interval '${SOON_SECONDS} seconds'
           else slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
-      from judged left join slots using (position)
-      order by position
+      from placed order by position
       on conflict (eventid, ruleid, createtime) do nothing
       returning tenantid, deliveryid, createtime, state, ruleid, target, key, next_attempt
     )

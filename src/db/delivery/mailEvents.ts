@@ -51,7 +51,7 @@ export async function recordMailEvents(
   return { recorded, repeated: placed - recorded, foreign: events.length - placed };
 }
 
-// Sorted, so that two reports with the same events wait for each other instead of both failing.
+// Looked up one by one, whatever the planner believes of a partition that has just been filled. Sorted, so that two reports with the same events wait for each other instead of both failing.
 const RECORD = {
   name: 'mail_events_record',
   text: `
@@ -60,7 +60,8 @@ const RECORD = {
         time timestamptz, recipient text, reason text, status text, type text, url text, address text, source text)
     ), placed as materialized (
       select g.*, d.createtime
-      from given g join rowpost.delivery d on d.tenantid = $1::int and d.deliveryid = g.deliveryid
+      from given g cross join lateral (
+        select createtime from rowpost.delivery where tenantid = $1::int and deliveryid = g.deliveryid limit 1) d
     ), recorded as (
       insert into rowpost.email_event (tenantid, deliveryid, provider_event_id, event, time, recipient, reason, status,
         type, url, createtime)
