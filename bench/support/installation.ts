@@ -35,10 +35,15 @@ export interface BenchWeb {
 
 const ROOT = { login: 'root', password: 'benchmark' };
 
-export async function createInstallation(tables: string): Promise<BenchInstallation> {
+/** @param options.durable false: PostgreSQL never waits for the disk, for what measures no writes */
+export async function createInstallation(
+  tables: string,
+  options: { readonly durable: boolean } = { durable: true },
+): Promise<BenchInstallation> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-bench-'));
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
+    throwaway: !options.durable,
     say: (line) => process.stderr.write(`${line}\n`),
   });
   const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark' };
