@@ -19,16 +19,17 @@ export async function startDirectusFlow(site: Site): Promise<ChildServer> {
   const { databaseUrl, schema } = site.installation;
   // The provider listens on this machine, where Directus would not send requests.
   const directus = await startDirectus(databaseUrl, schema, POOL, { IMPORT_IP_DENY_LIST: '' });
-  const create = async (collection: string, body: object): Promise<string> => {
-    const response = await fetch(`${directus.url}${collection}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${DIRECTUS_TOKEN}` },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`directus: ${collection}: ${text}`);
-    return (JSON.parse(text) as { data: { id: string } }).data.id;
-  };
+  try {
+    await createFlow(directus.url, site.provider);
+  } catch (error) {
+    await directus.stop();
+    throw error;
+  }
+  return directus;
+}
+
+async function createFlow(url: string, provider: Provider): Promise<void> {
+  const create = (collection: string, body: object): Promise<string> => send(url, 'POST', collection, body);
   const flow = await create('flows', {
     name: 'confirm',
     status: 'active',
@@ -36,10 +37,9 @@ export async function startDirectusFlow(site: Site): Promise<ChildServer> {
     accountability: null,
     options: { type: 'action', scope: ['items.create'], collections: ['item'] },
   });
-  const mail = await create('operations', { ...mailOperation(site.provider), flow });
+  const mail = await create('operations', { ...mailOperation(provider), flow });
   const read = await create('operations', { ...READ_OPERATION, flow, resolve: mail });
-  await update(directus.url, `flows/${flow}`, { operation: read });
-  return directus;
+  await send(url, 'PATCH', `flows/${flow}`, { operation: read });
 }
 
 const READ_OPERATION = {
@@ -78,11 +78,14 @@ const mailOperation = (provider: Provider) => ({
   },
 });
 
-async function update(url: string, path: string, body: object): Promise<void> {
+/** @returns the key of what was made or changed */
+async function send(url: string, method: string, path: string, body: object): Promise<string> {
   const response = await fetch(`${url}${path}`, {
-    method: 'PATCH',
+    method,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${DIRECTUS_TOKEN}` },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(`directus: ${path}: ${await response.text()}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`directus: ${method} ${path}: ${text}`);
+  return (JSON.parse(text) as { data: { id: string } }).data.id;
 }

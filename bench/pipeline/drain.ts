@@ -9,7 +9,7 @@ import {
   work,
   type BareSender,
 } from './bareSenders.js';
-import { countStates, writeBacklog } from './emailShop.js';
+import { countStates, writeBacklog } from './backlog.js';
 import type { Findings } from './findings.js';
 import type { Backend, Options } from './options.js';
 import { cpuSeconds } from './processFigures.js';
@@ -79,10 +79,14 @@ async function drainBare(
   await fill(sender, options);
   await provider.reset();
   const worker = work(sender, options);
-  await provider.untilAccepted(events);
-  const used = await cpuSeconds(worker.pid);
-  await delay(SETTLE_MS);
-  await worker.stop();
+  let used: number;
+  try {
+    await provider.untilAccepted(events);
+    used = await cpuSeconds(worker.pid);
+    await delay(SETTLE_MS);
+  } finally {
+    await worker.stop();
+  }
   const rate = await readRate(provider, events);
   findings.note(`${sender.name}: ${shown(rate)}; CPU a mail: ${((used * 1000) / events).toFixed(3)} ms`);
   return rate.overall;
@@ -105,8 +109,8 @@ async function readRate(provider: Provider, events: number): Promise<Rate> {
   };
 }
 
-const shown = ({ overall, median }: Rate): string =>
-  `${overall.toFixed(0)} mails/s, median of seconds ${median.toFixed(0)}`;
+const shown = (rate: Rate): string =>
+  `${rate.overall.toFixed(0)} mails/s, median of seconds ${rate.median.toFixed(0)}`;
 
 /** An empty database on the same server. */
 async function makeDatabase({ installation }: Site, script: string): Promise<string> {

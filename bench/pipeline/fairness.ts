@@ -1,4 +1,5 @@
-import { countStates, writeBacklog, type EmailShop } from './emailShop.js';
+import { countStates, writeBacklog } from './backlog.js';
+import type { EmailShop } from './emailShop.js';
 import type { BenchInstallation } from '../support/installation.js';
 import { describeLatency, measureLatency } from './emailLatency.js';
 import type { Findings } from './findings.js';

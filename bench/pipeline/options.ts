@@ -16,7 +16,7 @@ export interface Options {
   readonly backends: readonly Backend[] | undefined;
 }
 
-const USAGE = `npm run bench -- pipeline [part …] [--events 50000] [--seconds 15] [--minutes 30] [--backend redis|postgres]`;
+const USAGE = `npm run bench -- pipeline [part …] [--events 50000] [--seconds 12] [--minutes 30] [--backend redis|postgres]`;
 
 /** Throws, with the usage, when an argument is not understood. */
 export function readOptions(args: readonly string[]): Options {
@@ -25,7 +25,7 @@ export function readOptions(args: readonly string[]): Options {
     allowPositionals: true,
     options: {
       events: { type: 'string', default: '50000' },
-      seconds: { type: 'string', default: '15' },
+      seconds: { type: 'string', default: '12' },
       minutes: { type: 'string', default: '30' },
       backend: { type: 'string' },
     },

@@ -16,7 +16,7 @@ import type { Options } from './options.js';
 
 const TENANTS = 20;
 const TRANSACTIONS_A_TENANT = 25;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const BULK = 1_000;
 
 /**

@@ -34,6 +34,10 @@ const findings = createFindings();
 console.log(describeMachine());
 for (const name of names) {
   console.log(`\n${name}`);
-  await PARTS[name]?.(options, findings);
+  // One part that breaks must not cost the figures of the others.
+  await PARTS[name]?.(options, findings).catch((error: unknown) => {
+    console.error(`${name} broke off:`, error);
+    process.exitCode = 1;
+  });
 }
 findings.summarize();

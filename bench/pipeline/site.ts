@@ -13,7 +13,7 @@ export interface Site {
   readonly provider: Provider;
   /** One more tenant with the same shop. */
   addShop(): Promise<EmailShop>;
-  /** Starts a web, a relay and a worker. */
+  /** Starts a web, a relay and a worker. @param env further settings of relay and worker */
   startAll(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts a worker, then a relay. */
   startDelivery(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Delivering>;
@@ -62,7 +62,7 @@ export async function withSite(work: (site: Site) => Promise<void>): Promise<voi
       },
       startDelivery,
       async startAll(backend, env = {}) {
-        const web = await installation.startWeb(settings(backend, env));
+        const web = await installation.startWeb(settings(backend, {}));
         const delivering = await startDelivery(backend, env);
         return { ...delivering, web: web.process, baseUrl: web.baseUrl };
       },
