@@ -15,7 +15,7 @@ export async function typeOf(
   start: Buffer,
   { mimetype, filename }: { readonly mimetype: string | null; readonly filename: string },
 ): Promise<string> {
-  const seen = (await fileTypeFromBuffer(start))?.mime ?? markupOf(start);
+  const seen = markupOf(start) ?? (await fileTypeFromBuffer(start))?.mime;
   if (seen !== undefined) return refine(seen, mimetype);
   const declared = readType(mimetype) ?? readType(mimeTypes.lookup(filename) || null);
   // Had it been one of these, its first bytes would have said so.
@@ -62,7 +62,7 @@ function markupOf(start: Buffer): string | undefined {
   ) {
     return 'text/html';
   }
-  return text.startsWith('<?xml') ? 'application/xml' : undefined;
+  return undefined;
 }
 
 function hasSignature(type: string): boolean {

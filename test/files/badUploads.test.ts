@@ -8,6 +8,7 @@ import { openFileShop, sweepNow, type FileShop } from './fileShop.js';
 import { startRawPut } from './rawPut.js';
 
 const MOST_BYTES = 1_000_000;
+const IN_HAND = 'select * from rowpost.file_object where not sweeping';
 
 describe('files: bad uploads', () => {
   let shop: FileShop;
@@ -22,10 +23,7 @@ describe('files: bad uploads', () => {
   /** Nothing is left: no file, no object without a file, no bytes, no event. */
   afterEach(async () => {
     expect(await shop.rows('select * from rowpost.file')).to.deep.equal([]);
-    await waitFor(
-      'the end of what is in hand',
-      async () => (await shop.rows('select * from rowpost.file_object')).length === 0,
-    );
+    await waitFor('the end of what is in hand', async () => (await shop.rows(IN_HAND)).length === 0);
     expect(await shop.objects()).to.deep.equal([]);
     expect(await shop.rows("select * from rowpost.outbox where operation = 'upload'")).to.deep.equal([]);
   });
@@ -172,10 +170,7 @@ describe('files: bad uploads', () => {
       put.send(Buffer.from('x'.repeat(50_000)));
       await waitFor('bytes in the storage', async () => (await shop.objects()).length === 1);
       put.socket.destroy();
-      await waitFor(
-        'the end',
-        async () => (await shop.rows('select * from rowpost.file_object')).length === 0,
-      );
+      await waitFor('the end', async () => (await shop.rows(IN_HAND)).length === 0);
       const answer = await shop.put(url, 'complete');
       expect(answer.status).to.equal(201);
       await shop.data('mutation { delete_file_doc(id: 1, filenum: 1) { filename } }');

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../errors.js';
 import { FILES_PATH, readLink } from '../../files/fileLinks.js';
+import { BrokenOff } from '../../files/storage/fileStorage.js';
 import { explain, failureBody, sendFailure } from '../http/failure.js';
 import type { FileDeps } from './fileDeps.js';
-import { BrokenOff } from './incomingBytes.js';
 import { receiveFile } from './receiveFile.js';
 import { sendFile } from './sendFile.js';
 

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
+import { BrokenOff } from '../../files/storage/fileStorage.js';
 
 export interface ExpectedBytes {
   readonly size: number;
@@ -66,9 +67,6 @@ export class IncomingBytes extends Transform {
     );
   }
 }
-
-/** The bytes of a request broke off: nobody is left to be told. */
-export class BrokenOff extends Error {}
 
 /** Sends a request's body through. Ends `bytes` with BrokenOff when the client goes away, and with FILE_UPLOAD_STALLED when too little comes. */
 export function feed(req: IncomingMessage, bytes: IncomingBytes, stallMs: number): () => void {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { keepObjects } from '../../db/files/uploads.js';
+import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
 
@@ -58,5 +59,5 @@ export function createObjectLeases(pool: Pool, log: Logger): ObjectLeases {
 }
 
 function lose(lease: Held): void {
-  lease.lost.abort(new Error('the object was given up'));
+  lease.lost.abort(new AppError('FILE_URL_EXPIRED', 'The upload took too long.'));
 }

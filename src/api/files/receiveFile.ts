@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beginUpload, forgetObject, type PromisedUpload } from '../../db/files/uploads.js';
+import { beginUpload, giveUpObject, type PromisedUpload } from '../../db/files/uploads.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
@@ -126,7 +126,7 @@ function isUnknown(error: unknown): boolean {
 async function clearAway({ storage, database, log }: FileDeps, objectkey: string): Promise<void> {
   try {
     await storage.remove(objectkey);
-    await forgetObject(database.pool, objectkey);
+    await giveUpObject(database.pool, objectkey, OBJECT_LEASE_MS);
   } catch (error) {
     log.warn({ err: error, objectkey }, 'an interrupted upload is left to the sweeper');
   }

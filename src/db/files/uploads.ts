@@ -64,7 +64,14 @@ export async function keepObjects(
   return rows.map((row) => row.objectkey);
 }
 
-/** The object is gone: an upload has failed and was cleared away. The next attempt need not wait. */
-export async function forgetObject(pool: Pool, objectkey: string): Promise<void> {
-  await pool.query('delete from rowpost.file_object where objectkey = $1', [objectkey]);
+/**
+ * Gives up an object whose upload has failed: the next attempt need not wait. A storage may still be finishing what was
+ * broken off, so the sweeper removes it once more, after a while.
+ */
+export async function giveUpObject(pool: Pool, objectkey: string, againInMs: number): Promise<void> {
+  await pool.query(
+    `update rowpost.file_object set sweeping = true, due = now() + $2::int * interval '1 ms'
+     where objectkey = $1`,
+    [objectkey, againInMs],
+  );
 }

@@ -26,6 +26,14 @@ export interface FileStorage {
   close(): Promise<void>;
 }
 
+/** The source of the bytes broke off: nobody is left to be told. */
+export class BrokenOff extends Error {}
+
+/** What the source of the bytes, or who ended the writing, has to say; undefined when it is the storage that failed. */
+export function saidBySource(error: unknown): AppError | BrokenOff | undefined {
+  return error instanceof AppError || error instanceof BrokenOff ? error : undefined;
+}
+
 /** A key that no object has: of the tenant, so that an operator can tell whose it is. */
 export function newObjectkey(tenantid: number): string {
   const id = randomUUID();

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../errors.js';
-import { objectNotFound, storageUnavailable, type FileStorage } from './fileStorage.js';
+import { objectNotFound, saidBySource, storageUnavailable, type FileStorage } from './fileStorage.js';
 
 /** Unfinished objects lie apart, so that what has its own name is whole. */
 const UNFINISHED = 'unfinished';
@@ -12,12 +12,13 @@ const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 export function createFolderStorage(folder: string): FileStorage {
   const root = path.resolve(folder);
   const finishedAt = (objectkey: string): string => path.join(root, objectkey);
-  const unfinishedAt = (objectkey: string): string => path.join(root, UNFINISHED, path.basename(objectkey));
+  const aside = path.join(root, UNFINISHED);
+  const unfinishedAt = (objectkey: string): string => path.join(aside, path.basename(objectkey));
 
   return {
     async write(objectkey, bytes, _size, signal) {
       try {
-        await mkdir(path.join(root, UNFINISHED), { recursive: true });
+        await mkdir(aside, { recursive: true });
         const handle = await open(unfinishedAt(objectkey), 'wx', 0o600);
         try {
           await writeFile(handle, bytes, { signal });
@@ -31,7 +32,7 @@ export function createFolderStorage(folder: string): FileStorage {
         await rename(unfinishedAt(objectkey), finished);
         await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
       } catch (error) {
-        throw signal.aborted ? signal.reason : explain(error);
+        throw saidBySource(error) ?? saidBySource(signal.reason) ?? explain(error);
       }
     },
     async read(objectkey, range) {
@@ -39,15 +40,20 @@ export function createFolderStorage(folder: string): FileStorage {
         const handle = await open(finishedAt(objectkey), 'r');
         return createReadStream('', { ...range, fd: handle });
       } catch (error) {
+        await access(aside).catch((away: unknown) => {
+          throw storageUnavailable(away);
+        });
         throw explain(error);
       }
     },
     async remove(objectkey) {
       try {
+        // A folder that is not mounted holds nothing, and what it held is not removed.
+        await access(aside);
         await rm(unfinishedAt(objectkey), { force: true });
         await rm(finishedAt(objectkey), { force: true });
       } catch (error) {
-        throw explain(error);
+        throw storageUnavailable(error);
       }
     },
     close: () => Promise.resolve(),
@@ -65,10 +71,8 @@ async function syncFolders(folder: string, top: string | undefined): Promise<voi
   if (top !== undefined && folder !== top) await syncFolders(path.dirname(folder), top);
 }
 
-function explain(error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  // What the source of the bytes says is not about the storage.
-  if (code === undefined || syscall === undefined) return error;
+function explain(error: unknown): AppError {
+  const { code = '' } = error as NodeJS.ErrnoException;
   if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The storage of files is full.', { cause: error });
   return code === 'ENOENT' ? objectNotFound(error) : storageUnavailable(error);
 }

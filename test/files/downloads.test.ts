@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import { openFileShop, type FileJson, type FileShop } from './fileShop.js';
+
+describe('files: downloads', () => {
+  let shop: FileShop;
+  let file: FileJson;
+  before(async () => {
+    shop = await openFileShop();
+    await shop.store('ten.txt', '0123456789');
+    [file] = (await shop.files()) as [FileJson];
+  });
+  after(() => shop.close());
+  const get = (headers: Record<string, string> = {}, method = 'GET'): Promise<Response> =>
+    fetch(file.url!, { headers, method });
+
+  const ranges: [range: string, status: number, body: string, contentRange: string | null][] = [
+    ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+    ['bytes=7-', 206, '789', 'bytes 7-9/10'],
+    ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+    ['bytes=5-500', 206, '56789', 'bytes 5-9/10'],
+    ['bytes=0-1,4-5', 200, '0123456789', null],
+    ['lines=1-2', 200, '0123456789', null],
+    ['bytes=x', 200, '0123456789', null],
+  ];
+  for (const [range, status, body, contentRange] of ranges) {
+    it(`answers ${range} with ${status}`, async () => {
+      const response = await get({ range });
+      expect([response.status, await response.text()]).to.deep.equal([status, body]);
+      expect(response.headers.get('content-range')).to.equal(contentRange);
+      expect(response.headers.get('content-length')).to.equal(String(body.length));
+      expect(response.headers.get('accept-ranges')).to.equal('bytes');
+    });
+  }
+
+  it('says that bytes beyond the end are not there', async () => {
+    const response = await get({ range: 'bytes=10-' });
+    expect([response.status, response.headers.get('content-range')]).to.deep.equal([416, 'bytes */10']);
+    expect(((await response.json()) as { code: string }).code).to.equal('FILE_RANGE_INVALID');
+  });
+
+  it('gives a range of the same version only', async () => {
+    const etag = (await get({}, 'HEAD')).headers.get('etag')!;
+    expect((await get({ range: 'bytes=0-1', 'if-range': etag })).status).to.equal(206);
+    expect((await get({ range: 'bytes=0-1', 'if-range': '"other"' })).status).to.equal(200);
+    const unchanged = await get({ 'if-none-match': `"other", W/${etag}` });
+    expect([unchanged.status, await unchanged.text()]).to.deep.equal([304, '']);
+  });
+
+  it('answers HEAD without the bytes', async () => {
+    const response = await get({}, 'HEAD');
+    expect([response.status, response.headers.get('content-length'), await response.text()]).to.deep.equal([
+      200,
+      '10',
+      '',
+    ]);
+  });
+
+  it('takes a file without bytes', async () => {
+    await shop.store('empty', '', 2);
+    const [empty] = await shop.files(2);
+    const response = await fetch(empty!.url!);
+    expect([response.status, await response.text(), response.headers.get('content-length')]).to.deep.equal([
+      200,
+      '',
+      '0',
+    ]);
+  });
+
+  it('never lets a page or a picture with scripts be shown', async () => {
+    const pages: [name: string, mimetype: string, body: string, seen: string][] = [
+      ['a.html', 'text/plain', '<!DOCTYPE html><script>alert(1)</script>', 'text/html'],
+      [
+        'a.png',
+        'image/png',
+        '<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>',
+        'image/svg+xml',
+      ],
+      ['a.txt', 'text/plain', '  \n<script>alert(1)</script>', 'text/html'],
+      ['a.js', 'image/gif', 'GIF89a/*', 'image/gif'],
+    ];
+    for (const [filename, mimetype, body, seen] of pages) {
+      const answer = await shop.put(await shop.promise({ filename, mimetype }, 3), body);
+      expect(answer.body['mimetype'], filename).to.equal(seen);
+    }
+    for (const { url } of await shop.files(3)) {
+      const { headers } = await fetch(url!);
+      expect(headers.get('content-disposition')).to.match(/^attachment; /);
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(headers.get('content-security-policy')).to.include('sandbox');
+    }
+  });
+
+  it('gives names that are safe to save under, whatever was given', async () => {
+    const names: [given: string, kept: string][] = [
+      ['../../etc/passwd', 'passwd'],
+      ['C:\\Windows\\system32\\evil.exe', 'evil.exe'],
+      ['..', 'file'],
+      ['', 'file'],
+      ['a\r\nSet-Cookie: x=1.txt', 'aSet-Cookie x=1.txt'],
+      ['a\u0000b\u202egpj.exe', 'abgpj.exe'],
+      ['con.txt', '_con.txt'],
+      ['.htaccess', 'htaccess'],
+      ['"quoted"; filename=x', 'quoted; filename=x'],
+      ['Überweisung 日本.pdf', 'Überweisung 日本.pdf'],
+      [`${'ä'.repeat(300)}.pdf`, `${'ä'.repeat(98)}.pdf`],
+    ];
+    await shop.reset();
+    for (const [filename] of names) {
+      expect((await shop.put(await shop.promise({ filename }), 'x')).status, filename).to.equal(201);
+    }
+    const files = await shop.files();
+    expect(files.map((item) => item.filename)).to.deep.equal(names.map(([, kept]) => kept));
+    const headers = await Promise.all(
+      files.map(async ({ url }) => (await fetch(url!)).headers.get('content-disposition')),
+    );
+    expect(headers[9]).to.equal(
+      `attachment; filename="?berweisung ??.pdf"; filename*=UTF-8''${encodeURIComponent(names[9]![1])}`,
+    );
+    expect(headers.every((header) => !/[\r\n]/.test(header!))).to.equal(true);
+  });
+
+  it('answers 404 once the file is gone', async () => {
+    await shop.reset();
+    await shop.store('a', 'a');
+    const [{ url }] = (await shop.files()) as [FileJson];
+    await shop.data('mutation { delete_file_doc(id: 1, filenum: 1) { filename } }');
+    const response = await fetch(url!);
+    expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([
+      404,
+      'NOT_FOUND',
+    ]);
+  });
+});
