@@ -152,6 +152,13 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     expect(await sweepNow(), 'goes on in its own ids').to.equal(1);
   });
 
+  it('goes on for more than ten sweeps', async () => {
+    for (let round = 0; round < 12; round++) await sweepNow();
+    await record(1);
+    await sweepNow();
+    expect(await sweepNow()).to.equal(1);
+  });
+
   it('several relays that sweep at once leave nothing out', async () => {
     await record(50);
     await sweepNow();

@@ -42,12 +42,13 @@ interface LastSweep {
   restored: boolean;
 }
 
+// Qualified: the ids as texts would be ordered as texts, and 9 comes after 10.
 const LAST = {
   name: 'sweep_last',
   text: `
-    select sweepid::text as sweepid, time < now() - interval '${SWEEP_SECONDS} seconds' as due,
+    select s.sweepid::text as sweepid, time < now() - interval '${SWEEP_SECONDS} seconds' as due,
       pg_snapshot_xmax(until) > pg_snapshot_xmax(pg_current_snapshot()) as restored
-    from rowpost.delivery_sweep order by sweepid desc limit 1`,
+    from rowpost.delivery_sweep s order by s.sweepid desc limit 1`,
 };
 
 const KEY_COLUMNS = `d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
