@@ -1,27 +1,28 @@
+import { showDocs } from './docs.js';
+import { firstQuery } from './firstQuery.js';
 import { layOut } from './layOut.js';
-import { showSchema } from './schema.js';
+import { session } from './session.js';
 
-const EXAMPLES = {
-  '/query': '{\n  __schema {\n    queryType {\n      fields {\n        name\n      }\n    }\n  }\n}\n',
-  '/roles_pbac':
-    '{\n  role(ordering: "roleid") {\n    roleid\n    login\n    capabilities\n  }\n  capability {\n    capability\n    description\n  }\n}\n',
-};
+const INTROSPECTION = `{ __schema { queryType { name } mutationType { name }
+  types { name kind description fields { name description args { name type { ...t } } type { ...t } }
+    inputFields { name type { ...t } } enumValues { name } } } }
+  fragment t on __Type { name kind ofType { name kind ofType { name kind ofType { name kind } } } }`;
+
 const endpoint = location.pathname === '/roles_pbac' ? '/roles_pbac' : '/query';
 const element = (id) => document.getElementById(id);
-const [tokenField, documentField, variablesField, answer, status] = [
+const [tokenField, documentField, variablesField, answer, status, docs] = [
   'token',
   'document',
   'variables',
   'answer',
   'status',
+  'docs',
 ].map(element);
+let schema;
 
-// The token lives as long as the tab; the document as long as the browser keeps it.
-tokenField.value = sessionStorage.getItem('token') ?? '';
+// The document lasts as long as the browser keeps it.
 documentField.value =
-  new URLSearchParams(location.search).get('query') ??
-  localStorage.getItem(`document ${endpoint}`) ??
-  EXAMPLES[endpoint];
+  new URLSearchParams(location.search).get('query') ?? localStorage.getItem(`document ${endpoint}`) ?? '';
 variablesField.value = localStorage.getItem(`variables ${endpoint}`) ?? '';
 for (const link of document.querySelectorAll('nav a')) {
   if (link.getAttribute('href') === endpoint) link.setAttribute('aria-current', 'page');
@@ -34,29 +35,54 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   void run();
 });
-tokenField.addEventListener('change', () => {
-  sessionStorage.setItem('token', tokenField.value.trim());
-  void loadSchema();
-});
 element('sign-in').addEventListener('submit', (event) => {
   event.preventDefault();
   void signIn(event.target);
 });
-element('search').addEventListener('input', (event) => showSchema(element('schema'), event.target.value));
-if (tokenField.value !== '') void loadSchema();
+element('sign-out').addEventListener('click', () => {
+  session.end();
+  clearAnswer();
+  showSession();
+  docs.replaceChildren(hint('Sign in to see what there is.'));
+  schema = undefined;
+});
+element('use-token').addEventListener('submit', (event) => {
+  event.preventDefault();
+  tokenField.blur();
+});
+tokenField.addEventListener('change', () => {
+  const token = tokenField.value.trim();
+  if (token === session.token) return;
+  if (token === '') session.end();
+  else session.begin(token);
+  clearAnswer();
+  showSession();
+  void loadSchema();
+});
+element('search').addEventListener('input', showSchema);
+element('toggle-docs').addEventListener('click', () => {
+  const pane = element('docs-pane');
+  pane.hidden = !pane.hidden;
+  showDocsState();
+});
+
+showSession();
+showDocsState();
+void loadSchema();
 
 async function signIn(form) {
-  const { response, text } = await send('/auth', Object.fromEntries(new FormData(form)));
+  const fields = Object.fromEntries(new FormData(form));
+  clearAnswer();
+  const { response, text } = await send('/auth', fields);
   if (!response.ok) {
     show(response, text);
     return;
   }
   const body = JSON.parse(text);
-  tokenField.value = body.access_token;
-  sessionStorage.setItem('token', body.access_token);
+  session.begin(body.access_token, fields.login);
   form.elements.password.value = '';
+  showSession();
   status.textContent = body.message;
-  status.className = '';
   await loadSchema();
 }
 
@@ -64,6 +90,7 @@ async function run() {
   localStorage.setItem(`document ${endpoint}`, documentField.value);
   localStorage.setItem(`variables ${endpoint}`, variablesField.value);
   const startedAt = performance.now();
+  clearAnswer();
   status.textContent = 'Running…';
   const { response, text } = await send(endpoint, {
     query: documentField.value,
@@ -73,29 +100,57 @@ async function run() {
 }
 
 async function loadSchema() {
-  const query = `{ __schema { queryType { name } mutationType { name }
-    types { name kind description fields { name description args { name type { ...t } } type { ...t } }
-      inputFields { name type { ...t } } enumValues { name } } } }
-    fragment t on __Type { name kind ofType { name kind ofType { name kind ofType { name kind } } } }`;
-  const { response, text } = await send(endpoint, { query });
-  if (!response.ok) {
+  if (session.token === '') return;
+  const { response, text } = await send(endpoint, { query: INTROSPECTION });
+  const loaded = response.ok ? JSON.parse(text).data?.__schema : undefined;
+  if (!loaded) {
     show(response, text);
     return;
   }
-  const schema = JSON.parse(text).data?.__schema;
-  if (schema) showSchema(element('schema'), element('search').value, schema);
+  schema = loaded;
+  showSchema();
+  if (documentField.value.trim() === '') documentField.value = firstQuery(schema);
 }
 
 async function send(path, body) {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
-  const token = tokenField.value.trim();
-  if (token !== '' && path !== '/auth') headers.authorization = `Bearer ${token}`;
+  if (session.token !== '' && path !== '/auth') headers.authorization = `Bearer ${session.token}`;
   try {
     const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
     return { response, text: await response.text() };
   } catch (error) {
     return { response: { ok: false, status: 0 }, text: String(error) };
   }
+}
+
+function showSession() {
+  const { token, who } = session;
+  tokenField.value = token;
+  element('sign-in').hidden = token !== '';
+  element('session').hidden = token === '';
+  element('who').textContent = who;
+}
+
+function showSchema() {
+  if (schema) showDocs(docs, schema, element('search').value);
+}
+
+function showDocsState() {
+  element('toggle-docs').setAttribute('aria-expanded', String(!element('docs-pane').hidden));
+}
+
+function hint(text) {
+  const line = document.createElement('p');
+  line.className = 'hint';
+  line.textContent = text;
+  return line;
+}
+
+/** What was said of an earlier request must not be taken for a word on this one. */
+function clearAnswer() {
+  answer.textContent = '';
+  status.textContent = '';
+  status.className = '';
 }
 
 function show(response, text, elapsedMs) {
