@@ -117,7 +117,9 @@ function startWorkers(
     return worker;
   };
   const workers = [
-    start<BatchJob>(BATCHES, options.concurrency, (job) => handlers.onBatch(job.data)),
+    start<BatchJob>(BATCHES, options.concurrency, (job) =>
+      handlers.onBatch(job.data, job.attemptsStarted > 1),
+    ),
     start<DeliveryJob>(DELIVERIES, options.concurrency * JOBS_PER_SLOT, (job) =>
       handlers.onDelivery(job.data, job.attemptsStarted > 1),
     ),

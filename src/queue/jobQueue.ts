@@ -19,7 +19,8 @@ export interface Queue {
 
 /** A handler that throws leaves its job to the reconciler. */
 export interface JobHandlers {
-  onBatch(job: BatchJob): Promise<void>;
+  /** @param repeated as for deliveries */
+  onBatch(job: BatchJob, repeated: boolean): Promise<void>;
   /** @param repeated whether a worker began with this job before and ended without a word */
   onDelivery(job: DeliveryJob, repeated: boolean): Promise<void>;
 }

@@ -7,16 +7,19 @@ import {
   type OutboxEvent,
 } from '../db/delivery/batches.js';
 import { closeBatch, type ClosedBatch, type DeliveryLimits, type Match } from '../db/delivery/closeBatch.js';
+import { countRepeatedBatchStart } from '../db/delivery/poisonBatches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { storable } from '../email/storableText.js';
 import { isBusy } from '../email/transientErrors.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import type { Logger } from '../log.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;
   readonly engine: Pick<DataEngine, 'evaluateCondition'>;
   readonly limits: DeliveryLimits;
+  readonly log: Logger;
 }
 
 /** Most events whose records are in memory at once, and in one condition's statement. */
@@ -25,18 +28,46 @@ const EVENTS_AT_ONCE = 100;
 /**
  * A batch of committed events becomes deliveries: one for each event and each rule that matches it now. Done twice, by
  * two workers even, it records each delivery once.
+ * @param repeated whether an earlier worker began with the same job and ended without a word
  */
-export async function evaluateRules(deps: EvaluateDeps, key: BatchKey): Promise<ClosedBatch> {
+export async function evaluateRules(
+  deps: EvaluateDeps,
+  key: BatchKey,
+  repeated: boolean,
+): Promise<ClosedBatch> {
   const batch = await loadBatch(deps.ledger, key);
-  if (batch?.done === true) return { ready: [], soon: [], trips: [] };
-  const matches: Match[] = [];
+  if (batch?.done === true) return NOTHING;
   // A tenant that is gone sends nothing.
-  if (batch) {
-    for (const rule of batch.rules) {
-      matches.push(...(await matchRule(deps, key, batch, rule)));
-    }
+  if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
+  if (repeated) {
+    const fate = await countRepeatedBatchStart(deps.ledger, key, batch.events.length);
+    if (fate === 'split') return NOTHING;
+    if (fate === 'give-up') return giveUp(deps, key, batch);
   }
-  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch?.events ?? []), deps.limits);
+  const matches: Match[] = [];
+  for (const rule of batch.rules) matches.push(...(await matchRule(deps, key, batch, rule)));
+  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch.events), deps.limits);
+}
+
+const NOTHING: ClosedBatch = { ready: [], soon: [], trips: [] };
+
+/** Each worker that evaluated this batch ended while doing so: every rule that may match says so by a failed delivery. */
+function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
+  const { tenantid, batchid } = key;
+  deps.log.error({ tenantid, batchid }, 'a batch of events ends every worker: it is given up');
+  const matches = batch.rules.flatMap((rule) => {
+    const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
+    const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;
+    const failure = { code: 'POISON', message };
+    return concernedBy(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
+  });
+  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch.events), deps.limits);
+}
+
+function concernedBy(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
+  return batch.events.filter(
+    (event) => rule.operations.includes(event.operation) && rule.targets.includes(event.target),
+  );
 }
 
 async function matchRule(
@@ -45,9 +76,7 @@ async function matchRule(
   batch: LoadedBatch,
   rule: EmailRule,
 ): Promise<readonly Match[]> {
-  const concerned = batch.events.filter(
-    (event) => rule.operations.includes(event.operation) && rule.targets.includes(event.target),
-  );
+  const concerned = concernedBy(batch, rule);
   if (rule.condition === null) return concerned.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
   const matches: Match[] = [];
   for (const [target, events] of byTarget(concerned)) {

@@ -71,8 +71,9 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const loopTrips = new LoopTrips(log);
   const work = queue.work(
     {
-      async onBatch(job) {
-        const { ready, soon, trips } = await evaluateRules({ ledger, engine: deps.engine, limits }, job);
+      async onBatch(job, repeated) {
+        const evaluateDeps = { ledger, engine: deps.engine, limits, log };
+        const { ready, soon, trips } = await evaluateRules(evaluateDeps, job, repeated);
         loopTrips.report(job.tenantid, trips);
         await queueForLater(deps, soon);
         await settleAll(ready.map((key) => send({ ...key, starts: 0 }, false)));

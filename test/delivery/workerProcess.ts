@@ -4,9 +4,21 @@ import { loadConfig } from '../../src/config.js';
 import { openDatabase } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { openQueue } from '../../src/queue/queue.js';
-import { startWorker } from '../../src/worker/worker.js';
+import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import { testLog } from '../support/testConfig.js';
 import { keyRing, noEngine, plainRenderer } from './pipelineSetup.js';
+
+const DYING_MS = 300;
+
+/** Conditions hold for all but one record, which ends the process after a moment. */
+function dieOf(name: string): WorkerDeps['engine']['evaluateCondition'] {
+  if (name === '') return noEngine.evaluateCondition;
+  return (_tenantid, _schema, _target, _condition, events) => {
+    if (!events.some((event) => event.new?.includes(name))) return Promise.resolve(events.map(() => true));
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), DYING_MS);
+    return new Promise<boolean[]>(() => undefined);
+  };
+}
 
 const config = loadConfig(process.env);
 const database = openDatabase({
@@ -25,7 +37,7 @@ await startWorker({
   clock: systemClock,
   keyRing,
   principals: new PrincipalSource(database.knex),
-  engine: noEngine,
+  engine: { ...noEngine, evaluateCondition: dieOf(process.env['DEADLY_NAME'] ?? '') },
   templates: plainRenderer,
   queue: await openQueue(config, database, testLog),
 });

@@ -53,8 +53,8 @@ interface TickRow {
   restored: boolean;
 }
 
-/** Any number that nothing else in the database locks. */
-const TICK_LOCK = 7_231_001;
+/** Any number that nothing else in the database locks. Who holds it gives ids to batches. */
+export const TICK_LOCK = 7_231_001;
 
 // Nobody waits for the disk: what a crash takes back is the cursor with its batches, and the events are still there.
 const LOCK = {
