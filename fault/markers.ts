@@ -1,5 +1,4 @@
 // What passes on the wire at the edge of each window. The one place to change when a statement gets another name.
-import type { Trap } from './wire/trap.js';
 import type { Service } from './rig/member.js';
 
 /** What a held request concerns, read from its own bytes. */
@@ -14,7 +13,8 @@ export interface Concerned {
 export interface Marker {
   readonly name: string;
   readonly on: Service;
-  readonly matches: Trap['matches'];
+  /** @param request its bytes, one character each */
+  readonly matches: (request: string) => boolean;
   readonly concerns: (request: string) => Concerned;
 }
 

@@ -6,6 +6,8 @@ export const USAGE = `npm run fault -- [options]
   --kills <n>       strikes in each window (10; the long form has 200)
   --backend <name>  redis or postgres, where the queue lives (both, one after the other)
   --window <name>   only this window, such as W8; may be given again
+  --seconds <n>     how long each dependency fault lasts (4; the long form has 60)
+  --only <part>     windows or faults: one of the two tables
   --rate <n>        mutations per second (40)
   --json <file>     writes the results there as well`;
 
@@ -13,6 +15,9 @@ export interface FaultOptions {
   readonly kills: number;
   readonly backends: readonly Backend[];
   readonly windows: readonly string[];
+  readonly seconds: number;
+  /** Which tables are asked for. */
+  readonly only: 'windows' | 'faults' | undefined;
   readonly rate: number;
   readonly json: string | undefined;
 }
@@ -25,17 +30,22 @@ export function readOptions(args: readonly string[]): FaultOptions {
       kills: { type: 'string', default: '10' },
       backend: { type: 'string' },
       window: { type: 'string', multiple: true, default: [] },
+      seconds: { type: 'string', default: '4' },
+      only: { type: 'string' },
       rate: { type: 'string', default: '40' },
       json: { type: 'string' },
     },
   });
   const known = WINDOWS.map(({ name }) => name);
   const unknown = values.window.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new Error(`there is no window "${unknown}"; there are ${known.join(', ')}`);
+  if (unknown !== undefined)
+    throw new Error(`there is no window "${unknown}"; there are ${known.join(', ')}`);
   return {
     kills: positive('--kills', values.kills),
     backends: values.backend === undefined ? ['redis', 'postgres'] : [backendNamed(values.backend)],
     windows: values.window,
+    seconds: positive('--seconds', values.seconds),
+    only: values.window.length > 0 ? 'windows' : partNamed(values.only),
     rate: positive('--rate', values.rate),
     json: values.json,
   };
@@ -43,6 +53,12 @@ export function readOptions(args: readonly string[]): FaultOptions {
 
 function backendNamed(name: string): Backend {
   if (name !== 'redis' && name !== 'postgres') throw new Error('--backend is redis or postgres');
+  return name;
+}
+
+function partNamed(name: string | undefined): FaultOptions['only'] {
+  if (name !== undefined && name !== 'windows' && name !== 'faults')
+    throw new Error('--only is windows or faults');
   return name;
 }
 

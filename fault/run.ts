@@ -1,25 +1,43 @@
-// npm run fault: kills the shipped processes at every moment that matters, under load, and accounts for every mail.
+// npm run fault: kills the shipped processes at every moment that matters, takes from them what they depend on, under
+// load, and accounts for every mail.
 import { writeFile } from 'node:fs/promises';
 import { describeMachine } from '../bench/support/report.js';
+import { runFaults } from './faultsRun.js';
+import { isSound, type RunResult } from './judgedRun.js';
 import { readOptions, USAGE } from './options.js';
-import { verdictLines, windowTable } from './report/print.js';
-import { runWindows, type WindowsResult } from './windowsRun.js';
+import { faultTable, verdictLines, windowTable } from './report/print.js';
+import { runWindows } from './windowsRun.js';
+
+// What was started ends when this process exits, and a signal alone is no exit.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+// Each process that is up waits for that.
+process.setMaxListeners(0);
 
 const options = optionsOrExit();
-const results: WindowsResult[] = [];
-console.log(describeMachine());
+const say = (line: string): void => console.log(line);
+const results: RunResult<unknown>[] = [];
+say(describeMachine());
 for (const backend of options.backends) {
-  const result = await runWindows({ ...options, backend, only: options.windows, say: (line) => console.log(line) });
-  results.push(result);
-  console.log(`\nQueue in ${backend}: ${result.orders} mails due, ${result.mails} accepted, ${result.seconds} s\n`);
-  console.log(`${windowTable(result.rows)}\n\n${verdictLines(result.verdicts)}`);
-  for (const complaint of result.complaints) console.log(`BROKEN  ${complaint}`);
+  if (options.only !== 'faults') {
+    const result = await runWindows({ ...options, backend, only: options.windows, say });
+    print(result, windowTable(result.rows));
+  }
+  if (options.only !== 'windows') {
+    const result = await runFaults({ ...options, backend, say });
+    print(result, faultTable(result.rows));
+  }
 }
 if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results, null, 2));
-const isSound = results.every(
-  ({ complaints, verdicts }) => complaints.length === 0 && verdicts.every(({ breaches }) => breaches.length === 0),
-);
-process.exit(isSound ? 0 : 1);
+process.exit(results.every(isSound) ? 0 : 1);
+
+function print(result: RunResult<unknown>, rows: string): void {
+  results.push(result);
+  const { backend, mailsDue, mailsAccepted, seconds, verdicts, complaints } = result;
+  say(`\nQueue in ${backend}: ${mailsDue} mails due, ${mailsAccepted} accepted, ${seconds} s\n`);
+  say(`${rows}\n\n${verdictLines(verdicts)}`);
+  for (const complaint of complaints) say(`BROKEN  ${complaint}`);
+  say('');
+}
 
 function optionsOrExit() {
   try {

@@ -18,7 +18,9 @@ const CLOCK_MS = 50;
 
 function settledAfter(deliveryid: string, atMs: number, accounts: Accounts): number | undefined {
   const attempts = accounts.attempts.get(deliveryid) ?? [];
-  const endedBefore = attempts.some(({ outcome, finishedAtMs }) => outcome === 'sent' && finishedAtMs < atMs + CLOCK_MS);
+  const endedBefore = attempts.some(
+    ({ outcome, finishedAtMs }) => outcome === 'sent' && finishedAtMs < atMs + CLOCK_MS,
+  );
   if (endedBefore) return undefined;
   const accepted = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) => receivedAtMs);
   const after = accepted.filter((receivedAtMs) => receivedAtMs > atMs);

@@ -10,7 +10,9 @@ export const nothingNeglected: Invariant = {
     const forgotten = await rig.ledger.forgotten();
     return [
       ...(seconds > MOST_OVERDUE_SECONDS
-        ? [`delivery ${deliveryid ?? '?'}: ${seconds.toFixed(1)} s past its time; ${MOST_OVERDUE_SECONDS} s are allowed`]
+        ? [
+            `delivery ${deliveryid ?? '?'}: ${seconds.toFixed(1)} s past its time; ${MOST_OVERDUE_SECONDS} s are allowed`,
+          ]
         : []),
       ...forgotten.map((id) => `delivery ${id}: open, and nobody will look at it`),
     ];

@@ -10,13 +10,19 @@ export const nothingInvented: Invariant = {
   name: '2 rolled back = none',
   breaches({ accounts, rig }) {
     const rolledBack = new Set(accounts.rolledBack.map(({ mark }) => mark));
-    const held = new Set(rig.strikes.filter(({ window }) => window === 'W1').flatMap(({ marks }) => marks ?? []));
+    const held = new Set(
+      rig.strikes.filter(({ window }) => window === 'W1').flatMap(({ marks }) => marks ?? []),
+    );
     const committed = accounts.expected.map(({ order }) => order.mark);
     return [
-      ...accounts.unexpected.map((row) => `delivery ${row.deliveryid} of order ${row.orderId}: no such order`),
+      ...accounts.unexpected.map(
+        (row) => `delivery ${row.deliveryid} of order ${row.orderId}: no such order`,
+      ),
       ...rig.provider.entries
         .filter(({ subject }) => rolledBack.has(markOf(subject)))
-        .map(({ deliveryid, subject }) => `delivery ${deliveryid}: a mail "${subject}" of a change rolled back`),
+        .map(
+          ({ deliveryid, subject }) => `delivery ${deliveryid}: a mail "${subject}" of a change rolled back`,
+        ),
       ...committed.filter((mark) => held.has(mark)).map((mark) => `${mark}: committed without its commit`),
     ];
   },

@@ -19,8 +19,10 @@ function problemsOf(attempt: AttemptRow, before: AttemptRow | undefined, starts:
   const problems: string[] = [];
   if (number > starts) problems.push(`attempt ${number} of ${starts}`);
   if (finishedAtMs < startedAtMs) problems.push(`attempt ${number} ended before it began`);
-  if (before && startedAtMs < before.startedAtMs) problems.push(`attempt ${number} began before the one before it`);
-  if (!WITHOUT_ERROR.has(outcome) && (error ?? '') === '') problems.push(`attempt ${number}: ${outcome}, no reason`);
+  if (before && startedAtMs < before.startedAtMs)
+    problems.push(`attempt ${number} began before the one before it`);
+  if (!WITHOUT_ERROR.has(outcome) && (error ?? '') === '')
+    problems.push(`attempt ${number}: ${outcome}, no reason`);
   return problems;
 }
 

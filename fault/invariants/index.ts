@@ -26,8 +26,8 @@ export interface Verdict {
 
 export async function judge(evidence: Evidence): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const { name, breaches } of INVARIANTS) {
-    verdicts.push({ invariant: name, breaches: await breaches(evidence) });
+  for (const invariant of INVARIANTS) {
+    verdicts.push({ invariant: invariant.name, breaches: await invariant.breaches(evidence) });
   }
   return verdicts;
 }

@@ -1,4 +1,3 @@
-import { WINDOWS_WITH_DUPLICATES } from '../windows/index.js';
 import type { Invariant } from './invariant.js';
 
 export const sendsAccounted: Invariant = {
@@ -12,7 +11,9 @@ export const sendsAccounted: Invariant = {
       ...duplicates
         .filter(({ accounted }) => !accounted)
         .map(({ deliveryid }) => `delivery ${deliveryid}: sent again without an ambiguous outcome on record`),
-      ...twice.map(([deliveryid, mails]) => `delivery ${deliveryid}: at_most_once, sent ${mails.length} times`),
+      ...twice.map(
+        ([deliveryid, mails]) => `delivery ${deliveryid}: at_most_once, sent ${mails.length} times`,
+      ),
     ];
   },
 };
@@ -22,6 +23,9 @@ export const duplicatesExplained: Invariant = {
   name: '3b duplicates only where the answer was lost',
   breaches: ({ duplicates }) =>
     duplicates
-      .filter(({ window }) => window === undefined || !WINDOWS_WITH_DUPLICATES.has(window))
-      .map(({ deliveryid, window }) => `delivery ${deliveryid}: sent again, ${window ?? 'with nothing done to it'}`),
+      .filter(({ explained }) => !explained)
+      .map(
+        ({ deliveryid, window }) =>
+          `delivery ${deliveryid}: sent again, ${window ?? 'with nothing done to it'}`,
+      ),
 };

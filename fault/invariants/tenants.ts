@@ -8,7 +8,9 @@ export const tenantsApart: Invariant = {
     rig.provider.entries.flatMap((entry) => {
       const shop = accounts.shopOf(entry.tenantid);
       if (!shop) return [`delivery ${entry.deliveryid}: unknown tenant ${entry.tenantid}`];
-      return foreignParts(entry, shop).map((part) => `delivery ${entry.deliveryid} of shop ${shop.number}: ${part}`);
+      return foreignParts(entry, shop).map(
+        (part) => `delivery ${entry.deliveryid} of shop ${shop.number}: ${part}`,
+      );
     }),
 };
 

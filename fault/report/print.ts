@@ -1,3 +1,4 @@
+import type { FaultRow } from '../analysis/faultReport.js';
 import type { WindowRow } from '../analysis/windowReport.js';
 import type { Verdict } from '../invariants/index.js';
 import { seconds, table } from './table.js';
@@ -18,6 +19,37 @@ export function windowTable(rows: readonly WindowRow[]): string {
       seconds(row.recoveryMs?.p50),
       seconds(row.recoveryMs?.p99),
       seconds(row.recoveryMs?.max),
+    ]),
+  );
+}
+
+export function faultTable(rows: readonly FaultRow[]): string {
+  return table(
+    [
+      'fault',
+      'what',
+      'lasted',
+      'events',
+      'lost',
+      'duplicates',
+      'accounted',
+      'exits',
+      'mails/s before',
+      'after',
+      'recovery',
+    ],
+    rows.map((row) => [
+      row.fault,
+      row.what,
+      `${row.seconds.toFixed(1)} s`,
+      row.events,
+      row.lost,
+      row.duplicates,
+      row.accounted,
+      row.exits,
+      row.rateBefore.toFixed(1),
+      row.rateAfter.toFixed(1),
+      seconds(row.recoveryMs),
     ]),
   );
 }

@@ -1,4 +1,7 @@
-import { killHard, type ExitOfProcess, type Member, type Part } from './member.js';
+import type { Marker } from '../markers.js';
+import type { Hold } from '../wire/trap.js';
+import { Hunts, type Prey } from './hunts.js';
+import { killHard, type ExitOfProcess, type Member, type Part, type Service } from './member.js';
 import { startMember, type MemberOptions } from './memberProcess.js';
 import { within } from './within.js';
 
@@ -10,8 +13,10 @@ export interface UnexpectedExit extends ExitOfProcess {
   readonly lastWords: string;
 }
 
-/** Longest wait for a process that nobody else is disturbing. */
-const TAKE_MS = 120_000;
+/** Longest wait for a process that nobody else is disturbing, and for a request of one. */
+const TAKE_MS = 240_000;
+/** Of each part so many stay undisturbed, or nothing would be left to go on. */
+const LEAST_FREE = 1;
 const STARTS_AT_ONCE = 2;
 
 /** The processes of the installation. Each that is killed is replaced at once, as a supervisor would. */
@@ -19,6 +24,10 @@ export class Fleet {
   readonly #members = new Set<Member>();
   /** Whoever disturbs a process has it for itself. */
   readonly #taken = new Set<Member>();
+  readonly #hunts = new Hunts(
+    (member) => this.#mayTake(member),
+    (member) => this.#taken.add(member),
+  );
   readonly #waiting: { readonly part: Part; readonly give: (member: Member) => void }[] = [];
   readonly #expectedToEnd = new Set<Member>();
   readonly #starting = new Set<Promise<void>>();
@@ -50,11 +59,24 @@ export class Fleet {
     return [...this.#members];
   }
 
+  /**
+   * Holds the next request that bears the marker, from whichever process of the part sends it, and has that process
+   * from then on. Throws when there is none for long.
+   */
+  async catchAt(part: Part, marker: Marker, hold: Hold): Promise<Prey> {
+    const { prey, giveUp } = this.#hunts.begin(part, marker, hold);
+    try {
+      return await within(TAKE_MS, `${marker.name} from any ${part}`, prey);
+    } finally {
+      giveUp();
+    }
+  }
+
   /** A process of the part that nobody else disturbs; when all are taken, the next that is free. */
   async take(part: Part): Promise<Member> {
-    const free = [...this.#members].filter((member) => member.part === part && !this.#taken.has(member));
+    const free = this.#free(part);
     const member =
-      free[Math.floor(Math.random() * free.length)] ??
+      (free.length > LEAST_FREE ? free[Math.floor(Math.random() * free.length)] : undefined) ??
       (await within(
         TAKE_MS,
         `a ${part} that is up and undisturbed`,
@@ -110,6 +132,9 @@ export class Fleet {
 
   #welcome(member: Member): void {
     this.#members.add(member);
+    for (const [service, link] of Object.entries(member.links)) {
+      link.trapFor = (request) => this.#hunts.trapFor(member, service as Service, request);
+    }
     void member.exited.then((exit) => {
       this.#members.delete(member);
       if (this.#expectedToEnd.has(member)) return;
@@ -119,12 +144,22 @@ export class Fleet {
     this.#offer(member);
   }
 
+  #free(part: Part): readonly Member[] {
+    return [...this.#members].filter((member) => member.part === part && !this.#taken.has(member));
+  }
+
+  #mayTake(member: Member): boolean {
+    const free = this.#free(member.part);
+    return free.length > LEAST_FREE && free.includes(member);
+  }
+
+  /** For whoever waits to take a process. Those that hunt for a request find it by themselves. */
   #offer(member: Member): void {
     const index = this.#waiting.findIndex(({ part }) => part === member.part);
-    const [first] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (!first) return;
+    if (index < 0 || !this.#mayTake(member)) return;
+    const [first] = this.#waiting.splice(index, 1);
     this.#taken.add(member);
-    first.give(member);
+    first?.give(member);
   }
 
   /** Starting takes CPU time: too many at once would slow what is being measured. */

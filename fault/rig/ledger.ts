@@ -1,6 +1,6 @@
 // What the product's own tables say. The one place that knows their columns.
 import pg from 'pg';
-import type { Shop } from './shop.js';
+import type { OpenShop, Shop } from './shop.js';
 
 export interface DeliveryRow {
   readonly tenantid: number;
@@ -73,12 +73,12 @@ export class LedgerReader {
   async mostOverdueSeconds(): Promise<{ readonly seconds: number; readonly deliveryid: string | null }> {
     const [row] = await this.query<{ seconds: number; deliveryid: string }>(`
       select extract(epoch from now() - due)::float8 as seconds, deliveryid::text as deliveryid
-      from rowpost.email_delivery where due is not null and state in ('pending', 'sending', 'retrying')
+      from rowpost.delivery where due is not null and state in ('pending', 'sending', 'retrying')
       order by due limit 1`);
     return row ?? { seconds: 0, deliveryid: null };
   }
 
-  /** Open deliveries that nobody would ever look at again. */
+  /** Open deliveries that nobody would ever look at again, once nothing has happened for a while. */
   async forgotten(): Promise<readonly string[]> {
     const rows = await this.query<{ deliveryid: string }>(`
       select deliveryid::text as deliveryid from rowpost.email_delivery
@@ -86,11 +86,24 @@ export class LedgerReader {
     return rows.map(({ deliveryid }) => deliveryid);
   }
 
-  async countOpen(): Promise<number> {
+  /** @param tenantid all by default */
+  async countOpen(tenantid?: number): Promise<number> {
     const [row] = await this.query<{ open: number }>(
-      `select count(*)::int as open from rowpost.email_delivery where state not in (${TERMINAL}, 'paused')`,
+      `select count(*)::int as open from rowpost.email_delivery
+       where state not in (${TERMINAL}, 'paused') and tenantid = coalesce($1, tenantid)`,
+      [tenantid ?? null],
     );
     return row?.open ?? 0;
+  }
+
+  /** Committed orders of the shop that have no confirmation in the ledger yet. */
+  async countUnrecorded({ schema, confirmRuleid }: OpenShop): Promise<number> {
+    const [row] = await this.query<{ missing: number }>(
+      `select (select count(*) from ${schema}.orders)::int
+         - (select count(*) from rowpost.delivery where ruleid = $1)::int as missing`,
+      [confirmRuleid],
+    );
+    return row?.missing ?? 0;
   }
 
   /** Deliveries that have ended, for the witness of endings. */
@@ -109,7 +122,9 @@ export class LedgerReader {
       [schema],
     );
     for (const { name } of tables) {
-      const [row] = await this.query<{ text: string | null }>(`select string_agg(t::text, E'\\n') as text from ${name} t`);
+      const [row] = await this.query<{ text: string | null }>(
+        `select string_agg(t::text, E'\\n') as text from ${name} t`,
+      );
       yield { table: name, text: row?.text ?? '' };
     }
   }

@@ -35,7 +35,7 @@ export class Load {
 
   constructor(
     private readonly fleet: Fleet,
-    private readonly shops: readonly OpenShop[],
+    readonly shops: readonly OpenShop[],
   ) {}
 
   start(perSecond: number): void {

@@ -1,7 +1,4 @@
 import type { Link } from '../wire/link.js';
-import type { Marker } from '../markers.js';
-import type { Caught, Hold } from '../wire/trap.js';
-import { within } from './within.js';
 
 export type Part = 'web' | 'relay' | 'worker';
 /** What a process depends on. */
@@ -28,22 +25,6 @@ export interface Member {
   /** Deliveries whose mail it has given to the provider and whose answer it has not had for long. */
   inHand(): readonly string[];
   signal(signal: NodeJS.Signals): void;
-}
-
-/** Longest wait for a marker to pass under load. */
-const MARKER_MS = 30_000;
-
-/** Waits until the marker's next request is held. Throws when none comes. */
-export async function catchAt(member: Member, marker: Marker, hold: Hold): Promise<Caught> {
-  const link = member.links[marker.on];
-  if (!link) throw new Error(`${member.name} has no link to ${marker.on}`);
-  const caught = link.arm({ hold, matches: marker.matches });
-  try {
-    return await within(MARKER_MS, `${marker.name} from ${member.name}`, caught);
-  } catch (error) {
-    link.disarm();
-    throw error;
-  }
 }
 
 /** Kills at once; nothing that is held goes on. */

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { spawnRowpost } from '../../test/support/rowpostProcess.js';
 import { httpProtocol } from '../wire/httpProtocol.js';
@@ -41,6 +42,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     SENDGRID_BASE_URL: through(providerUrl, provider),
     ...(redis && redisUrl !== undefined ? { REDIS_URL: through(redisUrl, redis) } : {}),
   });
+  endWithUs(child);
   const name = `${part} ${number}`;
   const search = new CanarySearch(options.canaries);
   let words = '';
@@ -81,6 +83,13 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     inHand: watchInHand(provider),
     signal: (signal) => void child.kill(signal),
   };
+}
+
+/** Also those that are stopped, and would wait for ever to be resumed. */
+function endWithUs(child: ChildProcess): void {
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
 }
 
 function targetOf(url: string): Target {

@@ -6,6 +6,8 @@ import type { Services } from './memberProcess.js';
 export interface QueueStore {
   /** All that it holds is gone, as if it had been started anew. */
   wipe(): Promise<void>;
+  /** Redis only: the most memory that it may use, in bytes; 0 for no limit. */
+  limitMemory(bytes: number): Promise<void>;
   /** Everything that is in it, as text, piece by piece. */
   texts(): AsyncIterable<string>;
   close(): Promise<void>;
@@ -28,6 +30,7 @@ function postgresStore(ledger: LedgerReader): QueueStore {
       );
       await ledger.query(`truncate ${tables.map(({ name }) => name).join(', ')}`);
     },
+    limitMemory: () => Promise.reject(new Error('the queue is in PostgreSQL')),
     async *texts() {
       for await (const { text } of ledger.texts(QUEUE_SCHEMA)) yield text;
     },
@@ -49,7 +52,7 @@ function redisStore(url: string): QueueStore {
       case 'set':
         return redis.smembers(key);
       case 'zset':
-        return redis.zrange(key, 0, -1);
+        return redis.zrange(key, '0', '-1');
       case 'stream':
         return redis.xrange(key, '-', '+');
       default:
@@ -60,9 +63,12 @@ function redisStore(url: string): QueueStore {
     async wipe() {
       await redis.flushall();
     },
+    async limitMemory(bytes) {
+      await redis.config('SET', 'maxmemory', String(bytes));
+    },
     async *texts() {
       for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
-        const [next, keys] = await redis.scan(cursor, 'COUNT', '500');
+        const [next, keys] = await redis.scan(cursor, 'COUNT', 500);
         for (const key of keys) yield `${key} ${JSON.stringify(await read(key))}`;
         cursor = next;
       }

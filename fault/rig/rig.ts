@@ -15,8 +15,8 @@ import { LedgerReader } from './ledger.js';
 import { Load } from './load.js';
 import type { Services } from './memberProcess.js';
 import { openQueueStore, type QueueStore } from './queueStore.js';
-import { createShop, openShop, secretsOf, type OpenShop } from './shop.js';
-import type { Strike } from './strikes.js';
+import { createShop, openShop, secretsOf, type OpenShop, type Shop, type Speciality } from './shop.js';
+import type { Span, Strike } from './strikes.js';
 
 /** Settings of the processes that the faults reckon with. All others are as shipped. */
 export const LEASE_MS = 6_000;
@@ -33,6 +33,8 @@ export interface Rig {
   readonly shops: readonly OpenShop[];
   readonly canaries: readonly Canary[];
   readonly strikes: Strike[];
+  /** Times in which a dependency was not well. */
+  readonly spans: Span[];
   /** What was seen to be wrong while it happened. */
   readonly complaints: string[];
   /** Names of secrets that processes have printed. */
@@ -47,11 +49,17 @@ export interface Rig {
 
 export interface RigOptions {
   readonly backend: Backend;
+  /** Shops that the load's orders are for, in turn. */
   readonly shops: number;
+  /** Shops that get only the orders that are placed for them. */
+  readonly special?: readonly Speciality[];
   readonly strength: Strength;
+  /** Over those of all rigs. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function createRig({ backend, shops: shopCount, strength }: RigOptions): Promise<Rig> {
+export async function createRig(options: RigOptions): Promise<Rig> {
+  const { backend, strength } = options;
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-fault-'));
   const startPostgres = () =>
     startEmbeddedPostgres({ dataDir: folder, say: (line) => process.stderr.write(`${line}\n`) });
@@ -72,9 +80,11 @@ export async function createRig({ backend, shops: shopCount, strength }: RigOpti
     RENDER_THREADS: '1',
     WORKER_CONCURRENCY: '16',
     SIGN_INS_PER_ADDRESS: '0',
+    ...options.env,
   };
   await release({ ...env, DATABASE_URL: databaseUrl });
-  const created = await createShops(databaseUrl, shopCount);
+  const ordinary = Array.from({ length: options.shops }, (): Speciality => ({}));
+  const created = await createShops(databaseUrl, [...ordinary, ...(options.special ?? [])]);
   const canaries: Canary[] = [
     { name: 'SECRET_KEYS', secret: secretKeys.slice('canary:'.length) },
     { name: 'PXADMIN_PASSWORD', secret: env.PXADMIN_PASSWORD },
@@ -93,13 +103,14 @@ export async function createRig({ backend, shops: shopCount, strength }: RigOpti
   return {
     backend,
     fleet,
-    load: new Load(fleet, shops),
+    load: new Load(fleet, shops.slice(0, options.shops)),
     provider,
     ledger,
     queueStore,
     shops,
     canaries,
     strikes: [],
+    spans: [],
     complaints: [],
     printedSecrets,
     services,
@@ -129,7 +140,10 @@ async function release(env: Readonly<Record<string, string>>): Promise<void> {
   if (code !== 0) throw new Error(`rowpost release exited ${String(code)}:\n${stderr}`);
 }
 
-async function createShops(databaseUrl: string, count: number) {
+async function createShops(
+  databaseUrl: string,
+  specialities: readonly Speciality[],
+): Promise<readonly Shop[]> {
   const database = openDatabase({
     url: databaseUrl,
     poolSize: 2,
@@ -140,8 +154,8 @@ async function createShops(databaseUrl: string, count: number) {
     log: testLog,
   });
   try {
-    const shops = [];
-    for (let number = 1; number <= count; number++) shops.push(await createShop(database, number));
+    const shops: Shop[] = [];
+    for (const special of specialities) shops.push(await createShop(database, shops.length + 1, special));
     return shops;
   } finally {
     await database.close();

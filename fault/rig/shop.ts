@@ -13,6 +13,19 @@ export interface Shop {
   readonly apiKey: string;
   /** In the text of its templates. */
   readonly marker: string;
+  readonly special: Speciality;
+}
+
+/** What sets a shop apart from the ordinary ones. */
+export interface Speciality {
+  /** SQL that is run after that of its tables. */
+  readonly tables?: string;
+  /** In the templates, behind what all have. */
+  readonly template?: string;
+  /** Run besides the query that all have. */
+  readonly query?: string;
+  /** Error codes that its deliveries may fail with: the visible end of what can't be sent. */
+  readonly mayFailWith?: readonly string[];
 }
 
 /** A shop that its web processes serve. */
@@ -39,13 +52,17 @@ const TABLES = (number: number): string => `
     (2, '${HIDDEN_CUSTOMER}-${number}', 'hidden-${number}@example.com', false);`;
 
 /** Makes the tenant and its tables. */
-export async function createShop(database: Database, number: number): Promise<Shop> {
+export async function createShop(
+  database: Database,
+  number: number,
+  special: Speciality = {},
+): Promise<Shop> {
   const rootPassword = `canary-password-${randomBytes(12).toString('hex')}`;
   const name = `shop${number}`;
   const { tenantid, schema } = await createTenant(database.knex, { name, rootLogin: 'root', rootPassword });
-  await runTenantSql(database, { tenantid, sql: TABLES(number) });
-  const apiKey = `SG.canary-${number}-${randomBytes(16).toString('hex')}`;
-  return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};` };
+  await runTenantSql(database, { tenantid, sql: TABLES(number) + (special.tables ?? '') });
+  const apiKey = newKey(number);
+  return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};`, special };
 }
 
 /** Sets the shop's mails up, as its administrator would. */
@@ -59,14 +76,17 @@ export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
   await control(`mutation { set_email_apikey(apikey: "${shop.apiKey}") { apikey } }`);
   const clerk = await createClerk(control);
   for (const type of emailTypes(shop)) {
-    await control('mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }', type);
+    await control(
+      'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }',
+      type,
+    );
   }
   const createRule = async (rule: object): Promise<string> => {
     const created = await control<{ create_email_rule: { ruleid: string } }>(
       'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }',
       { operations: ['insert'], targets: ['orders'], query_roleid: clerk, ...rule },
     );
-    return String(created.create_email_rule.ruleid);
+    return created.create_email_rule.ruleid;
   };
   return {
     ...shop,
@@ -82,11 +102,26 @@ export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
   };
 }
 
+/** Sets another key, which lets paused deliveries go on. */
+export async function replaceKey(shop: OpenShop, baseUrl: string): Promise<void> {
+  const apiKey = newKey(shop.number);
+  shop.apiKeys.push(apiKey);
+  const query = `mutation { set_email_apikey(apikey: "${apiKey}") { apikey } }`;
+  await post(`${baseUrl}/roles_pbac`, { query }, shop.token);
+}
+
+const newKey = (number: number): string => `SG.canary-${number}-${randomBytes(16).toString('hex')}`;
+
 /** A role that may see visible customers, and nothing else. */
 async function createClerk(control: <T>(query: string, input?: object) => Promise<T>): Promise<number> {
   const { create_role } = await control<{ create_role: { roleid: string } }>(
     'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
-    { login: 'clerk', password: randomBytes(12).toString('hex'), name: 'clerk', capabilities: ['login', 'select'] },
+    {
+      login: 'clerk',
+      password: randomBytes(12).toString('hex'),
+      name: 'clerk',
+      capabilities: ['login', 'select'],
+    },
   );
   const roleid = Number(create_role.roleid);
   await control('mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }', {
@@ -100,12 +135,15 @@ async function createClerk(control: <T>(query: string, input?: object) => Promis
 }
 
 /** Both mails list every customer that their query sees: one, by the rights of its role. */
-function emailTypes({ number, marker }: Shop): readonly object[] {
+function emailTypes({ number, marker, special }: Shop): readonly object[] {
   const common = {
     sender: `sender-${number}@example.com`,
     recipients: ['{{ seen[0].email }}'],
-    template: `<p>${marker} {{ records.new.mark }} {% for c in seen %}[{{ c.name }}]{% endfor %}</p>`,
-    queries: [{ outvar: 'seen', query: '{ customer { name email } }' }],
+    template: `<p>${marker} {{ records.new.mark }} {% for c in seen %}[{{ c.name }}]{% endfor %}</p>${special.template ?? ''}`,
+    queries: [
+      { outvar: 'seen', query: '{ customer { name email } }' },
+      ...(special.query === undefined ? [] : [{ outvar: 'more', query: special.query }]),
+    ],
   };
   return [
     { ...common, email_type: 'confirmation', subject: 'confirm {{ records.new.mark }}' },

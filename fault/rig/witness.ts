@@ -11,28 +11,32 @@ export interface Witness {
 }
 
 const LOOK_MS = 1_000;
-/** Endings are many: they are compared now and then, and at the end. */
-const ENDINGS_EVERY = 10;
+/** Endings are many: comparing them may take this share of the time. */
+const SHARE_FOR_ENDINGS = 0.05;
+const ENDINGS_MS = 10_000;
 
 /** Looks at the ledger all the time. A look that fails, because PostgreSQL is away, is left out. */
 export function startWitness({ ledger }: Rig): Witness {
   const endings = new Map<string, string>();
   const changedEndings: string[] = [];
   let mostOverdue: Witness['mostOverdue'] = { seconds: 0, deliveryid: null };
-  let looks = 0;
+  let nextEndingsAtMs = Date.now() + ENDINGS_MS;
   let looking: Promise<void> | undefined;
 
   const compareEndings = async (): Promise<void> => {
+    const begunAtMs = Date.now();
     for (const [deliveryid, state] of await ledger.ended()) {
       const before = endings.get(deliveryid);
-      if (before !== undefined && before !== state) changedEndings.push(`${deliveryid} (${before} → ${state})`);
+      if (before !== undefined && before !== state)
+        changedEndings.push(`${deliveryid} (${before} → ${state})`);
       endings.set(deliveryid, state);
     }
+    nextEndingsAtMs = Date.now() + Math.max(ENDINGS_MS, (Date.now() - begunAtMs) / SHARE_FOR_ENDINGS);
   };
   const look = async (): Promise<void> => {
     const overdue = await ledger.mostOverdueSeconds();
     if (overdue.seconds > mostOverdue.seconds) mostOverdue = overdue;
-    if (looks++ % ENDINGS_EVERY === 0) await compareEndings();
+    if (Date.now() >= nextEndingsAtMs) await compareEndings();
   };
   const timer = setInterval(() => {
     looking ??= look()

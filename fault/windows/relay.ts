@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { addBatches, relayCommit, relayTick } from '../markers.js';
-import { catchAt, type Member } from '../rig/member.js';
+import { addBatches, relayCommit, relayTick, type Concerned } from '../markers.js';
+import type { Member } from '../rig/member.js';
 import { LEASE_MS, type Rig } from '../rig/rig.js';
 import type { FaultWindow } from './window.js';
 
@@ -13,10 +13,13 @@ export const beforeClaim: FaultWindow = {
   what: 'relay killed as it begins a tick',
   atOnce: 1,
   async strike({ fleet, load, strikes }) {
-    const relay = await fleet.take('relay');
-    await catchAt(relay, relayTick, 'request');
-    const marks = load.acknowledgedWithin(FRESH_MS).map(({ mark }) => mark);
-    strikes.push({ window: 'W2', atMs: Date.now(), marks });
+    const fresh = (): readonly string[] => load.acknowledgedWithin(FRESH_MS).map(({ mark }) => mark);
+    const tickAfterCommit = {
+      ...relayTick,
+      matches: (request: string) => relayTick.matches(request) && fresh().length > 0,
+    };
+    const { member: relay } = await fleet.catchAt('relay', tickAfterCommit, 'request');
+    strikes.push({ window: 'W2', atMs: Date.now(), marks: fresh() });
     await fleet.kill(relay);
   },
 };
@@ -39,8 +42,7 @@ export const queueNotKnown: FaultWindow = {
 
 async function killAtAdd(rig: Rig, window: string, hold: 'request' | 'answer'): Promise<void> {
   const marker = addBatches(rig.backend);
-  const relay = await rig.fleet.take('relay');
-  const caught = await catchAt(relay, marker, hold);
+  const { member: relay, caught } = await rig.fleet.catchAt('relay', marker, hold);
   rig.strikes.push({ window, atMs: Date.now(), ...marker.concerns(caught.request) });
   await rig.fleet.kill(relay);
 }
@@ -52,8 +54,7 @@ export const queueWiped: FaultWindow = {
   atOnce: 1,
   async strike({ backend, fleet, queueStore, strikes }) {
     const marker = addBatches(backend);
-    const relay = await fleet.take('relay');
-    const caught = await catchAt(relay, marker, 'answer');
+    const { member: relay, caught } = await fleet.catchAt('relay', marker, 'answer');
     strikes.push({ window: 'W5', atMs: Date.now(), ...marker.concerns(caught.request) });
     await queueStore.wipe();
     caught.release();
@@ -66,46 +67,44 @@ export const partitioned: FaultWindow = {
   name: 'W12',
   what: 'a relay partitioned for longer than a lease',
   atOnce: 2,
+  keeps: 'relay',
   async strike(rig, turn) {
-    const relay = await rig.fleet.take('relay');
-    const release = await PARTITIONS[turn % PARTITIONS.length]?.(rig, relay);
+    const { relay, struck, release } = await (PARTITIONS[turn % PARTITIONS.length] ?? atAnyMoment)(rig);
+    for (const link of Object.values(relay.links)) link.stall();
+    rig.strikes.push({ window: 'W12', atMs: Date.now(), ...struck });
     await delay(LEASE_MS * 1.2);
     for (const link of Object.values(relay.links)) link.heal();
-    release?.();
+    release();
     rig.fleet.giveBack(relay);
   },
 };
 
-type Partition = (rig: Rig, relay: Member) => Promise<(() => void) | undefined>;
-
-const PARTITIONS: readonly Partition[] = [
-  /** With batches in hand, which it adds when it is back: by then another relay has added them. */
-  async (rig, relay) => {
-    const marker = addBatches(rig.backend);
-    const caught = await catchAt(relay, marker, 'request');
-    stall(relay);
-    rig.strikes.push({ window: 'W12', atMs: Date.now(), ...marker.concerns(caught.request) });
-    return () => caught.release();
-  },
-  /** In the middle of a tick, with the lock on ticks held. */
-  async (rig, relay) => {
-    const caught = await catchAt(relay, relayCommit, 'request');
-    stall(relay);
-    rig.strikes.push({ window: 'W12', atMs: Date.now(), marks: freshMarks(rig) });
-    return () => caught.release();
-  },
-  /** At any moment. */
-  (rig, relay) => {
-    stall(relay);
-    rig.strikes.push({ window: 'W12', atMs: Date.now(), marks: freshMarks(rig) });
-    return Promise.resolve(undefined);
-  },
-];
-
-function stall(relay: Member): void {
-  for (const link of Object.values(relay.links)) link.stall();
+interface Partition {
+  readonly relay: Member;
+  readonly struck: Concerned;
+  readonly release: () => void;
 }
 
-function freshMarks({ load }: Rig): readonly string[] {
-  return load.acknowledgedWithin(FRESH_MS).map(({ mark }) => mark);
+/** With batches in hand, which it adds when it is back: by then another relay has added them. */
+async function beforeAdding({ fleet, backend }: Rig): Promise<Partition> {
+  const marker = addBatches(backend);
+  const { member, caught } = await fleet.catchAt('relay', marker, 'request');
+  return { relay: member, struck: marker.concerns(caught.request), release: caught.release };
+}
+
+/** In the middle of a tick, with the lock on ticks held. */
+async function beforeCommit(rig: Rig): Promise<Partition> {
+  const { member, caught } = await rig.fleet.catchAt('relay', relayCommit, 'request');
+  return { relay: member, struck: freshOrders(rig), release: caught.release };
+}
+
+async function atAnyMoment(rig: Rig): Promise<Partition> {
+  const relay = await rig.fleet.take('relay');
+  return { relay, struck: freshOrders(rig), release: () => undefined };
+}
+
+const PARTITIONS = [beforeAdding, beforeCommit, atAnyMoment];
+
+function freshOrders({ load }: Rig): Concerned {
+  return { marks: load.acknowledgedWithin(FRESH_MS).map(({ mark }) => mark) };
 }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { mutation } from '../markers.js';
-import { catchAt } from '../rig/member.js';
 import type { FaultWindow } from './window.js';
 
 /** PostgreSQL has run the statements by then, and waits for the commit. */
@@ -12,8 +11,7 @@ export const beforeCommit: FaultWindow = {
   what: 'web killed with the commit held',
   atOnce: 1,
   async strike({ fleet, strikes }) {
-    const web = await fleet.take('web');
-    const caught = await catchAt(web, mutation, 'commit');
+    const { member: web, caught } = await fleet.catchAt('web', mutation, 'commit');
     await delay(STATEMENTS_MS);
     strikes.push({ window: 'W1', atMs: Date.now(), ...mutation.concerns(caught.request) });
     await fleet.kill(web);

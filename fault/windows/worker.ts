@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryDone, mail, sendingStart, type Marker } from '../markers.js';
-import { catchAt } from '../rig/member.js';
 import { GRACE_MS, LEASE_MS, type Rig } from '../rig/rig.js';
 import { within } from '../rig/within.js';
 import type { Hold } from '../wire/trap.js';
@@ -39,8 +38,7 @@ export const beforeCompletion: FaultWindow = {
 };
 
 async function killAt(rig: Rig, window: string, marker: Marker, hold: Hold): Promise<void> {
-  const worker = await rig.fleet.take('worker');
-  const caught = await catchAt(worker, marker, hold);
+  const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, hold);
   const struck = marker.concerns(caught.request);
   const beside = worker.inHand().filter((id) => struck.deliveryids?.includes(id) !== true);
   rig.strikes.push({ window, atMs: Date.now(), ...struck, beside });
@@ -57,11 +55,11 @@ export const toldToEnd: FaultWindow = {
   atOnce: 2,
   async strike(rig, turn) {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
-    const worker = await rig.fleet.take('worker');
-    const caught = form === 'free' ? undefined : await catchAt(worker, mail, 'answer');
-    if (form !== 'free') worker.links.provider?.stall();
+    const prey = form === 'free' ? undefined : await rig.fleet.catchAt('worker', mail, 'answer');
+    const worker = prey?.member ?? (await rig.fleet.take('worker'));
+    if (prey) worker.links.provider?.stall();
     worker.signal('SIGTERM');
-    const struck = caught ? mail.concerns(caught.request) : {};
+    const struck = prey ? mail.concerns(prey.caught.request) : {};
     rig.strikes.push({ window: 'W10', atMs: Date.now(), ...struck, beside: worker.inHand() });
     rig.fleet.replace(worker);
     if (form === 'killed') {
@@ -86,6 +84,7 @@ export const stopped: FaultWindow = {
   name: 'W11',
   what: 'worker stopped before it sends (SIGSTOP), then resumed',
   atOnce: 3,
+  keeps: 'worker',
   strike: (rig, turn) => stopAt(rig, 'W11', turn, sendingStart),
 };
 
@@ -94,13 +93,13 @@ export const stoppedWhileSending: FaultWindow = {
   name: 'W11 sending',
   what: 'worker stopped while it sends, then resumed',
   atOnce: 2,
+  keeps: 'worker',
   share: 0.5,
   strike: (rig, turn) => stopAt(rig, 'W11 sending', turn, mail),
 };
 
 async function stopAt(rig: Rig, window: string, turn: number, marker: Marker): Promise<void> {
-  const worker = await rig.fleet.take('worker');
-  const caught = await catchAt(worker, marker, 'answer');
+  const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, 'answer');
   worker.signal('SIGSTOP');
   const struck = marker.concerns(caught.request);
   const beside = worker.inHand().filter((id) => struck.deliveryids?.includes(id) !== true);

@@ -2,17 +2,12 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { LinkedConnection } from './linkedConnection.js';
 import type { Protocol } from './protocol.js';
-import type { Caught, Trap } from './trap.js';
+import type { ArmedTrap } from './trap.js';
 
 /** The address that a link leads to. */
 export interface Target {
   readonly host: string;
   readonly port: number;
-}
-
-interface ArmedTrap {
-  readonly trap: Trap;
-  readonly caught: (caught: Caught) => void;
 }
 
 /**
@@ -22,10 +17,11 @@ interface ArmedTrap {
 export class Link {
   readonly #server: Server;
   readonly #connections = new Set<LinkedConnection>();
-  #armed: ArmedTrap | undefined;
   #stalled = false;
   #delayMs = 0;
   #refusing = false;
+  /** Asked for every request: the trap that it falls into, if any. */
+  trapFor: ((request: Buffer) => ArmedTrap | undefined) | undefined;
   /** Sees every request that goes on to the server. */
   onRequest: ((request: Buffer) => void) | undefined;
   /** Sees when a request's answer has gone back. */
@@ -57,25 +53,6 @@ export class Link {
     return this.#delayMs;
   }
 
-  /** Waits for the next request that the trap matches. One trap at a time. */
-  arm(trap: Trap): Promise<Caught> {
-    return new Promise((resolve) => {
-      this.#armed = { trap, caught: resolve };
-    });
-  }
-
-  disarm(): void {
-    this.#armed = undefined;
-  }
-
-  /** For a connection: the trap that this request falls into. It is sprung by that. */
-  match(request: Buffer): ArmedTrap | undefined {
-    const armed = this.#armed;
-    if (!armed?.trap.matches(request.toString('latin1'))) return undefined;
-    this.#armed = undefined;
-    return armed;
-  }
-
   /** Nothing passes in either direction, and nobody is told: what a partitioned network does. */
   stall(): void {
     this.#stalled = true;
@@ -105,6 +82,11 @@ export class Link {
   /** Breaks every connection. */
   cut(): void {
     for (const connection of this.#connections) connection.destroy();
+  }
+
+  /** Requests whose answers are due, by their first readable words: for whoever has to find out why nothing moves. */
+  pending(): readonly string[] {
+    return [...this.#connections].flatMap((connection) => connection.pending());
   }
 
   close(): void {

@@ -55,6 +55,10 @@ export class LinkedConnection {
     this.#clientsEnd?.();
   }
 
+  pending(): readonly string[] {
+    return this.#unanswered.flatMap((request) => (request ? [readable(request)] : []));
+  }
+
   destroy(): void {
     this.client.destroy();
     this.server.destroy();
@@ -71,7 +75,7 @@ export class LinkedConnection {
       this.#heldRequests.push(request);
       return;
     }
-    const armed = this.link.match(request);
+    const armed = this.link.trapFor?.(request);
     if (!armed) {
       this.#forward(request);
       return;
@@ -79,7 +83,7 @@ export class LinkedConnection {
     const tellCaught = (release: () => void): void => {
       armed.caught({ request: request.toString('latin1'), release } satisfies Caught);
     };
-    switch (armed.trap.hold) {
+    switch (armed.hold) {
       case 'request':
         this.#heldRequests = [request];
         tellCaught(() => this.#releaseRequests());
@@ -143,4 +147,13 @@ export class LinkedConnection {
     const from = to === this.client ? this.server : this.client;
     if (!to.write(bytes)) from.pause();
   }
+}
+
+const MOST_READABLE = 200;
+
+function readable(request: Buffer): string {
+  return request
+    .toString('latin1')
+    .replace(/[^ -~]+/g, ' ')
+    .slice(0, MOST_READABLE);
 }

@@ -4,8 +4,8 @@ import type { Measure } from './splitter.js';
 const TYPE_BYTES = 1;
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 /** Parse, Bind, Describe, Execute and Close do nothing visible until another message comes. */
-const PARTS_OF_A_REQUEST = new Set([...'PBDEC'].map((type) => type.charCodeAt(0)));
-const ANSWERED = new Set([...'SQ'].map((type) => type.charCodeAt(0)));
+const PARTS_OF_A_REQUEST = new Set(Buffer.from('PBDEC'));
+const ANSWERED = new Set(Buffer.from('SQ'));
 
 /** Bytes of the message that ends a request of the extended protocol, and with it commits: Sync. */
 export const SYNC_BYTES = 5;

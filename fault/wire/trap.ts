@@ -7,15 +7,15 @@ export type Hold =
   /** The server has answered, and the client has not heard of it. */
   | 'answer';
 
-/** Catches the next request that matches, on any connection of a link. */
-export interface Trap {
-  readonly hold: Hold;
-  /** @param request its bytes, one character each */
-  matches(request: string): boolean;
-}
-
 /** A caught request. Its connection stands still until it is released or cut. */
 export interface Caught {
+  /** Its bytes, one character each. */
   readonly request: string;
-  release(): void;
+  readonly release: () => void;
+}
+
+/** What happens to a request that is to be held. */
+export interface ArmedTrap {
+  readonly hold: Hold;
+  readonly caught: (caught: Caught) => void;
 }

@@ -1,0 +1,23 @@
+import type { DependencyFault } from './fault.js';
+import { POISON } from './poison.js';
+import { backendsTerminated, connectionsExhausted, postgresRestarted, snapshotHeld } from './postgres.js';
+import { PROVIDER_FAULTS } from './provider.js';
+import { queueEmptied, redisAway, redisFull, redisRestarted, redisSilent, redisSlow } from './queue.js';
+import type { TenantFault } from './tenantFault.js';
+
+/** One after the other: each concerns everybody. */
+export const DEPENDENCY_FAULTS: readonly DependencyFault[] = [
+  snapshotHeld,
+  queueEmptied,
+  redisSlow,
+  redisAway,
+  redisSilent,
+  redisFull,
+  redisRestarted,
+  backendsTerminated,
+  connectionsExhausted,
+  postgresRestarted,
+];
+
+/** All at once: each concerns one tenant, and nobody else may notice. */
+export const TENANT_FAULTS: readonly TenantFault[] = [...PROVIDER_FAULTS, ...POISON];

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Order } from '../rig/load.js';
+import type { Rig } from '../rig/rig.js';
+
+const ASK_MS = 100;
+const MOST_MS = 60_000;
+
+/**
+ * Waits until the confirmation of each of these orders has been accepted.
+ * @returns how long that took, in milliseconds; undefined when it took too long
+ */
+export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promise<number | undefined> {
+  const begunAtMs = Date.now();
+  let missing = orders.map(({ mark }) => `confirm ${mark}`);
+  while (Date.now() - begunAtMs < MOST_MS) {
+    await rig.provider.refresh();
+    const accepted = new Set(
+      rig.provider.entries.filter((entry) => entry.accepted).map(({ subject }) => subject),
+    );
+    missing = missing.filter((subject) => !accepted.has(subject));
+    if (missing.length === 0) return Date.now() - begunAtMs;
+    await delay(ASK_MS);
+  }
+  rig.complaints.push(
+    `not sent ${MOST_MS / 1000} s after the fault was over: ${missing.slice(0, 5).join(', ')} …`,
+  );
+  return undefined;
+}

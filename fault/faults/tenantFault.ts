@@ -1,0 +1,13 @@
+import type { OpenShop, Speciality } from '../rig/shop.js';
+import type { Rig } from '../rig/rig.js';
+
+/** One tenant in trouble, by its provider account or by its own templates, while the others send on. */
+export interface TenantFault {
+  readonly name: string;
+  readonly what: string;
+  readonly special: Speciality;
+  /** Begins before the tenant's orders are placed. */
+  begin?(rig: Rig, shop: OpenShop): Promise<void>;
+  /** Puts the tenant's affairs in order again. */
+  end?(rig: Rig, shop: OpenShop): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { reportFaults, type FaultRow } from './analysis/faultReport.js';
+import { DEPENDENCY_FAULTS, TENANT_FAULTS } from './faults/index.js';
+import { inflict, inflictOnTenants, type Inflicted } from './faults/inflict.js';
+import { runJudged, type RunResult } from './judgedRun.js';
+import type { Backend } from './markers.js';
+import type { OpenShop } from './rig/shop.js';
+
+export interface FaultsOptions {
+  readonly backend: Backend;
+  /** How long each fault lasts. */
+  readonly seconds: number;
+  /** Mutations per second. */
+  readonly rate: number;
+  readonly say: (line: string) => void;
+}
+
+const SHOPS = 4;
+const WARM_UP_MS = 1_500;
+/** Over how much of a fault's time rates are counted. */
+const SHARE_FOR_RATES = 0.75;
+
+/** So that what a tenant's trouble leads to can be waited for. Those that a whole installation meets are as shipped. */
+const ENV = { SEND_DEADLINE_MS: '3000', BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' };
+
+/** Takes from the processes, one after another, all that they depend on, under load, and judges the run. */
+export function runFaults({ seconds, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
+  const timing = { durationMs: seconds * 1000, rateMs: seconds * 1000 * SHARE_FOR_RATES };
+  return runJudged({
+    ...options,
+    shops: SHOPS,
+    special: TENANT_FAULTS.map(({ special }) => special),
+    strength: { web: 1, relay: 2, worker: 3 },
+    env: ENV,
+    async disturb(rig) {
+      await delay(WARM_UP_MS);
+      const troubled = TENANT_FAULTS.map(
+        (fault, index) => [fault, rig.shops[SHOPS + index] as OpenShop] as const,
+      );
+      const inflicted: Inflicted[] = [];
+      for (const fault of DEPENDENCY_FAULTS) {
+        if (fault.backend !== undefined && fault.backend !== options.backend) continue;
+        options.say(`  ${fault.name}: ${fault.what}`);
+        inflicted.push(await inflict(rig, fault, timing));
+      }
+      options.say(`  ${troubled.length} tenants in trouble`);
+      inflicted.push(...(await inflictOnTenants(rig, troubled, timing)));
+      return (accounts, duplicates) => reportFaults(inflicted, accounts, duplicates);
+    },
+  });
+}

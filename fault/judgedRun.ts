@@ -1,0 +1,79 @@
+import { readAccounts, type Accounts } from './analysis/accounts.js';
+import { findDuplicates, type Duplicate } from './analysis/duplicates.js';
+import { judge, type Verdict } from './invariants/index.js';
+import type { Backend } from './markers.js';
+import { createRig, GRACE_MS, type Rig, type RigOptions } from './rig/rig.js';
+import { settle } from './rig/settle.js';
+import { startWitness } from './rig/witness.js';
+
+/** What every run comes to, whatever was done in it. */
+export interface RunResult<Row> {
+  readonly backend: Backend;
+  readonly rows: readonly Row[];
+  readonly verdicts: readonly Verdict[];
+  /** What was wrong besides: late exits, processes that ended by themselves. */
+  readonly complaints: readonly string[];
+  readonly mailsDue: number;
+  readonly mailsAccepted: number;
+  readonly seconds: number;
+}
+
+export interface RunOptions<Row> extends RigOptions {
+  /** Does the faults, while the load goes on. @returns what makes the table's rows of the accounts */
+  readonly disturb: (
+    rig: Rig,
+  ) => Promise<(accounts: Accounts, duplicates: readonly Duplicate[]) => readonly Row[]>;
+  /** Mutations per second. */
+  readonly rate: number;
+  readonly say: (line: string) => void;
+}
+
+/** So long may the last mails take once nothing is done any more. */
+const SETTLE_MS = 90_000;
+
+/** Sets up an installation, disturbs it under load, lets it come to rest, and compares all accounts. */
+export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResult<Row>> {
+  const { backend, disturb, rate, say, strength } = options;
+  const begunAtMs = Date.now();
+  const seconds = (): number => Math.round((Date.now() - begunAtMs) / 1000);
+  const rig = await createRig(options);
+  try {
+    say(
+      `${backend}: ${strength.web} web, ${strength.relay} relay and ${strength.worker} worker processes are up`,
+    );
+    const witness = startWitness(rig);
+    rig.load.start(rate);
+    const makeRows = await disturb(rig);
+    await rig.load.stop();
+    say(`all done after ${seconds()} s; waiting for the last mails`);
+    await settle(rig, SETTLE_MS);
+    await witness.stop();
+    await rig.fleet.stop(GRACE_MS * 2);
+    const accounts = await readAccounts(rig);
+    const duplicates = findDuplicates(accounts, rig.strikes, rig.spans);
+    return {
+      backend,
+      rows: makeRows(accounts, duplicates),
+      verdicts: await judge({ rig, accounts, duplicates, witness }),
+      complaints: complaintsOf(rig),
+      mailsDue: accounts.expected.length,
+      mailsAccepted: [...accounts.accepted.values()].flat().length,
+      seconds: seconds(),
+    };
+  } finally {
+    await rig.stop();
+  }
+}
+
+function complaintsOf({ complaints, fleet }: Rig): readonly string[] {
+  const exits = fleet.unexpectedExits.map(
+    ({ name, code, signal, lastWords }) =>
+      `${name} ended by itself (${String(code ?? signal)}):\n${lastWords}`,
+  );
+  return [...complaints, ...exits, ...fleet.failedStarts.map(({ message }) => message)];
+}
+
+/** Whether everything held. */
+export function isSound({ complaints, verdicts }: RunResult<unknown>): boolean {
+  return complaints.length === 0 && verdicts.every(({ breaches }) => breaches.length === 0);
+}
