@@ -153,6 +153,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       create_email_suppression: 'create_email_suppression(input: {address: "new@example.com"}) { address }',
       delete_email_suppression: 'delete_email_suppression(address: "gone@example.com") { address }',
       'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
+      'Utility.set_file_table':
+        'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
       'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',

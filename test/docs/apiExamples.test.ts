@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { setFileTable } from '../../src/db/files/fileTables.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** A `graphql` block of docs/api.md with the blocks that follow it: variables, and the data or the errors of the answer. */
@@ -21,7 +22,13 @@ const { tables, examples } = readExamples();
 
 describe('docs/api.md', () => {
   let shop: Shop;
-  beforeEach(async () => (shop = await openShop(tables)));
+  beforeEach(async () => {
+    shop = await openShop(tables);
+    // As the page's example does at /roles_pbac.
+    const { tenantid, rootRoleid } = shop.tenant;
+    const files = { table: 'document', column: 'newest' };
+    await setFileTable(shop.test.database.knex, tenantid, rootRoleid, files);
+  });
   afterEach(() => shop.close());
 
   it('shows the data API by examples', () => {
@@ -33,7 +40,7 @@ describe('docs/api.md', () => {
       const reply = await shop.ask(query, variables);
       if (errors === undefined) {
         expect(reply.errors, reply.body).to.equal(undefined);
-        expect(reply.data).to.deep.equal(data);
+        expect(elided(reply.data, data)).to.deep.equal(data);
         return;
       }
       expect(reply.errors, reply.body).to.have.length(errors.length);
@@ -43,6 +50,16 @@ describe('docs/api.md', () => {
     });
   }
 });
+
+/** Where the page shows `…` any text will do. */
+function elided(actual: unknown, expected: unknown): unknown {
+  if (expected === '…' && typeof actual === 'string' && actual !== '') return expected;
+  if (typeof expected !== 'object' || expected === null || Array.isArray(expected)) return actual;
+  const inner = expected as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(actual as Record<string, unknown>).map(([key, value]) => [key, elided(value, inner[key])]),
+  );
+}
 
 /** Of `actual` what `expected` names: the page shows what matters. */
 function partOf(actual: unknown, expected: unknown): unknown {
