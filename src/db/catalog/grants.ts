@@ -38,6 +38,9 @@ from pg_catalog.pg_class c, lateral (
     when 'S' then has_sequence_privilege(to_regrole(quote_ident($2))::oid, c.oid, p)
     else has_table_privilege(to_regrole(quote_ident($2))::oid, c.oid, p) end
 ) l
-where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = $1)
+where c.oid in (select d.objid from pg_catalog.pg_depend d
+    where d.refclassid = 'pg_catalog.pg_namespace'::regclass
+      and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
+      and d.classid = 'pg_catalog.pg_class'::regclass)
   and c.relkind in ('r', 'p', 'f', 'v', 'm', 'S') and l.lacking is not null
 order by c.relname`;

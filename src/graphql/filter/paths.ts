@@ -161,7 +161,9 @@ export class JoinedRows {
   #add(table: Table, at: Position): Sql {
     if (++this.place.joins.count > FILTER_LIMITS.relatedTables) {
       const message = `The expression brings in more than ${FILTER_LIMITS.relatedTables} related tables`;
-      throw errorAt('FILTER_TOO_COMPLEX', message, at);
+      const hint =
+        "Each path over relations brings its tables in anew: write one \"customer.country in ['SE', 'NO']\" in place of many comparisons.";
+      throw errorAt('FILTER_TOO_COMPLEX', message, at, hint);
     }
     const alias = this.place.scope.aliases.next();
     this.#from.push(sql`${identifier(table.schema, table.sqlName)} ${alias}`);
