@@ -20,12 +20,13 @@ describe('rowpost demo', function () {
   const play = () =>
     runRowpost(['demo', '--once'], { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' });
 
-  it('sets up a shop, changes it, and ends well when the three emails have arrived', async () => {
+  it('sets up a shop, changes it, and ends well when the four emails have arrived', async () => {
     const { code, stdout, stderr } = await play();
     expect(code, `${stdout}\n${stderr}`).to.equal(0);
     expect(mailsIn(stdout)).to.deep.equal([
       'Your order R-1001 is confirmed',
       'Your order R-1001 is on its way',
+      'Your invoice invoice-R-1001.txt, 33 bytes',
       'Farewell, Wolfgang Goethe',
     ]);
     expect(stdout).to.include('Ada Lovelace <ada@example.com>').and.include('without --once');

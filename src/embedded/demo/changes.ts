@@ -21,6 +21,18 @@ export async function shipOrder(root: Client, orderNumber: string, narrator: Nar
   await change(root, [`update_orders(order_number: "${orderNumber}", input: ${input}) { status }`], narrator);
 }
 
+/** Puts a file to the order's row, as any client does: it asks for an address, and sends the bytes there. */
+export async function uploadInvoice(root: Client, orderNumber: string, narrator: Narrator): Promise<void> {
+  const filename = `invoice-${orderNumber}.txt`;
+  const invoice = `Invoice\nOrder ${orderNumber}\nPaper & Ink\n`;
+  const document = `mutation {\n  upload_orders(order_number: "${orderNumber}", input: {filename: "${filename}"}) { upload_url }\n}`;
+  narrator.document(document);
+  const { upload_orders: upload } = await root.query<{ upload_orders: { upload_url: string } }>(document);
+  const response = await fetch(upload.upload_url, { method: 'PUT', body: invoice });
+  if (!response.ok) throw new Error(`the upload answered: ${await response.text()}`);
+  narrator.done(`PUT ${filename}, ${invoice.length} bytes`);
+}
+
 export async function deleteCustomer(root: Client, customerId: string, narrator: Narrator): Promise<void> {
   await change(root, [`delete_customers(customer_id: ${customerId}) { name email }`], narrator);
 }

@@ -1,5 +1,12 @@
 import { followEmail, type Arrival } from './arrival.js';
-import { deleteCustomer, nextOrderNumber, placeOrder, shipOrder, welcomeLeaver } from './changes.js';
+import {
+  deleteCustomer,
+  nextOrderNumber,
+  placeOrder,
+  shipOrder,
+  uploadInvoice,
+  welcomeLeaver,
+} from './changes.js';
 import { createNarrator, type Narrator } from './narrator.js';
 import { LEAVER } from './shop.js';
 import { setUp, type DemoTenant, type RunningService } from './setUp.js';
@@ -34,7 +41,7 @@ export async function runDemo(
   const tenant = await setUp(service, narrator);
   const missing = await playChanges(tenant, narrator, emailDeadlineMs);
   narrator.chapter(
-    missing.length === 0 ? 'All three emails have arrived' : `${missing.length} of three emails are missing`,
+    missing.length === 0 ? 'All four emails have arrived' : `${missing.length} of four emails are missing`,
   );
   if (staysUp) pointAround(service.baseUrl, tenant, narrator);
   else narrator.done('to look around, start the demo without --once: it keeps what it has');
@@ -58,6 +65,11 @@ async function playChanges(
       title: `Order ${orderNumber} is shipped`,
       emailType: 'order_shipped',
       change: () => shipOrder(root, orderNumber, narrator),
+    },
+    {
+      title: `The invoice of order ${orderNumber} is uploaded`,
+      emailType: 'invoice',
+      change: () => uploadInvoice(root, orderNumber, narrator),
     },
     {
       title: `${LEAVER.name} leaves the shop, and is deleted`,

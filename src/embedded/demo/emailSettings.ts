@@ -1,4 +1,4 @@
-import { CONFIRMATION, FAREWELL, SHIPPED } from './emailTemplates.js';
+import { CONFIRMATION, FAREWELL, INVOICE, SHIPPED } from './emailTemplates.js';
 
 /** As the API takes them: `email_typesInput` and `email_ruleInput` without `query_roleid`. */
 export interface EmailSetting {
@@ -56,6 +56,23 @@ export const EMAIL_SETTINGS: readonly EmailSetting[] = [
       targets: ['orders'],
       condition: "new.status = 'shipped' and old.status != 'shipped'",
       email_type: 'order_shipped',
+    },
+  },
+  {
+    type: {
+      email_type: 'invoice',
+      sender: SENDER,
+      recipients: ORDER_RECIPIENTS,
+      subject: 'Your invoice {{ file.filename }}, {{ file.size }} bytes',
+      template: INVOICE,
+      queries: [ORDER_QUERY],
+      attachments: ['invoice'],
+    },
+    rule: {
+      name: 'send an invoice when it is uploaded',
+      operations: ['upload'],
+      targets: ['orders'],
+      email_type: 'invoice',
     },
   },
   {

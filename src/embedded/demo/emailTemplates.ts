@@ -1,8 +1,8 @@
-/** Jinja2 templates of the demo's three emails. Styles are inline, and the layout is a table, since mail clients ask for both. */
+/** Jinja2 templates of the demo's emails. Styles are inline, and the layout is a table, since mail clients ask for both. */
 
 const FONT = "font-family:Georgia,'Times New Roman',serif";
 
-/** The frame that the three share. `heading` and `content` are Jinja2 themselves. */
+/** The frame that they share. `heading` and `content` are Jinja2 themselves. */
 function layout(heading: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -55,6 +55,11 @@ export const SHIPPED = layout(
       {%- if records['new']['tracking'] %}
       <p style="margin:0;padding:12px 16px;background:#f4f1ea;border-radius:4px">Tracking number <b>{{ records['new']['tracking'] }}</b></p>
       {%- endif %}`,
+);
+
+export const INVOICE = layout(
+  'Your invoice, {{ orders[0].customers.name }}.',
+  `      <p style="margin:0 0 18px">It is attached, and here for a week: <a href="{{ file.url }}" style="color:#7a5c2e">{{ file.filename }}</a> ({{ file.size }} bytes).</p>`,
 );
 
 export const FAREWELL = layout(

@@ -22,6 +22,7 @@ export interface DemoTenant {
 
 const TENANT_NAME = 'Paper & Ink';
 const ROOT_LOGIN = 'shop';
+const MAILER_CAPABILITIES = ['select', 'download'];
 
 /** Makes what an earlier start has not made: tenant, tables, customers, a role that reads for the emails, email settings. */
 export async function setUp(service: RunningService, narrator: Narrator): Promise<DemoTenant> {
@@ -29,6 +30,10 @@ export async function setUp(service: RunningService, narrator: Narrator): Promis
   await service.runTenantSql(tenant.tenantid, SHOP_SQL);
   await tenant.root.rolesPbac('{ Utility { introspect } }');
   narrator.done(`tables ${SHOP_TABLES.join(', ')}, made with SQL`);
+  await tenant.root.rolesPbac(
+    'mutation { Utility { set_file_table(table_name: "orders", column_name: "invoice") { table_name } } }',
+  );
+  narrator.done('orders may have files: their invoices');
   await addCustomers(tenant.root, narrator);
   const mailerRoleid = await ensureMailer(tenant.root, narrator);
   await ensureEmailSettings(tenant.root, mailerRoleid, narrator);
@@ -89,30 +94,50 @@ async function ensureMailer(root: Client, narrator: Narrator): Promise<number> {
     `{ role(filter: "login = 'mailer' and deleted = false") { roleid } }`,
   );
   const roleid = Number(role[0]?.roleid ?? (await createMailer(root)));
-  const { policy_rule: rules } = await root.rolesPbac<{ policy_rule: { name: string }[] }>(
-    `{ policy_rule(filter: "name = 'the mailer reads the shop'") { name } }`,
+  // One that an earlier version made only reads.
+  await root.rolesPbac(
+    'mutation ($roleid: ID!, $input: roleInput) { update_role(roleid: $roleid, input: $input) { roleid } }',
+    { roleid, input: { capabilities: MAILER_CAPABILITIES } },
   );
-  if (rules.length === 0) {
-    await root.rolesPbac(
-      'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
-      {
-        input: {
-          name: 'the mailer reads the shop',
-          capabilities: ['select'],
-          targets: SHOP_TABLES,
-          roles: [roleid],
-        },
-      },
-    );
-  }
-  narrator.done('role “mailer”, which may read the shop and do nothing else');
+  await ensureRule(root, {
+    name: 'the mailer reads the shop',
+    capabilities: ['select'],
+    targets: SHOP_TABLES,
+    roles: [roleid],
+  });
+  await ensureRule(root, {
+    name: 'the mailer attaches invoices',
+    capabilities: ['download'],
+    targets: ['orders'],
+    roles: [roleid],
+  });
+  narrator.done('role “mailer”, which may read the shop and its invoices, and do nothing else');
   return roleid;
+}
+
+interface PolicyRule {
+  readonly name: string;
+  readonly capabilities: readonly string[];
+  readonly targets: readonly string[];
+  readonly roles: readonly number[];
+}
+
+async function ensureRule(root: Client, rule: PolicyRule): Promise<void> {
+  const { policy_rule: rules } = await root.rolesPbac<{ policy_rule: unknown[] }>(
+    'query ($filter: String) { policy_rule(filter: $filter) { name } }',
+    { filter: `name = '${rule.name}'` },
+  );
+  if (rules.length > 0) return;
+  await root.rolesPbac(
+    'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
+    { input: rule },
+  );
 }
 
 async function createMailer(root: Client): Promise<string> {
   const { create_role: created } = await root.rolesPbac<{ create_role: { roleid: string } }>(
     'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
-    { input: { login: 'mailer', name: 'Reads for the emails', capabilities: ['select'] } },
+    { input: { login: 'mailer', name: 'Reads for the emails', capabilities: MAILER_CAPABILITIES } },
   );
   return created.roleid;
 }
