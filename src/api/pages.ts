@@ -9,6 +9,7 @@ import { createSignInAnswer } from './auth/signInAnswer.js';
 import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
 import { consoleRoutes } from './console.js';
+import { registerDeliveryMetrics } from './deliveryMetrics.js';
 import { describeFor } from './describeTenant.js';
 import { healthRoutes } from './health.js';
 import { explain, sendFailure } from './http/failure.js';
@@ -39,6 +40,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(securityHeaders(config.baseUrl));
   app.use(healthRoutes({ checks: deps.checks, isStopping: deps.isStopping }));
   app.use(deps.metrics.routes());
+  registerDeliveryMetrics(deps.metrics.registry, deps);
   app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
   const authBody = createSignInAnswer({
     tokens,

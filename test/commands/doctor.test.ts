@@ -240,6 +240,7 @@ describe('rowpost doctor', () => {
         waitingSeconds: null,
         later: 0,
         paused: 0,
+        loopsTripped: 0,
       };
       expect(judgeBacklog(idle).ok).to.equal(true);
       expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 590, paused: 9 })).to.deep.equal({

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../db/database.js';
+import { readWaiting, type Waiting } from '../db/delivery/backlog.js';
+import type { Logger } from '../log.js';
+
+/** Several scrapers must not cost more than one. */
+const REMEMBERED_MS = 5_000;
+/** The other figures don't wait for the database longer than this. */
+const PATIENCE_MS = 1_000;
+
+type Figure = readonly [name: string, help: string, read: (waiting: Waiting) => number];
+
+const FIGURES: readonly Figure[] = [
+  ['rowpost_events_unread', 'Committed events that no relay has read.', (now) => now.unreadEvents],
+  ['rowpost_deliveries_waiting', 'Deliveries to be sent now, or being sent.', (now) => now.waiting],
+  [
+    'rowpost_deliveries_waiting_seconds',
+    'How long the oldest of them has waited.',
+    (now) => now.waitingSeconds ?? 0,
+  ],
+  [
+    'rowpost_deliveries_later',
+    'Deliveries that wait for their next attempt or their turn.',
+    (now) => now.later,
+  ],
+  ['rowpost_deliveries_paused', "Deliveries that wait for a tenant's key or credit.", (now) => now.paused],
+  [
+    'rowpost_loops_tripped',
+    'Pairs of a rule and a record that were held as a loop in the last five minutes.',
+    (now) => now.loopsTripped,
+  ],
+];
+
+/** Figures of the ledger at `/metrics`. They are of the whole installation: every web process shows the same. */
+export function registerDeliveryMetrics(
+  registry: Registry,
+  { database, log }: { readonly database: Pick<Database, 'pool'>; readonly log: Logger },
+): void {
+  let asked: Promise<Waiting | undefined> | undefined;
+  let askedAtMs = -Infinity;
+  const ask = (): Promise<Waiting | undefined> => {
+    if (asked && performance.now() - askedAtMs < REMEMBERED_MS) return asked;
+    askedAtMs = performance.now();
+    const reading = readWaiting(database.pool).catch((error: unknown) => {
+      log.debug({ err: error }, 'the figures of the ledger can not be read');
+      return undefined;
+    });
+    asked = Promise.race([reading, delay(PATIENCE_MS, undefined, { ref: false })]);
+    return asked;
+  };
+  for (const [name, help, read] of FIGURES) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const waiting = await ask();
+        // Without a database there is no figure, rather than an old one.
+        if (waiting) this.set(read(waiting));
+        else this.remove();
+      },
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { WebFixture } from './webFixture.js';
+
+describe('/metrics: figures of the ledger', () => {
+  let fixture: WebFixture;
+  before(async () => (fixture = await WebFixture.start()));
+  after(() => fixture.stop());
+
+  it('are what waits, and what is held', async () => {
+    const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+    const { pool } = fixture.testDatabase.database;
+    await pool.query(
+      `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, createtime,
+         state, tracked, due)
+       select $1, i, 1, 'welcome', 'insert', 'customer', '{}', 'at_least_once', now() - interval '90 seconds', state, true,
+         case state when 'pending' then now() end
+       from (values (1, 'pending'), (2, 'pending'), (3, 'paused'), (4, 'sent')) as d(i, state)`,
+      [tenantid],
+    );
+    await pool.query(
+      `insert into rowpost.rule_firing (createtime, ruleid, record, fired, tripped) values
+         (date_trunc('minute', now()), 1, 1, 99, true), (date_trunc('minute', now()), 1, 2, 5, false),
+         (now() - interval '1 hour', 1, 1, 99, true)`,
+    );
+    const text = await (await fixture.fetch('/metrics')).text();
+    const figure = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    expect(figure('rowpost_deliveries_waiting')).to.equal(2);
+    expect(figure('rowpost_deliveries_waiting_seconds')).to.be.within(89, 120);
+    expect(figure('rowpost_deliveries_paused')).to.equal(1);
+    expect(figure('rowpost_deliveries_later')).to.equal(0);
+    expect(figure('rowpost_events_unread')).to.equal(0);
+    expect(figure('rowpost_loops_tripped')).to.equal(1);
+  });
+});

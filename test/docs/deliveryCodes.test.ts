@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { ERROR_CODES } from '../../src/errors.js';
+
+const ROOT = new URL('../../', import.meta.url);
+/** Where deliveries get their codes. */
+const FOLDERS = ['src/email/', 'src/worker/', 'src/db/delivery/'];
+/** Written as a code, and none of a delivery. */
+const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED']);
+
+const CODE =
+  /(?:\bcode: |\bcode = |rejected\(|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED)'/g;
+
+describe('docs/delivery.md', () => {
+  const page = readFileSync(new URL('docs/delivery.md', ROOT), 'utf8');
+  const sources = FOLDERS.flatMap((folder) =>
+    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(new URL(name, new URL(folder, ROOT)), 'utf8')),
+  );
+  const codes = new Set(sources.flatMap((text) => [...text.matchAll(CODE)].map((match) => match[1]!)));
+
+  it('says of every code of a delivery what its author does', () => {
+    expect([...codes]).to.include.members([
+      'SUPPRESSED',
+      'POISON',
+      'LOOP_TRIPPED',
+      'MAIL_TOO_LARGE',
+      'WORKER_LOST',
+    ]);
+    const missing = [...codes].filter((code) => !OTHERS.has(code) && !page.includes(`\`${code}\``));
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('names no code that there is not', () => {
+    const named = [...page.matchAll(/^\| (`[A-Z][^|]*) \| [^|]*`/gm)].flatMap((row) =>
+      [...row[1]!.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map((match) => match[1]!),
+    );
+    const made =
+      /^PROVIDER_\d{3}$|^E[A-Z]+$|^APIKEY_REFUSED$|^CREDITS_EXCEEDED$|^PROVIDER_TIMEOUT$|^NETWORK_ERROR$/;
+    const unknown = named.filter((code) => !codes.has(code) && !(code in ERROR_CODES) && !made.test(code));
+    expect(named).to.include('TEMPLATE_FAILED');
+    expect(unknown).to.deep.equal([]);
+  });
+});
