@@ -1,7 +1,7 @@
-import { countStates, writeBacklog } from './backlog.js';
-import type { EmailShop } from './emailShop.js';
 import type { BenchInstallation } from '../support/installation.js';
+import { countStates, writeBacklog } from './backlog.js';
 import { describeLatency, measureLatency } from './emailLatency.js';
+import type { EmailShop } from './emailShop.js';
 import type { Findings } from './findings.js';
 import { mutateRowpost } from './mutations.js';
 import { percentile } from './numbers.js';
@@ -9,7 +9,7 @@ import type { Options } from './options.js';
 import { withSite } from './site.js';
 
 const CONNECTIONS = 16;
-const WARM_UP = { perSecond: 50, seconds: 5 };
+const WARM_UP = { perSecond: 100, seconds: 8 };
 const PER_SECOND = 20;
 /** The tenant with the backlog has so many times the events of the other parts' backlogs. */
 const BACKLOGS = 2;

@@ -6,7 +6,7 @@ import type { Options } from './options.js';
 import { withSite } from './site.js';
 
 const CONNECTIONS = 32;
-const WARM_UP = { perSecond: 100, seconds: 5 };
+const WARM_UP = { perSecond: 200, seconds: 8 };
 const P50_MS = 10;
 const P99_MS = 50;
 

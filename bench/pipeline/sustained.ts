@@ -8,14 +8,14 @@ import { cpuSeconds, postgresCpuSeconds } from './processFigures.js';
 import { withSite, type Running, type Site } from './site.js';
 
 const CONNECTIONS = 16;
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SECONDS = 8;
 const MOST_BEHIND = 400;
 
 /** End to end: mutations by HTTP as fast as their emails keep up, against a Directus flow that does the same. */
 export async function sustained({ seconds, backends }: Options, findings: Findings): Promise<void> {
   const load = {
     connections: CONNECTIONS,
-    warmUpSeconds: Math.min(WARM_UP_SECONDS, seconds),
+    warmUpSeconds: WARM_UP_SECONDS,
     seconds,
     mostBehind: MOST_BEHIND,
   };
