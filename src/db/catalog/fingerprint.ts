@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 
 /**
- * A text that changes with every change to the schema's tables, columns, constraints and enums, and of which are file tables: it sums the ids of the
- * transactions that last wrote their catalog rows. below a millisecond for 30 tables among any number.
+ * A text that changes with every change to the schema's tables, columns, constraints and enums, and of which are file
+ * tables: it sums the ids of the transactions that last wrote their catalog rows. Below a millisecond for 30 tables,
+ * however many others there are.
  */
 export async function readFingerprint(pool: Pool, schema: string): Promise<string> {
   const { rows } = await pool.query<{ fingerprint: string }>({
