@@ -31,7 +31,7 @@ async function redriveOne({ database }: Installation, tenantid: number, delivery
 
 /** Each delivery once: those that fail again meanwhile are not taken again. */
 async function redriveFiltered(
-  { database, principals }: Installation,
+  { config, database, principals }: Installation,
   tenantid: number,
   filter: string,
 ): Promise<number> {
@@ -41,7 +41,7 @@ async function redriveFiltered(
   let after: string | undefined = '0';
   while (after !== undefined) {
     const ids = await findUnsent(database, root, filter, MOST_AT_ONCE, after);
-    redriven += await redriveDeliveries(database.knex, tenantid, ids);
+    redriven += await redriveDeliveries(database.knex, tenantid, ids, config.tenantEmailsPerSecond);
     after = ids.at(-1);
   }
   return redriven;

@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import { loadBatch } from '../../src/db/delivery/batches.js';
 import { closeBatch, type ClosedBatch, type DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import { resumeTenant } from '../../src/db/delivery/pause.js';
+import { redriveDeliveries } from '../../src/db/delivery/redrive.js';
+import { giveTurns } from '../../src/db/delivery/turns.js';
 import { tick, type Batch } from '../../src/db/delivery/tick.js';
 import { createLogger, type Logger } from '../../src/log.js';
 import { LoopTrips } from '../../src/worker/loopTrips.js';
@@ -202,6 +205,36 @@ describe('limits of delivery', () => {
         [tenant.tenantid],
       );
       expect(rows).to.deep.equal([{ count: 19 }]);
+    });
+
+    it('gives new turns to what is resumed or redriven together', async () => {
+      const { knex, pool } = db.database;
+      const insert = async (state: string): Promise<readonly string[]> => {
+        const { rows } = await pool.query<{ deliveryid: string }>(
+          `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
+             createtime, state, tracked)
+           select $1, i, 1, 'welcome', 'insert', 'customer', '{}', 'at_least_once', clock_timestamp(), $2, true
+           from generate_series(1, 100) i returning deliveryid::text as deliveryid`,
+          [tenant.tenantid, state],
+        );
+        return rows.map((row) => row.deliveryid);
+      };
+      const failed = await insert('failed');
+      await insert('paused');
+      await redriveDeliveries(knex, tenant.tenantid, failed, 50);
+      await knex.transaction(async (transaction) => {
+        await resumeTenant(transaction, tenant.tenantid);
+        await giveTurns(transaction, tenant.tenantid, 50);
+      });
+      const { rows } = await pool.query<{ gaps: number[]; span: number; ahead: boolean }>(
+        `select array_agg(distinct gap) filter (where gap is not null) as gaps, extract(epoch from max(slot) - min(slot))::float8 as span,
+           bool_and(due <= slot + interval '1 second' and due >= slot - interval '5 seconds') as ahead
+         from (select next_attempt as slot, due,
+             round(1000 * extract(epoch from next_attempt - lag(next_attempt) over (order by next_attempt)))::int as gap
+           from rowpost.delivery where tenantid = $1 and state = 'pending') s`,
+        [tenant.tenantid],
+      );
+      expect(rows).to.deep.equal([{ gaps: [20], span: 3.98, ahead: true }]);
     });
 
     describe('through relays and workers', () => {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
+import { giveTurns } from './turns.js';
 import { lockUntrackedSql, trackSql } from './track.js';
 
 /**
@@ -16,14 +17,23 @@ export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: 
   }
 }
 
-/** Sends those of the deliveries again that have ended. @returns how many these were. */
+/**
+ * Sends those of the deliveries again that have ended, in turns when the tenant's rate is capped.
+ * @param emailsPerSecond 0 for no cap
+ * @returns how many these were
+ */
 export async function redriveDeliveries(
   knex: Knex,
   tenantid: number,
   deliveryids: readonly string[],
+  emailsPerSecond: number,
 ): Promise<number> {
   if (deliveryids.length === 0) return 0;
-  const rows = await redrive(knex, tenantid, deliveryids);
+  const rows = await knex.transaction(async (transaction) => {
+    const redriven = await redrive(transaction, tenantid, deliveryids);
+    await giveTurns(transaction, tenantid, emailsPerSecond);
+    return redriven;
+  });
   return rows.filter((row) => row.redriven).length;
 }
 

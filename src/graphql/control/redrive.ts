@@ -43,7 +43,7 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
     const ids = await findUnsent(deps.database, principal, filter ?? '', MOST_AT_ONCE);
-    return redriveDeliveries(db, principal.tenantid, ids);
+    return redriveDeliveries(db, principal.tenantid, ids, deps.config.tenantEmailsPerSecond);
   },
 };
 
