@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { serverAudits } from 'graphql-http';
+import { waitFor } from '../support/waitFor.js';
 import { WebFixture, type GraphqlResult, type Json } from './webFixture.js';
 
 for (const path of ['/query', '/roles_pbac'] as const) {
@@ -151,3 +152,41 @@ for (const path of ['/query', '/roles_pbac'] as const) {
     });
   });
 }
+
+describe('a tenant that asks for more at once than its share', () => {
+  let fixture: WebFixture;
+  before(async () => {
+    fixture = await WebFixture.start({ env: { PG_POOL: '4', TENANT_CONCURRENCY: '2' } });
+  });
+  after(() => fixture.stop());
+
+  it('is answered 503 with Retry-After, and the others as ever', async () => {
+    const [busy, other] = await Promise.all(
+      ['busy', 'other'].map(async (name) => {
+        const tenant = await fixture.createTenant(name, 'create table thing (id int primary key)');
+        const { access_token } = await fixture.signIn(tenant.tenantid);
+        return { tenant, authorization: `Bearer ${access_token}` };
+      }),
+    );
+    const ask = (authorization: string): Promise<Response> =>
+      fixture.postJson('/query', { query: '{ thing { id } }' }, { authorization });
+    expect((await ask(busy!.authorization)).status).to.equal(200);
+    const { knex } = fixture.testDatabase.database;
+    const lock = await knex.transaction();
+    await lock.raw('lock table ??.thing in access exclusive mode', [busy!.tenant.schema]);
+    // Three quarters of four connections run, two more wait.
+    const asked = Array.from({ length: 5 }, () => ask(busy!.authorization));
+    const refused = await waitFor('a refusal', async () => {
+      const response = await Promise.race([
+        ask(busy!.authorization),
+        new Promise<undefined>((go) => setTimeout(go, 300)),
+      ]);
+      return response?.status === 503 ? response : undefined;
+    });
+    expect(refused.headers.get('retry-after')).to.equal('1');
+    expect(await refused.json()).to.have.nested.property('errors[0].extensions.code', 'TOO_BUSY');
+    expect((await ask(other!.authorization)).status).to.equal(200);
+    await lock.rollback();
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.include(200);
+  });
+});

@@ -167,6 +167,19 @@ describe('the catalog', () => {
       await shop.data('mutation { create_made_by_hand(input: { id: 2 }) { id } }');
     });
 
+    it('shows them within two seconds to a tenant that asks all the time, though nobody tells of them', async () => {
+      await shop.data('{ tag(limit: 1) { name } }');
+      await shop.test.database.pool.query(
+        `alter table ${shop.tenant.schema}.tag add column told_by_nobody int`,
+      );
+      const changedAt = performance.now();
+      await waitFor('the new column', async () => {
+        const { sdl } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
+        return sdl.includes('told_by_nobody');
+      });
+      expect(performance.now() - changedAt).to.be.below(2_000);
+    });
+
     it('keeps its catalog, and so its plans, while they stay the same', async () => {
       const before = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
       expect(await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema)).to.equal(before);
