@@ -24,6 +24,7 @@ module.exports = {
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
     },
     apart('db', ['graphql', 'templates', 'email', 'api', 'relay', 'worker', 'embedded']),
+    apart('files', ['db', 'queue', 'graphql', 'templates', 'email', 'api', 'relay', 'worker', 'embedded']),
     apart('templates', ['db', 'graphql', 'email', 'api', 'relay', 'worker', 'embedded']),
     apart('graphql', ['api', 'relay', 'worker', 'embedded']),
     {
@@ -53,6 +54,7 @@ module.exports = {
       '@sendgrid',
       '^src/email/mail/sendgrid\\.ts$',
     ),
+    only('s3-in-one-file', 'One file per storage library.', '@aws-sdk', '^src/files/storage/s3Storage\\.ts$'),
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(
       'liquidjs-in-templates',

@@ -10,7 +10,9 @@ export async function watchMemory(pid: number): Promise<{ stop(): Promise<number
     most = Math.max(most, await residentMb(pid));
   };
   let looking = Promise.resolve();
-  const timer = setInterval(() => (looking = look()), SAMPLE_MS);
+  const timer = setInterval(() => {
+    looking = look();
+  }, SAMPLE_MS);
   return {
     async stop() {
       clearInterval(timer);

@@ -49,11 +49,14 @@ async function measure(storage: string, storageUrl: string): Promise<void> {
   };
   const newest = async (): Promise<string> => {
     const { doc } = await ask<{ doc: { thefiles: { url: string }[] }[] }>('{ doc { thefiles { url } } }');
-    return `${baseUrl}${new URL(doc[0]!.thefiles.at(-1)!.url).pathname}`;
+    const file = doc[0]?.thefiles.at(-1);
+    if (!file) throw new Error('the row has no file');
+    return `${baseUrl}${new URL(file.url).pathname}`;
   };
   const { pid } = web.process.child;
+  if (pid === undefined) throw new Error('the web process has no id');
   const timed = async (name: string, bytes: number, work: () => Promise<void>): Promise<void> => {
-    const memory = await watchMemory(pid!);
+    const memory = await watchMemory(pid);
     const startedMs = performance.now();
     await work();
     const seconds = (performance.now() - startedMs) / 1000;
@@ -93,7 +96,8 @@ async function upload(url: string, bytes: number): Promise<void> {
 async function download(url: string): Promise<void> {
   const [response] = (await once(http.get(url), 'response')) as [http.IncomingMessage];
   if (response.statusCode !== 200) throw new Error(`the download answered ${response.statusCode}`);
-  for await (const chunk of response) void chunk;
+  response.resume();
+  await once(response, 'end');
 }
 
 /** An S3 server in a process of its own. */

@@ -38,7 +38,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics(deps.registry);
   const storage = openStorage(config);
-  const leases = createObjectLeases(database.pool, log);
+  const leases = createObjectLeases(database, log);
   const files = createFilesEndpoint({ ...deps, storage, leases });
   let stopped: Promise<void> | undefined;
 

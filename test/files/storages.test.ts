@@ -45,7 +45,7 @@ describe('files: a folder as storage', () => {
         'STORAGE_UNAVAILABLE',
       ]);
       await shop.data('mutation { delete_file_doc(id: 1, filenum: 1) { filename } }');
-      expect((await sweepNow(shop).catch((error: unknown) => error)) as Error).to.include({
+      expect(await sweepNow(shop).catch((error: unknown) => error)).to.include({
         code: 'STORAGE_UNAVAILABLE',
       });
       await rename(`${shop.folder}.away`, shop.folder);

@@ -43,6 +43,7 @@ describe('a start that fails', () => {
       .and.include('BASE_URL')
       .and.include('SECRET_KEYS')
       .and.include('MAIL_TRANSPORT')
+      .and.include('STORAGE_URL')
       .and.include('PG_POOL');
   });
 

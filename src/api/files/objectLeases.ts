@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Database } from '../../db/database.js';
 import { keepObjects } from '../../db/files/uploads.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
@@ -19,7 +19,7 @@ interface Held {
   untilMs: number;
 }
 
-export function createObjectLeases(pool: Pool, log: Logger): ObjectLeases {
+export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger): ObjectLeases {
   const held = new Map<string, Held>();
   const renew = async (): Promise<void> => {
     if (held.size === 0) return;

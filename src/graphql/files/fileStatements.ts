@@ -22,7 +22,7 @@ export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 
 }
 
 /** Whether `t` is the row whose key, by SQL names, is this JSON object. */
-export function keyIs(table: Table, keyJson: Slot): Sql {
+function keyIs(table: Table, keyJson: Slot): Sql {
   const wanted = sql`json_populate_record(null::${tableSql(table)}, ${param(keyJson, 'json')})`;
   const columns = table.primaryKey.map((column) => identifier(column.sqlName));
   const own = table.primaryKey.map((column) => columnSql(T, column));

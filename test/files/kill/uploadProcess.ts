@@ -95,7 +95,7 @@ const endpoint = createFilesEndpoint({
   principals: new PrincipalSource(database.knex),
   engine: watched,
   storage,
-  leases: createObjectLeases(database.pool, testLog),
+  leases: createObjectLeases(database, testLog),
 });
 const server = createServer((req, res) => {
   const name = new URL(req.url ?? '', 'http://x').searchParams.get('step');
