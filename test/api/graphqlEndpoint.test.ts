@@ -179,7 +179,7 @@ describe('a tenant that asks for more at once than its share', () => {
     const refused = await waitFor('a refusal', async () => {
       const response = await Promise.race([
         ask(busy!.authorization),
-        new Promise<undefined>((go) => setTimeout(go, 300)),
+        new Promise<undefined>((go) => setTimeout(() => go(undefined), 300)),
       ]);
       return response?.status === 503 ? response : undefined;
     });
