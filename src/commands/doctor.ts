@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { openInstallation, type Installation } from '../compose.js';
 import { ConfigError, loadConfig, type Config } from '../config.js';
 import { UsageError } from '../errors.js';
@@ -62,6 +63,13 @@ function readConfig(env: Readonly<Record<string, string | undefined>>): Config |
 }
 
 async function open(config: Config): Promise<Installation | Finding> {
+  // To look at an installation must not make one.
+  if (config.embedded && !existsSync(config.dataDir)) {
+    return bad(
+      'there is no embedded PostgreSQL yet',
+      'Run "rowpost all" or "rowpost demo", or set DATABASE_URL.',
+    );
+  }
   try {
     return await openInstallation('doctor', config);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -110,6 +111,18 @@ describe('rowpost doctor', () => {
     expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);
     expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\).* → /m);
     expect(said).to.match(/^✓ provider/m);
+  });
+
+  it('makes no embedded database where there is none', async () => {
+    const dataDir = `${folder}/fresh`;
+    const { failed, of } = await diagnose({
+      DATABASE_URL: '',
+      MAIL_TRANSPORT: '',
+      ROWPOST_DATA_DIR: dataDir,
+    });
+    expect(failed).to.equal(1);
+    expect(of('postgres')).to.include('there is no embedded PostgreSQL yet');
+    expect(existsSync(dataDir)).to.equal(false);
   });
 
   it('lists what is wrong with the settings', async () => {
