@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beginUpload, giveUpObject, type PromisedUpload } from '../../db/files/uploads.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beginUpload, forgetObject, giveUpObject, type PromisedUpload } from '../../db/files/uploads.js';
 import type { Principal } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
+import { AppError, type ErrorCode } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import { isAllowedType, typeOf } from '../../files/fileType.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';
@@ -28,16 +29,45 @@ export async function receiveFile(
   const objectkey = newObjectkey(tenantid);
   const start = await beginUpload(deps.database.pool, { storagekey, tenantid, objectkey }, OBJECT_LEASE_MS);
   if (start.state !== 'begun') throw refusal(start.state);
+  const file = await storeAndRecord(
+    deps,
+    link,
+    { principal, upload: start.upload, objectkey, size },
+    req,
+    res,
+  );
+  sendJson(res, 201, JSON.stringify(file));
+}
+
+interface Attempt {
+  readonly principal: Principal;
+  readonly upload: PromisedUpload;
+  readonly objectkey: string;
+  readonly size: number;
+}
+
+/** The file, or nothing that lasts. */
+async function storeAndRecord(
+  deps: FileDeps,
+  link: FileLink,
+  attempt: Attempt,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<RecordedFile> {
+  const { principal, upload, objectkey } = attempt;
   const lease = deps.leases.hold(objectkey);
+  let isWritten = false;
   try {
-    await deps.engine.requireFileRow(principal, 'upload', start.upload);
+    await deps.engine.requireFileRow(principal, 'upload', upload);
     // The client may wait for a word before it sends the bytes.
     if (/100-continue/i.test(req.headers.expect ?? '')) res.writeContinue();
-    const bytes = await store(deps, start.upload, { objectkey, size, signal: lease.signal }, req);
-    const file = await record(deps, link, start.upload, bytes);
-    sendJson(res, 201, JSON.stringify(file));
+    isWritten = true;
+    const bytes = await store(deps, attempt, lease.signal, req);
+    return await record(deps, link, upload, bytes);
   } catch (error) {
-    if (!isUnknown(error)) await clearAway(deps, objectkey);
+    // Whether it was recorded is not known: then the object is the file's, or else the sweeper's.
+    const isUnknown = error instanceof AppError && error.code === 'OUTCOME_UNKNOWN';
+    if (!isUnknown) await clearAway(deps, objectkey, isWritten);
     throw error;
   } finally {
     lease.release();
@@ -47,8 +77,8 @@ export async function receiveFile(
 /** Streams the bytes to the storage. */
 async function store(
   { storage, config }: FileDeps,
-  upload: PromisedUpload,
-  { objectkey, size, signal }: { objectkey: string; size: number; signal: AbortSignal },
+  { upload, objectkey, size }: Attempt,
+  signal: AbortSignal,
   req: IncomingMessage,
 ): Promise<StoredBytes> {
   let mimetype = '';
@@ -69,6 +99,15 @@ async function store(
   return { objectkey, mimetype, size, sha256: bytes.digest() };
 }
 
+/** What may pass before the bytes would have to come again. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'TRANSACTION_CONFLICT',
+  'DATABASE_UNAVAILABLE',
+  'STATEMENT_TIMEOUT',
+]);
+const MOST_TRIES = 5;
+const RETRY_MS = 500;
+
 /** With the rights that the role has now: an upload may have taken hours. */
 async function record(
   deps: FileDeps,
@@ -76,7 +115,15 @@ async function record(
   upload: PromisedUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
-  return deps.engine.recordFile(await requirePrincipal(deps, link), upload, bytes);
+  for (let tries = 1; ; tries++) {
+    try {
+      return await deps.engine.recordFile(await requirePrincipal(deps, link), upload, bytes);
+    } catch (error) {
+      const mayPass = error instanceof AppError && PASSING.has(error.code);
+      if (!mayPass || tries === MOST_TRIES) throw error;
+      await delay(RETRY_MS);
+    }
+  }
 }
 
 async function requirePrincipal(
@@ -117,16 +164,15 @@ function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
   }
 }
 
-/** The record may have been committed: then the object is the file's, and else the sweeper's. */
-function isUnknown(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'OUTCOME_UNKNOWN';
-}
-
 /** What can't be cleared away now the sweeper finds. */
-async function clearAway({ storage, database, log }: FileDeps, objectkey: string): Promise<void> {
+async function clearAway(
+  { storage, database: { pool }, log }: FileDeps,
+  objectkey: string,
+  isWritten: boolean,
+): Promise<void> {
   try {
-    await storage.remove(objectkey);
-    await giveUpObject(database.pool, objectkey, OBJECT_LEASE_MS);
+    if (!isWritten) await forgetObject(pool, objectkey);
+    else if (await giveUpObject(pool, objectkey, OBJECT_LEASE_MS)) await storage.remove(objectkey);
   } catch (error) {
     log.warn({ err: error, objectkey }, 'an interrupted upload is left to the sweeper');
   }

@@ -65,13 +65,20 @@ export async function keepObjects(
 }
 
 /**
- * Gives up an object whose upload has failed: the next attempt need not wait. A storage may still be finishing what was
- * broken off, so the sweeper removes it once more, after a while.
+ * Gives up an object whose upload has failed: no file can take it over, and the next attempt need not wait. A storage may
+ * still be finishing what was broken off, so the sweeper removes it once more, after a while.
+ * @returns false when a file has taken it over: then it must stay
  */
-export async function giveUpObject(pool: Pool, objectkey: string, againInMs: number): Promise<void> {
-  await pool.query(
+export async function giveUpObject(pool: Pool, objectkey: string, againInMs: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
     `update rowpost.file_object set sweeping = true, due = now() + $2::int * interval '1 ms'
      where objectkey = $1`,
     [objectkey, againInMs],
   );
+  return rowCount === 1;
+}
+
+/** Forgets an object that was never written. */
+export async function forgetObject(pool: Pool, objectkey: string): Promise<void> {
+  await pool.query('delete from rowpost.file_object where objectkey = $1', [objectkey]);
 }
