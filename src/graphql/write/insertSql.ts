@@ -1,5 +1,15 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import { identifier, join, param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
+import {
+  empty,
+  identifier,
+  join,
+  param,
+  sql,
+  typeName,
+  type Inputs,
+  type Slot,
+  type Sql,
+} from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { checkEnum, checkText, fromRecord, valueSql, type InputRow } from './inputValues.js';
@@ -65,21 +75,24 @@ export function insertion(
     given.columns.map((column) => identifier(column.sqlName)),
     ', ',
   );
-  const source = given.select
-    ? sql`(${columns}) select ${columns} from ${name('given')}`
-    : sql` default values`;
-  const ctes = given.select ? [sql`${name('given')} as materialized (${given.select})`] : [];
-  const insert = sql`insert into ${tableSql(table)} as t${source}`;
+  const insertFrom = (source: Sql): Sql =>
+    given.select
+      ? sql`insert into ${tableSql(table)} as t(${columns}) ${source}`
+      : sql`insert into ${tableSql(table)} as t default values`;
   const written = name('written');
   if (onConflict !== 'update') {
+    const insert = insertFrom(given.select ?? empty);
     const ignore = onConflict === 'ignore' ? sql` on conflict do nothing` : sql``;
     const check = changeable(context, 'insert', table, written);
     return {
-      ctes: [...ctes, sql`${written} as (${insert}${ignore} returning t.*)`],
+      ctes: [sql`${written} as (${insert}${ignore} returning t.*)`],
       from: written,
       row: { table, operation: sql`'insert'`, changed: written, check },
     };
   }
+  // Its rows are read twice: to be inserted, and to find those that are there.
+  const ctes = given.select ? [sql`${name('given')} as materialized (${given.select})`] : [];
+  const insert = insertFrom(sql`select ${columns} from ${name('given')}`);
   return upsert(context, table, given, { ctes, insert, written, prior: name('prior'), given: name('given') });
 }
 

@@ -82,12 +82,12 @@ function create(context: WriteContext, table: Table, node: FieldNode, returning:
   const input = argumentSlot(argument, type);
   const onConflict = readOnConflict(context, node);
   const written = insertion(context, table, oneRow(columns, columnOf(input)), onConflict);
-  // No row: the conflict is ignored, or the row that is there may not be updated.
+  // No row: the row that is there may not be updated, or else the conflict is ignored.
   return rowStatements(
     context,
     written,
     returning,
-    onConflict === 'update' ? refuse('policyDenied') : sql`'null'`,
+    onConflict === 'update' ? refuse('policyDenied') : undefined,
   );
 }
 

@@ -4,16 +4,22 @@ import type { Insertion } from './insertSql.js';
 import { refuse, type WriteContext } from './writeContext.js';
 import { answerOf, keyTexts, recorded, writtenAlias, writtenRowsJson, type Returning } from './writtenRow.js';
 
-/** The statements of a change to one row. `none` is the answer, or the refusal, when there is no row. */
-export function rowStatements(context: WriteContext, change: Change, returning: Returning, none: Sql): Sql[] {
+/** The statements of a change to one row. `none` is the refusal when there is no row; without it the answer is null. */
+export function rowStatements(
+  context: WriteContext,
+  change: Change,
+  returning: Returning,
+  none?: Sql,
+): Sql[] {
   const { keySetting } = returning;
   const row = writtenAlias(change.row);
   const value =
     keySetting === undefined
       ? answerOf(context, row, returning)
       : remember(keySetting, sql`json_build_array(${keyTexts(change.row.table, row)})`);
+  const answer = sql`select ${recorded(change.row, value)} from ${change.from}`;
   const write = sql`with ${join(change.ctes, ', ')}
-    select coalesce((select ${recorded(change.row, value)} from ${change.from}), ${none})`;
+    ${none ? sql`select coalesce((${answer}), ${none})` : answer}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
 }

@@ -1,9 +1,8 @@
-with "given" as materialized (select $1::int4 as "customer_id", $2::"numeric" as "total"), "written" as (insert into tenant."orders" as t("customer_id", "total")
-  select "customer_id", "total"
-  from "given"
+with "written" as (insert into tenant."orders" as t("customer_id", "total")
+  select $1::int4 as "customer_id", $2::"numeric" as "total"
   returning t.*)
-  select coalesce((select case when rowpost_tenant.capture_change($3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null, row_to_json("written")) > 0 then set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true) end
-  from "written"), 'null');
+  select case when rowpost_tenant.capture_change($3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null, row_to_json("written")) > 0 then set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true) end
+  from "written";
 
 select case when octet_length(a.j) <= 67108864 then a.j else current_setting('rowpost.answer_too_large') end
   from (select coalesce((select string_agg(case when "f1"."order_id" is not null then '{"order_id":' || '"' || "f1"."order_id"::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f2"."name")::text || '}'

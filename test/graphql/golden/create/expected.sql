@@ -1,6 +1,5 @@
-with "given" as materialized (select $1::text as "name", $2::text as "country"), "written" as (insert into tenant."customer" as t("name", "country")
-  select "name", "country"
-  from "given"
+with "written" as (insert into tenant."customer" as t("name", "country")
+  select $1::text as "name", $2::text as "country"
   returning t.*)
-  select coalesce((select case when rowpost_tenant.capture_change($3::int4, 'insert', 'customer', json_build_object('customer_id', "written"."customer_id"), null, row_to_json("written")) > 0 then '{"customer_id":' || '"' || "written"."customer_id"::text || '"' || ',"name":' || to_json("written"."name")::text || '}' end
-  from "written"), 'null');
+  select case when rowpost_tenant.capture_change($3::int4, 'insert', 'customer', json_build_object('customer_id', "written"."customer_id"), null, row_to_json("written")) > 0 then '{"customer_id":' || '"' || "written"."customer_id"::text || '"' || ',"name":' || to_json("written"."name")::text || '}' end
+  from "written";
