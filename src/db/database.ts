@@ -52,6 +52,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({ ...connection, max: options.poolSize, pipeline: true });
   // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
+  // One that breaks just as it is handed out, with PostgreSQL's last word behind its first in one packet, says so when
+  // neither the pool nor its taker listens yet: that would end the process. Its taker's statements fail anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const knex = knexFactory({
     client: 'pg',
     connection,
