@@ -247,7 +247,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     await start(keys[1]!, 0);
     await expireLease(keys[1]!);
     const due = await takeDueDeliveries(ledger, 1000);
-    expect(due).to.deep.equal([{ ...keys[0]!, starts: 0 }]);
+    expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
     expect(await takeDueDeliveries(ledger, 1000)).to.deep.equal([]);
   });
 

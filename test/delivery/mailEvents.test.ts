@@ -12,6 +12,24 @@ const EVENTS = `query ($filter: String) { email_delivery(filter: $filter) { deli
   email_event_collection { event time recipient reason status type url } } }`;
 const HOUR_SECONDS = 3600;
 
+/** From the provider's own libraries: a key, a body and the signature of it. */
+const PUBLISHED = {
+  key: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==',
+  signature:
+    'MEUCIGHQVtGj+Y3LkG9fLcxf3qfI10QysgDWmMOVmxG0u6ZUAiEAyBiXDWzM+uOe5W0JuG+luQAbPIqHh89M15TluLtEZtM=',
+  body: `${JSON.stringify([
+    {
+      email: 'hello@world.com',
+      event: 'dropped',
+      reason: 'Bounced Address',
+      sg_event_id: 'ZHJvcC0xMDk5NDkxOS1MUnpYbF9OSFN0T0doUTRrb2ZTbV9BLTA',
+      sg_message_id: 'LRzXl_NHStOGhQ4kofSm_A.filterdrecv-p3mdw1-756b745b58-kmzbl-18-5F5FC76C-9.0',
+      'smtp-id': '<LRzXl_NHStOGhQ4kofSm_A@ismtpd0039p1iad1.sendgrid.net>',
+      timestamp: 1600112492,
+    },
+  ])}\r\n`,
+};
+
 describe('events of mails', () => {
   let fixture: WebFixture;
   let tenantid: number;
@@ -146,6 +164,20 @@ describe('events of mails', () => {
       );
       const wrong = await (await post('[]', new Reporter().sign('[]'))).text();
       expect(new Set(answers)).to.deep.equal(new Set([wrong]));
+    });
+
+    it('fits the example that the provider publishes', async () => {
+      const { tenantid: example } = await fixture.createTenant('example');
+      const token = (await fixture.signIn(example)).access_token;
+      await fixture.control(token, SET_KEY, { key: PUBLISHED.key });
+      nowMs = 1_600_112_510_000;
+      const headers = {
+        'x-twilio-email-event-webhook-signature': PUBLISHED.signature,
+        'x-twilio-email-event-webhook-timestamp': '1600112502',
+      };
+      expect((await post(PUBLISHED.body, headers, example)).status).to.equal(204);
+      // Its line break is signed as well.
+      expect((await post(PUBLISHED.body.trim(), headers, example)).status).to.equal(403);
     });
 
     it('is good for a day and an hour: so long the provider tries again', async () => {
