@@ -179,6 +179,19 @@ describe('files: bad uploads', () => {
     });
   });
 
+  it('an upload that was given up meanwhile, as one whose process stood still, is refused and may be tried again', async () => {
+    const url = await shop.promise();
+    const put = await startRawPut(url, ['content-length: 6']);
+    put.send(Buffer.from('abc'));
+    await waitFor('bytes in the storage', async () => (await shop.objects()).length === 1);
+    await shop.rows('update rowpost.file_object set due = now()');
+    await sweepNow(shop);
+    put.send(Buffer.from('def'));
+    expect(await put.answer()).to.deep.equal({ status: 503, code: 'STORAGE_UNAVAILABLE' });
+    expect((await shop.put(url, 'abcdef')).status).to.equal(201);
+    await shop.reset();
+  });
+
   it('content of a type that is not allowed is refused by its first bytes', async () => {
     const pdf = `%PDF-1.7\n${'x'.repeat(20_000)}`;
     await expectRefused(

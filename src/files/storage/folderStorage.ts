@@ -32,7 +32,7 @@ export function createFolderStorage(folder: string): FileStorage {
         await rename(unfinishedAt(objectkey), finished);
         await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
       } catch (error) {
-        throw saidBySource(error) ?? saidBySource(signal.reason) ?? explain(error);
+        throw saidBySource(error) ?? saidBySource(signal.reason) ?? explainWrite(error);
       }
     },
     async read(objectkey, range) {
@@ -43,7 +43,7 @@ export function createFolderStorage(folder: string): FileStorage {
         await access(aside).catch((away: unknown) => {
           throw storageUnavailable(away);
         });
-        throw explain(error);
+        throw isMissing(error) ? objectNotFound(error) : storageUnavailable(error);
       }
     },
     async remove(objectkey) {
@@ -71,8 +71,12 @@ async function syncFolders(folder: string, top: string | undefined): Promise<voi
   if (top !== undefined && folder !== top) await syncFolders(path.dirname(folder), top);
 }
 
-function explain(error: unknown): AppError {
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function explainWrite(error: unknown): AppError {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The storage of files is full.', { cause: error });
-  return code === 'ENOENT' ? objectNotFound(error) : storageUnavailable(error);
+  return storageUnavailable(error);
 }
