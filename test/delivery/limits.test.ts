@@ -158,6 +158,31 @@ describe('limits of delivery', () => {
       expect(closed.trips).to.deep.equal([]);
     });
 
+    it('sends as many as it may, through relays and workers', async () => {
+      const provider = await startFakeProvider();
+      const env = { SENDGRID_BASE_URL: provider.url, RULE_FIRES_PER_MINUTE: '5', RELAY_BATCH: '4' };
+      const config = await pipelineConfig('redis', env);
+      const pipeline = await startPipeline(db.database, config, { relays: 2, workers: 2 });
+      try {
+        await createRule(db.database, tenant);
+        await db.database.pool.query(
+          `insert into rowpost.outbox (tenantid, roleid, operation, target, key)
+           select $1, $2, 'insert', 'customer', '{"id" : 1}' from generate_series(1, 40)`,
+          [tenant.tenantid, tenant.roleid],
+        );
+        await waitFor('40 deliveries at their end', async () => {
+          const { sent = 0, skipped = 0 } = await countStates(db.database, tenant.tenantid);
+          return sent + skipped === 40;
+        });
+        expect(await countStates(db.database, tenant.tenantid)).to.deep.equal({ sent: 5, skipped: 35 });
+        const mine = provider.calls.filter(({ tenantid }) => tenantid === String(tenant.tenantid));
+        expect(mine).to.have.length(5);
+      } finally {
+        await pipeline.stop();
+        await provider.stop();
+      }
+    });
+
     it('is said in the log once a minute', () => {
       const lines: unknown[] = [];
       const log: Logger = createLogger('silent', 'test');
