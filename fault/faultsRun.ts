@@ -29,22 +29,23 @@ export function runFaults({ seconds, ...options }: FaultsOptions): Promise<RunRe
   return runJudged({
     ...options,
     shops: SHOPS,
-    special: TENANT_FAULTS.map(({ special }) => special),
+    special: TENANT_FAULTS.flat().map(({ special }) => special),
     strength: { web: 1, relay: 2, worker: 3 },
     env: ENV,
     async disturb(rig) {
       await delay(WARM_UP_MS);
-      const troubled = TENANT_FAULTS.map(
-        (fault, index) => [fault, rig.shops[SHOPS + index] as OpenShop] as const,
-      );
       const inflicted: Inflicted[] = [];
       for (const fault of DEPENDENCY_FAULTS) {
         if (fault.backend !== undefined && fault.backend !== options.backend) continue;
         options.say(`  ${fault.name}: ${fault.what}`);
         inflicted.push(await inflict(rig, fault, timing));
       }
-      options.say(`  ${troubled.length} tenants in trouble`);
-      inflicted.push(...(await inflictOnTenants(rig, troubled, timing)));
+      const special = rig.shops.slice(SHOPS);
+      for (const group of TENANT_FAULTS) {
+        options.say(`  in trouble: ${group.map(({ name }) => name).join(', ')}`);
+        const troubled = group.map((fault) => [fault, special.shift() as OpenShop] as const);
+        inflicted.push(...(await inflictOnTenants(rig, troubled, timing)));
+      }
       return (accounts, duplicates) => reportFaults(inflicted, accounts, duplicates);
     },
   });

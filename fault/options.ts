@@ -8,7 +8,7 @@ export const USAGE = `npm run fault -- [options]
   --window <name>   only this window, such as W8; may be given again
   --seconds <n>     how long each dependency fault lasts (4; the long form has 60)
   --only <part>     windows or faults: one of the two tables
-  --rate <n>        mutations per second (40)
+  --rate <n>        mutations per second (20)
   --json <file>     writes the results there as well`;
 
 export interface FaultOptions {
@@ -32,7 +32,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       window: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string' },
-      rate: { type: 'string', default: '40' },
+      rate: { type: 'string', default: '20' },
       json: { type: 'string' },
     },
   });

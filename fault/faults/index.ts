@@ -1,5 +1,5 @@
 import type { DependencyFault } from './fault.js';
-import { POISON } from './poison.js';
+import { killer, POISON } from './poison.js';
 import { backendsTerminated, connectionsExhausted, postgresRestarted, snapshotHeld } from './postgres.js';
 import { PROVIDER_FAULTS } from './provider.js';
 import { queueEmptied, redisAway, redisFull, redisRestarted, redisSilent, redisSlow } from './queue.js';
@@ -19,5 +19,5 @@ export const DEPENDENCY_FAULTS: readonly DependencyFault[] = [
   postgresRestarted,
 ];
 
-/** All at once: each concerns one tenant, and nobody else may notice. */
-export const TENANT_FAULTS: readonly TenantFault[] = [...PROVIDER_FAULTS, ...POISON];
+/** A group at a time, all of it at once: each concerns one tenant, and nobody else may notice. */
+export const TENANT_FAULTS: readonly (readonly TenantFault[])[] = [PROVIDER_FAULTS, POISON, [killer]];

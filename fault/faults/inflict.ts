@@ -87,7 +87,7 @@ export async function inflictOnTenants(
 }
 
 const ASK_MS = 250;
-const MOST_MS = 90_000;
+const MOST_MS = 150_000;
 
 /** Until every delivery of the tenant has ended, well or not. */
 async function untilEnded({ ledger, complaints }: Rig, shop: OpenShop): Promise<number | undefined> {

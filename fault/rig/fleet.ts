@@ -25,7 +25,7 @@ export class Fleet {
   /** Whoever disturbs a process has it for itself. */
   readonly #taken = new Set<Member>();
   readonly #hunts = new Hunts(
-    (member) => this.#mayTake(member),
+    (member, mercy) => this.#mayTake(member, mercy),
     (member) => this.#taken.add(member),
   );
   readonly #waiting: { readonly part: Part; readonly give: (member: Member) => void }[] = [];
@@ -61,10 +61,10 @@ export class Fleet {
 
   /**
    * Holds the next request that bears the marker, from whichever process of the part sends it, and has that process
-   * from then on. Throws when there is none for long.
+   * from then on. Throws when there is none for long. @param mercy leaves the last process of a part alone
    */
-  async catchAt(part: Part, marker: Marker, hold: Hold): Promise<Prey> {
-    const { prey, giveUp } = this.#hunts.begin(part, marker, hold);
+  async catchAt(part: Part, marker: Marker, hold: Hold, mercy = true): Promise<Prey> {
+    const { prey, giveUp } = this.#hunts.begin(part, marker, hold, mercy);
     try {
       return await within(TAKE_MS, `${marker.name} from any ${part}`, prey);
     } finally {
@@ -72,11 +72,19 @@ export class Fleet {
     }
   }
 
+  /** How many processes are up, are being disturbed, and are still to start. */
+  describe(): string {
+    const up = (['web', 'relay', 'worker'] as const).map(
+      (part) => `${this.all.filter((member) => member.part === part).length} ${part}`,
+    );
+    return `up: ${up.join(', ')}; disturbed: ${this.#taken.size}; starting: ${this.#starting.size}`;
+  }
+
   /** A process of the part that nobody else disturbs; when all are taken, the next that is free. */
   async take(part: Part): Promise<Member> {
-    const free = this.#free(part);
+    const free = this.#free(part).filter((candidate) => this.#mayTake(candidate));
     const member =
-      (free.length > LEAST_FREE ? free[Math.floor(Math.random() * free.length)] : undefined) ??
+      free[Math.floor(Math.random() * free.length)] ??
       (await within(
         TAKE_MS,
         `a ${part} that is up and undisturbed`,
@@ -89,7 +97,7 @@ export class Fleet {
   /** Nobody disturbs the process any more. */
   giveBack(member: Member): void {
     this.#taken.delete(member);
-    this.#offer(member);
+    this.#offer();
   }
 
   /** The process is about to be ended on purpose: another takes its place. */
@@ -127,7 +135,10 @@ export class Fleet {
       (error: unknown) => void this.failedStarts.push(error as Error),
     );
     this.#starting.add(starting);
-    void starting.then(() => this.#starting.delete(starting));
+    void starting.then(() => {
+      this.#starting.delete(starting);
+      this.#offer();
+    });
   }
 
   #welcome(member: Member): void {
@@ -141,25 +152,29 @@ export class Fleet {
       this.unexpectedExits.push({ ...exit, name: member.name, lastWords: member.lastWords() });
       if (!this.#closing) this.#startOne(member.part);
     });
-    this.#offer(member);
+    this.#offer();
   }
 
   #free(part: Part): readonly Member[] {
     return [...this.#members].filter((member) => member.part === part && !this.#taken.has(member));
   }
 
-  #mayTake(member: Member): boolean {
+  /** No sooner than the last ones are replaced: else the processes would dwindle, and what is measured is their lack. */
+  #mayTake(member: Member, mercy = true): boolean {
     const free = this.#free(member.part);
-    return free.length > LEAST_FREE && free.includes(member);
+    if (!mercy) return free.includes(member);
+    return this.#starting.size < STARTS_AT_ONCE && free.length > LEAST_FREE && free.includes(member);
   }
 
-  /** For whoever waits to take a process. Those that hunt for a request find it by themselves. */
-  #offer(member: Member): void {
-    const index = this.#waiting.findIndex(({ part }) => part === member.part);
-    if (index < 0 || !this.#mayTake(member)) return;
-    const [first] = this.#waiting.splice(index, 1);
-    this.#taken.add(member);
-    first?.give(member);
+  /** For those who wait to take a process. Who hunts for a request finds it by itself. */
+  #offer(): void {
+    for (const waiting of [...this.#waiting]) {
+      const member = this.#free(waiting.part).find((candidate) => this.#mayTake(candidate));
+      if (!member) continue;
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      this.#taken.add(member);
+      waiting.give(member);
+    }
   }
 
   /** Starting takes CPU time: too many at once would slow what is being measured. */

@@ -12,6 +12,7 @@ interface Hunt {
   readonly part: Part;
   readonly marker: Marker;
   readonly hold: Hold;
+  readonly mercy: boolean;
   readonly end: (prey: Prey) => void;
 }
 
@@ -19,9 +20,12 @@ interface Hunt {
 export class Hunts {
   readonly #open = new Set<Hunt>();
 
-  /** @param isFree whether a process may be caught; @param take called at once for the one that is */
+  /**
+   * @param mayTake whether a process may be caught; without mercy, also the last of its part
+   * @param take called at once for the one that is
+   */
   constructor(
-    private readonly isFree: (member: Member) => boolean,
+    private readonly mayTake: (member: Member, mercy: boolean) => boolean,
     private readonly take: (member: Member) => void,
   ) {}
 
@@ -30,10 +34,11 @@ export class Hunts {
     part: Part,
     marker: Marker,
     hold: Hold,
+    mercy: boolean,
   ): { readonly prey: Promise<Prey>; readonly giveUp: () => void } {
     let hunt: Hunt | undefined;
     const prey = new Promise<Prey>((end) => {
-      hunt = { part, marker, hold, end };
+      hunt = { part, marker, hold, mercy, end };
       this.#open.add(hunt);
     });
     return { prey, giveUp: () => hunt && this.#open.delete(hunt) };
@@ -41,12 +46,12 @@ export class Hunts {
 
   /** For a link: the trap that a request falls into. */
   trapFor(member: Member, service: Service, request: Buffer): ArmedTrap | undefined {
-    if (this.#open.size === 0 || !this.isFree(member)) return undefined;
+    if (this.#open.size === 0) return undefined;
     let text: string | undefined;
     for (const hunt of this.#open) {
       if (hunt.part !== member.part || hunt.marker.on !== service) continue;
       text ??= request.toString('latin1');
-      if (!hunt.marker.matches(text)) continue;
+      if (!this.mayTake(member, hunt.mercy) || !hunt.marker.matches(text)) continue;
       this.#open.delete(hunt);
       this.take(member);
       return { hold: hunt.hold, caught: (caught) => hunt.end({ member, caught }) };

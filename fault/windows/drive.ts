@@ -22,7 +22,7 @@ export async function driveWindows(
 ): Promise<void> {
   const done = new Map(windows.map(({ name }) => [name, 0]));
   const progress = (): string => [...done].map(([name, count]) => `${name} ${count}`).join(', ');
-  const reporter = setInterval(() => say(`  ${progress()}`), REPORT_MS);
+  const reporter = setInterval(() => say(`  ${progress()} (${rig.fleet.describe()})`), REPORT_MS);
   let isOver = false;
   const lanes = windows.flatMap((window) => {
     const turns = Math.ceil(times * (window.share ?? 1));

@@ -77,7 +77,8 @@ const PAUSE_DELIVERIES = {
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
       createtime)
-    select tenantid, deliveryid, starts, started, now(), 'paused', http_status, paused_reason, createtime
+    select tenantid, deliveryid, starts, started, now(), 'paused', http_status,
+      coalesce(paused_reason, 'the provider refused the key, which was replaced meanwhile'), createtime
     from paused where sending
     on conflict do nothing`,
 };

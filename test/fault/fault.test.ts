@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import type { RunResult } from '../../fault/judgedRun.js';
+import { verdictLines, windowTable } from '../../fault/report/print.js';
+import type { Backend } from '../../fault/markers.js';
+import type { WindowRow } from '../../fault/analysis/windowReport.js';
+import { WINDOWS } from '../../fault/windows/index.js';
+import { runWindows } from '../../fault/windowsRun.js';
+
+/** The short form of `npm run fault`: strikes in each window. The queue in PostgreSQL takes the same paths. */
+const KILLS: Readonly<Record<Backend, number>> = { redis: 10, postgres: 2 };
+const MUTATIONS_PER_SECOND = 20;
+
+for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
+  describe(`every window of a mail's life, with the queue in ${backend}`, function () {
+    this.timeout(600_000);
+    let result: RunResult<WindowRow>;
+
+    before(async () => {
+      const say = (): void => undefined;
+      result = await runWindows({ backend, kills, only: [], rate: MUTATIONS_PER_SECOND, say });
+    });
+
+    it(`is struck ${kills} times or more, and loses nothing`, () => {
+      const struck = Object.fromEntries(result.rows.map(({ window, kills: count }) => [window, count]));
+      for (const { name, share = 1 } of WINDOWS) expect(struck[name], name).to.be.at.least(kills * share);
+      expect(result.rows.filter(({ lost }) => lost > 0)).to.deep.equal([]);
+    });
+
+    it('breaks none of the invariants', () => {
+      const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
+      expect(broken, `${windowTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+    });
+
+    it('ends no process but those that were killed, and each of those in its time', () => {
+      expect(result.complaints).to.deep.equal([]);
+    });
+  });
+}
