@@ -1,5 +1,6 @@
 import type { BatchKey, DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { AHEAD_SECONDS } from './turns.js';
 
 /** A delivery to record: an event and a rule that matches it, or whose condition can't be evaluated. */
 export interface Match {
@@ -60,7 +61,7 @@ export async function closeBatch(
   return {
     ready: pending.filter((row) => row.delayMs === 0).map(keyOf),
     soon: pending
-      .filter((row) => row.delayMs > 0 && row.delayMs <= SOON_SECONDS * 1000)
+      .filter((row) => row.delayMs > 0 && row.delayMs <= AHEAD_SECONDS * 1000)
       .map((row) => ({ ...keyOf(row), delayMs: row.delayMs })),
     trips: tripsOf(rows.filter((row) => row.state === 'skipped')),
   };
@@ -89,8 +90,6 @@ function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
   return [...trips.values()];
 }
 
-/** Turns that come within this time are waited for in the queue. The relay looks at the others when they come near. */
-const SOON_SECONDS = 5;
 /** Seconds after its turn at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
@@ -157,7 +156,7 @@ const CLOSE = {
         case when trips then 'LOOP_TRIPPED' else code end,
         case when trips then 'the rule fired more than ' || $7::int
           || ' times within a minute for this record; it goes on with the next minute' else message end,
-        slot, case when slot > now() + interval '${SOON_SECONDS} seconds' then slot - interval '${SOON_SECONDS} seconds'
+        slot, case when slot > now() + interval '${AHEAD_SECONDS} seconds' then slot - interval '${AHEAD_SECONDS} seconds'
           else slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
       from placed order by position

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
-/** How long before its turn the relay puts a delivery into the queue, with a delay. */
-const AHEAD_SECONDS = 5;
+/** Turns that come within this time are waited for in the queue. The relay looks at the others when they come near. */
+export const AHEAD_SECONDS = 5;
 
 /**
  * Gives turns to the deliveries of a tenant that are all due now, because they were resumed or redriven together: its
