@@ -1,6 +1,7 @@
 import { loadConfig, type Config } from './config.js';
 import { openDatabase, type Database } from './db/database.js';
 import { describeReachability } from './db/reachability.js';
+import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
 import { createRelayWaker } from './db/wakeup.js';
@@ -105,7 +106,10 @@ export async function withInstallation(work: (installation: Installation) => Pro
 
 /** Refuses to run on a database that `rowpost release` has not brought up to date. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
-  const pending = await pendingMigrations(database.knex);
+  const pending = await pendingMigrations(database.knex).catch((error: unknown) => {
+    const told = toAppError(error);
+    throw told.code === 'DATABASE_UNAVAILABLE' ? told : error;
+  });
   if (pending === 'all') throw new UsageError('the database is not set up yet: run "rowpost release" first');
   if (pending.length > 0) {
     throw new UsageError(`the database lacks ${pending.length} migration(s): run "rowpost release" first`);
