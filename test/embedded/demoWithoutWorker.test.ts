@@ -20,7 +20,12 @@ describe('the demo on a service that sends nothing', function () {
   before(async () => {
     db = await createTestDatabase();
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-demo-'));
-    env = { DATABASE_URL: db.url, PORT: String(await findFreePort()), PXADMIN_PASSWORD: PASSWORD };
+    env = {
+      DATABASE_URL: db.url,
+      PORT: String(await findFreePort()),
+      PXADMIN_PASSWORD: PASSWORD,
+      STORAGE_URL: `file:${folder}/files`,
+    };
     expect((await runRowpost(['release'], env)).code).to.equal(0);
     web = await startProcess(['web'], env);
   });
@@ -46,7 +51,7 @@ describe('the demo on a service that sends nothing', function () {
       { write: (text) => told.push(text), colors: false },
       { emailDeadlineMs: 200 },
     );
-    expect(missing).to.deep.equal(['order_confirmation', 'order_shipped', 'farewell']);
+    expect(missing).to.deep.equal(['order_confirmation', 'order_shipped', 'invoice', 'farewell']);
     expect(told.join(''))
       .to.include('the email “farewell” has not arrived: no delivery')
       .and.not.include('\u001b');

@@ -28,8 +28,7 @@ export async function uploadInvoice(root: Client, orderNumber: string, narrator:
   const document = `mutation {\n  upload_orders(order_number: "${orderNumber}", input: {filename: "${filename}"}) { upload_url }\n}`;
   narrator.document(document);
   const { upload_orders: upload } = await root.query<{ upload_orders: { upload_url: string } }>(document);
-  const response = await fetch(upload.upload_url, { method: 'PUT', body: invoice });
-  if (!response.ok) throw new Error(`the upload answered: ${await response.text()}`);
+  await root.put(upload.upload_url, invoice);
   narrator.done(`PUT ${filename}, ${invoice.length} bytes`);
 }
 

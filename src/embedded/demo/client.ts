@@ -6,6 +6,8 @@ export interface Client {
   query<T>(document: string, variables?: Variables): Promise<T>;
   /** Runs a document on the control objects. @returns `data` */
   rolesPbac<T>(document: string, variables?: Variables): Promise<T>;
+  /** Sends bytes to an address that an upload was given. */
+  put(address: string, body: string): Promise<void>;
 }
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -46,6 +48,11 @@ export async function signIn(baseUrl: string, credentials: Credentials): Promise
       (await run('/query', document, variables)) as T,
     rolesPbac: async <T>(document: string, variables: Variables = {}) =>
       (await run('/roles_pbac', document, variables)) as T,
+    put: async (address, body) => {
+      // BASE_URL may be an address that leads here from elsewhere only.
+      const response = await fetch(`${baseUrl}${new URL(address).pathname}`, { method: 'PUT', body });
+      if (!response.ok) throw new Error(`the upload answered: ${await response.text()}`);
+    },
   };
 }
 
