@@ -1,3 +1,4 @@
+import { readBatchMark, writeBatchMark } from '../db/delivery/batchMark.js';
 import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
@@ -17,26 +18,40 @@ export interface ReconcileDeps {
 /** A batch this old without an end is looked at: it may have been lost on its way to the queue, or the queue with it. */
 const BATCH_AGE_MS = 3_000;
 const MOST_AT_ONCE = 2_000;
+/** How often it is noted down where a relay that starts later may begin. */
+const MARK_MS = 60_000;
 
 /**
  * Compares open work with the queue: whatever is open and should be there is added again. Jobs that are there already
  * have the same ids, so adding them changes nothing.
  */
 export class Reconciler {
-  #fromBatchid = '0';
+  /** Every batch below is done. */
+  #fromBatchid: string | undefined;
+  #markedBatchid: string | undefined;
+  #markedAtMs = -Infinity;
 
   constructor(private readonly deps: ReconcileDeps) {}
 
   /** Batches that are not done. */
   async batches(): Promise<void> {
     const { ledger, queue, admission } = this.deps;
+    this.#fromBatchid ??= await readBatchMark(ledger);
     const open = await openBatches(ledger, {
       fromBatchid: this.#fromBatchid,
       minAgeMs: BATCH_AGE_MS,
       limit: MOST_AT_ONCE,
     });
     this.#fromBatchid = open.nextFrom;
+    await this.#mark(open.nextFrom);
     await publish(queue, admission, admission.offer(open.batches));
+  }
+
+  async #mark(batchid: string): Promise<void> {
+    if (batchid === this.#markedBatchid || performance.now() - this.#markedAtMs < MARK_MS) return;
+    await writeBatchMark(this.deps.ledger, batchid);
+    this.#markedBatchid = batchid;
+    this.#markedAtMs = performance.now();
   }
 
   /** Deliveries that did not end soon, those whose worker is gone, and those that wait or are due and that nobody has taken. */

@@ -104,10 +104,11 @@ export async function dropOldPartitions(
   return dropped;
 }
 
-/** Removes ticks and sweeps that nothing reads any more, all but the newest. */
+/** Removes ticks, sweeps and marks that nothing reads any more, all but the newest. */
 export async function pruneTicks(ledger: Ledger): Promise<void> {
   await ledger.query(PRUNE_TICKS, []);
   await ledger.query(PRUNE_SWEEPS, []);
+  await ledger.query(PRUNE_MARKS, []);
 }
 
 const PRUNE_TICKS = {
@@ -120,6 +121,12 @@ const PRUNE_SWEEPS = {
   name: 'sweep_prune',
   text: `delete from rowpost.delivery_sweep
     where time < now() - interval '1 hour' and sweepid < (select max(sweepid) from rowpost.delivery_sweep)`,
+};
+
+const PRUNE_MARKS = {
+  name: 'batch_mark_prune',
+  text: `delete from rowpost.relay_batch_mark
+    where time < now() - interval '1 hour' and batchid < (select max(batchid) from rowpost.relay_batch_mark)`,
 };
 
 const LOCK_NOT_AVAILABLE = '55P03';

@@ -1,0 +1,22 @@
+import type { Ledger } from './ledger.js';
+
+/** Below this id every batch is done, as some relay has found. */
+export async function readBatchMark(ledger: Ledger): Promise<string> {
+  const rows = await ledger.query<{ batchid: string }>(READ, []);
+  return rows[0]?.batchid ?? '0';
+}
+
+const READ = {
+  name: 'batch_mark_read',
+  text: `select coalesce(max(m.batchid), 0)::text as batchid from rowpost.relay_batch_mark m`,
+};
+
+/** Remembers how far every batch is done, for relays that start later. */
+export async function writeBatchMark(ledger: Ledger, batchid: string): Promise<void> {
+  await ledger.query(WRITE, [batchid]);
+}
+
+const WRITE = {
+  name: 'batch_mark_write',
+  text: `insert into rowpost.relay_batch_mark (batchid) values ($1::bigint)`,
+};
