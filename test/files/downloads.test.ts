@@ -1,11 +1,17 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openFileShop, type FileJson, type FileShop } from './fileShop.js';
+
+const LARGE = 40_000_000;
+const STALL_MS = 400;
 
 describe('files: downloads', () => {
   let shop: FileShop;
   let file: FileJson;
   before(async () => {
-    shop = await openFileShop();
+    shop = await openFileShop({ env: { FILE_STALL_MS: String(STALL_MS) } });
     await shop.store('ten.txt', '0123456789');
     [file] = (await shop.files()) as [FileJson];
   });
@@ -117,6 +123,20 @@ describe('files: downloads', () => {
       `attachment; filename="?berweisung ??.pdf"; filename*=UTF-8''${encodeURIComponent(names[9]![1])}`,
     );
     expect(headers.every((header) => !/[\r\n]/.test(header!))).to.equal(true);
+  });
+
+  it('ends when nobody takes the bytes', async () => {
+    await shop.store('large', new Uint8Array(LARGE), 2);
+    const { port, pathname } = new URL((await shop.files(2)).at(-1)!.url!);
+    const socket = connect(Number(port), '127.0.0.1').pause();
+    socket.on('error', () => undefined);
+    socket.write(`GET ${pathname} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    // What the operating system holds meanwhile is far less than the file.
+    await delay(STALL_MS * 4);
+    let received = 0;
+    socket.on('data', (chunk: Buffer) => (received += chunk.length)).resume();
+    await once(socket, 'close');
+    expect(received).to.be.within(1, LARGE - 1);
   });
 
   it('answers 404 once the file is gone', async () => {
