@@ -79,18 +79,25 @@ export const mail: Marker = {
   concerns: (request) => ({ deliveryids: all(/"deliveryid":"(\d+)"/g, request) }),
 };
 
-/** The job of a delivery is completed; by then its outcome is in the ledger. Job ids are `d<delivery>-<attempt>`. */
-export const deliveryDone = (backend: Backend): Marker => ({
-  name: "the completion of a delivery's job",
+/**
+ * A job is completed; by then the outcomes of its deliveries are in the ledger. Job ids are `b<batch>` and
+ * `d<delivery>-<attempt>`.
+ */
+export const jobDone = (backend: Backend): Marker => ({
+  name: 'the completion of a job',
   on: backend,
   matches: (request) =>
     backend === 'redis'
-      ? request.includes(':deliveries:completed') && /:deliveries:d\d+-\d+\r\n/.test(request)
-      : /move_to_completed/.test(request) && /d\d+-\d+/.test(request),
+      ? /:(batches|deliveries):completed/.test(request) && JOB_KEY.test(request)
+      : request.includes('move_to_completed') && /(b\d+|d\d+-\d+)/.test(request),
   concerns: (request) => ({
-    deliveryids: all(backend === 'redis' ? /:deliveries:d(\d+)-\d+/g : /d(\d+)-\d+/g, request),
+    batchids: all(backend === 'redis' ? /:batches:b(\d+)\r\n/g : /[^\w]b(\d+)[^\w]/g, request),
+    deliveryids: all(backend === 'redis' ? /:deliveries:d(\d+)-\d+/g : /[^\w]d(\d+)-\d+/g, request),
   }),
 });
+
+/** Where Redis keeps a job: the last key of the command that completes it. */
+const JOB_KEY = /:(batches:b\d+|deliveries:d\d+-\d+(-at\d+)?)\r\n/;
 
 function isAdd(backend: Backend, request: string): boolean {
   return backend === 'redis' ? /EVALSHA/i.test(request) : /add_jobs_bulk|add_job\(/.test(request);

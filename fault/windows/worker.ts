@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { deliveryDone, mail, sendingStart, type Marker } from '../markers.js';
+import { jobDone, mail, sendingStart, type Marker } from '../markers.js';
 import { GRACE_MS, LEASE_MS, type Rig } from '../rig/rig.js';
 import { within } from '../rig/within.js';
 import type { Hold } from '../wire/trap.js';
@@ -34,7 +34,7 @@ export const beforeCompletion: FaultWindow = {
   name: 'W9',
   what: "worker killed with the job's completion held",
   atOnce: 1,
-  strike: (rig) => killAt(rig, 'W9', deliveryDone(rig.backend), 'request'),
+  strike: (rig) => killAt(rig, 'W9', jobDone(rig.backend), 'request'),
 };
 
 async function killAt(rig: Rig, window: string, marker: Marker, hold: Hold): Promise<void> {
