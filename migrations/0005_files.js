@@ -62,7 +62,7 @@ export async function up(knex) {
       -- since when the row is seen to be gone, deleted by other means than the API
       rowless_since timestamptz
     );
-    -- The hash: keys may be longer than an index takes.
+    -- The hash: keys may be longer than an index takes. It finds them; equal are the keys themselves.
     create unique index file_of_row on rowpost.file (tenantid, target, md5(key::text), filenum);
 
     alter table rowpost.outbox add column file json;
@@ -109,7 +109,7 @@ export async function up(knex) {
     begin
       if promise_upload.filenum is not null and not exists (
         select from rowpost.file f where f.tenantid = tenant and f.target = promise_upload.target
-          and md5(f.key::text) = md5(promise_upload.key::text) and f.filenum = promise_upload.filenum
+          and md5(f.key::text) = md5(promise_upload.key::text) and f.key = promise_upload.key and f.filenum = promise_upload.filenum
       ) then
         return;
       end if;
@@ -146,7 +146,7 @@ export async function up(knex) {
       number := promise.filenum;
       if number is null then
         select coalesce(max(f.filenum), 0) + 1 into number from rowpost.file f
-          where f.tenantid = tenant and f.target = promise.target and md5(f.key::text) = md5(promise.key::text);
+          where f.tenantid = tenant and f.target = promise.target and md5(f.key::text) = md5(promise.key::text) and f.key = promise.key;
       else
         perform rowpost_tenant.drop_files(promise.target, promise.key, null, number);
       end if;
@@ -171,7 +171,7 @@ export async function up(knex) {
       with gone as (
         delete from rowpost.file f
         where f.tenantid = substr(current_setting('role'), 8)::int and f.target = $1
-          and md5(f.key::text) = md5($2::text)
+          and md5(f.key::text) = md5($2::text) and f.key = $2
           and ($3 is null or f.storagekey = $3) and ($4 is null or f.filenum = $4)
         returning f.*
       ), objects as (
@@ -186,7 +186,7 @@ export async function up(knex) {
       language sql stable security definer set search_path = pg_catalog, pg_temp
     as $$
       select f.storagekey, f.filenum, f.filename, f.mimetype, f.size, f.createtime from rowpost.file f
-      where f.tenantid = substr(current_setting('role'), 8)::int and f.target = $1 and md5(f.key::text) = md5($2::text)
+      where f.tenantid = substr(current_setting('role'), 8)::int and f.target = $1 and md5(f.key::text) = md5($2::text) and f.key = $2
       order by f.filenum limit 1000
     $$;
 
@@ -199,10 +199,10 @@ export async function up(knex) {
     begin
       if operation = 'delete' then
         perform rowpost_tenant.drop_files(table_name, old_key, null, null);
-      elsif old_key is not null and md5(old_key::text) <> md5(key::jsonb::text) then
+      elsif old_key is not null and old_key::text <> key::jsonb::text then
         update rowpost.file f set key = capture_file_row_change.key::jsonb
         where f.tenantid = substr(current_setting('role'), 8)::int and f.target = table_name
-          and md5(f.key::text) = md5(old_key::text);
+          and md5(f.key::text) = md5(old_key::text) and f.key = old_key;
       end if;
       return rowpost_tenant.capture_change(roleid, operation, target, key, old, new);
     end $$;

@@ -1,6 +1,5 @@
 import type { Database } from '../db/database.js';
 import {
-  dropFilesOfGoneTenants,
   filesAfter,
   findRowless,
   forgetSwept,
@@ -35,7 +34,6 @@ export class FileSweeper {
 
   async sweep(): Promise<void> {
     const { pool } = this.deps.database;
-    await dropFilesOfGoneTenants(pool);
     await this.#compareWithRows();
     await this.#removeObjects();
     await pruneUploads(pool);
@@ -47,7 +45,7 @@ export class FileSweeper {
     const { tables, last } = await filesAfter(database.pool, this.#after, FILES_AT_ONCE);
     this.#after = last ?? BEFORE_ALL;
     for (const files of tables) {
-      const { tenantid, target, storagekeys } = files;
+      const { tenantid, schema, target, storagekeys } = files;
       const rowless = await findRowless(database.pool, database.transactions, files);
       if (!rowless) {
         log.warn(
@@ -56,7 +54,9 @@ export class FileSweeper {
         );
         continue;
       }
-      const removed = await settleRowless(database.pool, storagekeys, rowless, patienceSeconds);
+      // A deleted tenant does not come back; a row may, when its table is loaded again.
+      const patience = schema === null ? 0 : patienceSeconds;
+      const removed = await settleRowless(database.pool, storagekeys, rowless, patience);
       if (removed > 0) log.info({ tenantid, target, removed }, 'files of deleted rows were removed');
     }
   }

@@ -34,22 +34,11 @@ export async function pruneUploads(pool: Pool): Promise<void> {
   );
 }
 
-/** The files of tenants that are gone. @returns how many */
-export async function dropFilesOfGoneTenants(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
-    `with gone as (
-       delete from rowpost.file f where not exists (select from rowpost.tenant t where t.tenantid = f.tenantid)
-       returning objectkey
-     ), objects as (insert into rowpost.file_object (objectkey, due) select objectkey, now() from gone)
-     select count(*)::int as count from gone`,
-  );
-  return rows[0]?.count ?? 0;
-}
-
 /** Some files of one table, to be compared with its rows. */
 export interface FilesOfTable {
   readonly tenantid: number;
-  readonly schema: string;
+  /** Null when the tenant is gone. */
+  readonly schema: string | null;
   readonly target: string;
   readonly storagekeys: readonly string[];
   /** One for each storage key, by SQL names, as JSON texts. */
@@ -66,8 +55,8 @@ export async function filesAfter(
     `select f.tenantid, t.schema, f.target, array_agg(f.storagekey::text) as storagekeys,
        array_agg(f.key::text) as keys
      from (select * from rowpost.file where storagekey > $1 order by storagekey limit $2) f
-       join rowpost.tenant t using (tenantid)
-     where t.schema is not null group by f.tenantid, t.schema, f.target`,
+       left join rowpost.tenant t using (tenantid)
+     group by f.tenantid, t.schema, f.target`,
     [storagekey, most],
   );
   const last = rows
@@ -86,6 +75,7 @@ export async function findRowless(
   transactions: Transactions,
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
 ): Promise<readonly string[] | undefined> {
+  if (schema === null) return storagekeys;
   const [table] = identifier(schema, target).texts;
   const { rows } = await pool.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
     table,
