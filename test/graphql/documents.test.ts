@@ -187,6 +187,21 @@ describe('documents of /query', () => {
     expect(reply.errors![0]!.extensions).to.include({ code: 'FILTER_SYNTAX', line: 1 });
   });
 
+  it('says how to write an expression that brings in too many tables', async () => {
+    const many = (column: string): string =>
+      Array.from({ length: 40 }, (_, n) => `${column} = 'c${n}'`).join(' or ');
+    const reply = await shop.ask('query ($f: String) { orders(filter: $f) { order_id } }', {
+      f: many('customer.country'),
+    });
+    const { code, hint } = reply.errors![0]!.extensions;
+    expect(code).to.equal('FILTER_TOO_COMPLEX');
+    expect(hint).to.include("customer.country in ['SE', 'NO']");
+    expect(
+      (await shop.data('query ($f: String) { orders(filter: $f) { order_id } }', { f: many('status') }))
+        .orders,
+    ).to.be.an('array');
+  });
+
   it('caps lists at every level', async () => {
     const small = await openShop(SHOP_DDL, { LIST_DEFAULT_LIMIT: '1', LIST_MAX_LIMIT: '2' });
     try {
