@@ -1,6 +1,18 @@
-import { parseStorageUrl } from './files/storage/storageUrl.js';
 import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
+import {
+  flag,
+  integer,
+  list,
+  mediaTypes,
+  oneOf,
+  optional,
+  optionalText,
+  origins,
+  storageAddress,
+  text,
+  url,
+} from './settingValues.js';
 
 /** One row per environment variable. docs/configuration.md is generated from this table. */
 export interface Setting<T> {
@@ -12,68 +24,6 @@ export interface Setting<T> {
   readonly fallbackText?: string;
   readonly doc: string;
 }
-
-const text = (value: string): string => value;
-const optionalText = (value: string): string | undefined => value;
-const flag = (value: string): boolean => {
-  if (/^(1|true|yes|on)$/i.test(value)) return true;
-  if (/^(0|false|no|off)$/i.test(value)) return false;
-  throw new Error('is not a yes or a no');
-};
-const list = (value: string): readonly string[] =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-const origins = (value: string): readonly string[] => {
-  const items = list(value);
-  for (const item of items) {
-    const parsed = URL.canParse(item) ? new URL(item) : undefined;
-    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.origin !== item.replace(/\/$/, '')) {
-      throw new Error('is not a list of origins such as https://app.example.com');
-    }
-  }
-  return items;
-};
-const integer =
-  (least: number, most = Number.MAX_SAFE_INTEGER) =>
-  (value: string): number => {
-    const number = Number(value);
-    if (!Number.isInteger(number) || number < least || number > most) {
-      throw new Error(`is not a whole number from ${least} to ${most}`);
-    }
-    return number;
-  };
-const oneOf =
-  <T extends string>(...choices: T[]) =>
-  (value: string): T => {
-    const choice = choices.find((c) => c === value);
-    if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
-    return choice;
-  };
-const url =
-  (...schemes: string[]) =>
-  (value: string): string => {
-    const parsed = URL.canParse(value) ? new URL(value) : undefined;
-    if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1))) {
-      throw new Error(`is not a ${schemes.join(' or ')} URL`);
-    }
-    return value;
-  };
-const storageAddress = (value: string): string => {
-  parseStorageUrl(value);
-  return value;
-};
-const mediaTypes = (value: string): readonly string[] => {
-  const items = list(value).map((item) => item.toLowerCase());
-  if (items.length > 0 && items.every((item) => /^[\w.+-]+\/([\w.+-]+|\*)$|^\*\/\*$/.test(item)))
-    return items;
-  throw new Error('is not a list of types such as image/*,application/pdf');
-};
-const optional =
-  <T>(parse: (value: string) => T) =>
-  (value: string): T | undefined =>
-    parse(value);
 
 function setting<T>(
   env: string,

@@ -59,7 +59,14 @@ export async function runEmailQuery(
   { query, ...variables }: EmailQuery,
 ): Promise<string> {
   const answer = deps.answers.open();
-  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer, 'email')
+  const { fields, errors } = await executeRequest(
+    deps,
+    principal,
+    { query, variables },
+    false,
+    answer,
+    'email',
+  )
     .catch((error: unknown) => {
       throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
     })

@@ -1,0 +1,68 @@
+import { parseStorageUrl } from './files/storage/storageUrl.js';
+
+/*
+ * How the values of settings read. Each throws an Error that completes the name of the variable ("PORT is not a whole
+ * number …") and never quotes the value, which may be a secret.
+ */
+
+export const text = (value: string): string => value;
+export const optionalText = (value: string): string | undefined => value;
+export const flag = (value: string): boolean => {
+  if (/^(1|true|yes|on)$/i.test(value)) return true;
+  if (/^(0|false|no|off)$/i.test(value)) return false;
+  throw new Error('is not a yes or a no');
+};
+export const list = (value: string): readonly string[] =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+export const origins = (value: string): readonly string[] => {
+  const items = list(value);
+  for (const item of items) {
+    const parsed = URL.canParse(item) ? new URL(item) : undefined;
+    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.origin !== item.replace(/\/$/, '')) {
+      throw new Error('is not a list of origins such as https://app.example.com');
+    }
+  }
+  return items;
+};
+export const integer =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (value: string): number => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < least || number > most) {
+      throw new Error(`is not a whole number from ${least} to ${most}`);
+    }
+    return number;
+  };
+export const oneOf =
+  <T extends string>(...choices: T[]) =>
+  (value: string): T => {
+    const choice = choices.find((c) => c === value);
+    if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
+    return choice;
+  };
+export const url =
+  (...schemes: string[]) =>
+  (value: string): string => {
+    const parsed = URL.canParse(value) ? new URL(value) : undefined;
+    if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1))) {
+      throw new Error(`is not a ${schemes.join(' or ')} URL`);
+    }
+    return value;
+  };
+export const storageAddress = (value: string): string => {
+  parseStorageUrl(value);
+  return value;
+};
+export const mediaTypes = (value: string): readonly string[] => {
+  const items = list(value).map((item) => item.toLowerCase());
+  if (items.length > 0 && items.every((item) => /^[\w.+-]+\/([\w.+-]+|\*)$|^\*\/\*$/.test(item)))
+    return items;
+  throw new Error('is not a list of types such as image/*,application/pdf');
+};
+export const optional =
+  <T>(parse: (value: string) => T) =>
+  (value: string): T | undefined =>
+    parse(value);
