@@ -6,7 +6,7 @@ import { secretsKept } from './secrecy.js';
 import { duplicatesExplained, sendsAccounted } from './sends.js';
 import { rightsHeld, tenantsApart } from './tenants.js';
 
-export const INVARIANTS: readonly Invariant[] = [
+const INVARIANTS: readonly Invariant[] = [
   nothingLost,
   nothingInvented,
   sendsAccounted,

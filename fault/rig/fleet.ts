@@ -14,7 +14,7 @@ export interface UnexpectedExit extends ExitOfProcess {
 }
 
 /** Longest wait for a process that nobody else is disturbing, and for a request of one. */
-const TAKE_MS = 240_000;
+const TAKE_MS = 300_000;
 /** Of each part so many stay undisturbed, or nothing would be left to go on. */
 const LEAST_FREE = 1;
 const STARTS_AT_ONCE = 2;

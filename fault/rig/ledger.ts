@@ -22,7 +22,7 @@ export interface AttemptRow {
   readonly error: string | null;
 }
 
-export const TERMINAL_STATES = ['sent', 'failed', 'skipped', 'unknown'] as const;
+const TERMINAL_STATES = ['sent', 'failed', 'skipped', 'unknown'];
 const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
 
 /** Reads the product's tables past the product. */
