@@ -89,6 +89,8 @@ function normalize(email: string): string | undefined {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, at);
   if (at < 1 || local.length > MOST_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
+  // Encoding takes the square of the length. No sign takes less than half of itself, so a longer one stays too long.
+  if (email.length - at > 2 * MOST_ADDRESS_CHARACTERS) return undefined;
   const domain = domainToASCII(email.slice(at + 1));
   if (!DOMAIN.test(domain)) return undefined;
   const normalized = `${local}@${domain}`;

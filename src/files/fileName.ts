@@ -15,13 +15,16 @@ export function sanitizeFileName(given: string): string {
   return name === '' ? 'file' : name;
 }
 
-/** Keeps the extension. */
+/** Keeps the extension. A name may be as long as a request, so it is walked once and no further than needed. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MOST_BYTES) return name;
-  const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name)?.[0] ?? '';
-  let stem = name.slice(0, name.length - extension.length);
-  while (Buffer.byteLength(stem) + Buffer.byteLength(extension) > MOST_BYTES) {
-    stem = Array.from(stem).slice(0, -1).join('');
+  const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name.slice(-MOST_BYTES))?.[0] ?? '';
+  let stem = '';
+  let left = MOST_BYTES - Buffer.byteLength(extension);
+  for (const sign of name.slice(0, name.length - extension.length)) {
+    left -= Buffer.byteLength(sign);
+    if (left < 0) break;
+    stem += sign;
   }
   return `${stem}${extension}`;
 }

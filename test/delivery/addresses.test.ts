@@ -19,6 +19,13 @@ describe('delivery: addresses (contract 5.4)', () => {
     expect(valid('jürgen@müller.example')).to.deep.equal(['jürgen@xn--mller-kva.example']);
   });
 
+  it('refuses a domain of any length at once', () => {
+    const signs = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
+    const startedAt = performance.now();
+    expect(valid(`a@${signs.repeat(5)}.org`)).to.deep.equal([]);
+    expect(performance.now() - startedAt).to.be.lessThan(500);
+  });
+
   it('lets no line break pass', () => {
     expect(valid('Eve\r\nBcc: x@y.org <eve@b.org>')).to.deep.equal(['"Eve Bcc: x@y.org" <eve@b.org>']);
     expect(valid('\n  a@b.org,\n  c@d.org\n')).to.deep.equal(['a@b.org', 'c@d.org']);
