@@ -19,6 +19,8 @@ const TAG_BYTES = 16;
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #currentId: string;
+  /** By purpose and id: deriving one takes longer than signing with it, and an answer may hold many signatures. */
+  readonly #derived = new Map<string, Buffer>();
 
   private constructor(keys: ReadonlyMap<string, Buffer>, currentId: string) {
     this.#keys = keys;
@@ -82,14 +84,25 @@ export class KeyRing {
    * @returns a signature that `isSignature` knows again
    */
   sign(text: string, purpose: string): Buffer {
-    return macOf(this.#key(this.#currentId), text, purpose);
+    return this.#macOf(this.#currentId, text, purpose);
   }
 
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
-    return [...this.#keys.values()].some((key) => {
-      const expected = macOf(key, text, purpose);
+    return [...this.#keys.keys()].some((id) => {
+      const expected = this.#macOf(id, text, purpose);
       return expected.length === signature.length && timingSafeEqual(expected, signature);
     });
+  }
+
+  /** HMAC-SHA-256 under a key of its own for each purpose; purposes are few, and ours. */
+  #macOf(id: string, text: string, purpose: string): Buffer {
+    const name = `${purpose}:${id}`;
+    let derived = this.#derived.get(name);
+    if (!derived) {
+      derived = Buffer.from(hkdfSync('sha256', this.#key(id), '', purpose, KEY_BYTES));
+      this.#derived.set(name, derived);
+    }
+    return createHmac('sha256', derived).update(text).digest();
   }
 
   #key(id: string): Buffer {
@@ -97,10 +110,4 @@ export class KeyRing {
     if (!key) throw new Error(`SECRET_KEYS has no key "${id}", which encrypted a stored secret`);
     return key;
   }
-}
-
-/** HMAC-SHA-256 under a key of its own for each purpose. */
-function macOf(key: Buffer, text: string, purpose: string): Buffer {
-  const derived = Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES));
-  return createHmac('sha256', derived).update(text).digest();
 }

@@ -42,10 +42,17 @@ export class FileUrls {
   /** The answer with addresses in place of marks. They act for the principal. */
   write(answer: string, principal: Principal, audience: 'caller' | 'email'): string {
     const seconds = audience === 'email' ? this.settings.linkSeconds : this.settings.urlSeconds;
+    // One file may be in an answer very often: it is signed once.
+    const signed = new Map<string, string>();
     return answer.replace(
       this.#marks,
-      (_mark, method: FileLink['method'], storagekey: string, size: string) =>
-        this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds),
+      (mark: string, method: FileLink['method'], storagekey: string, size: string) => {
+        const known = signed.get(mark);
+        if (known !== undefined) return known;
+        const url = this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds);
+        signed.set(mark, url);
+        return url;
+      },
     );
   }
 
