@@ -21,11 +21,15 @@ export const sendsAccounted: Invariant = {
 /** What no strike and no fault of the provider explains was sent twice by the product of its own accord. */
 export const duplicatesExplained: Invariant = {
   name: '3b duplicates only where the answer was lost',
-  breaches: ({ duplicates }) =>
+  breaches: ({ duplicates, accounts }) =>
     duplicates
       .filter(({ explained }) => !explained)
-      .map(
-        ({ deliveryid, window }) =>
-          `delivery ${deliveryid}: sent again, ${window ?? 'with nothing done to it'}`,
-      ),
+      .map(({ deliveryid, window }) => {
+        const mails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
+          timeOf(receivedAtMs),
+        );
+        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${window ?? 'nothing was done to it'}`;
+      }),
 };
+
+const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(11, 23);

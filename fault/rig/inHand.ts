@@ -2,7 +2,7 @@ import { mail } from '../markers.js';
 import type { Link } from '../wire/link.js';
 
 /** An answer that came so lately may not be in the ledger yet. */
-const SETTLING_MS = 2_000;
+const SETTLING_MS = 10_000;
 const MOST_CALLS = 1_000;
 
 /** Watches a process's calls of the provider. @returns which deliveries it has in hand at the moment of asking */
