@@ -11,6 +11,8 @@ const USAGE = `Usage:
   rowpost redrive --tenant <id> --filter <expr>    Those that ended as failed, skipped or unknown and that the filter chooses.`;
 
 const MOST_AT_ONCE = 1_000;
+/** PostgreSQL's int. */
+const LARGEST_TENANTID = 2_147_483_647;
 
 /** Prints one JSON line: {"tenantid":…,"redriven":…}. A running relay and worker send them. */
 export const redrive: Command = async (args) => {
@@ -24,8 +26,12 @@ export const redrive: Command = async (args) => {
   });
 };
 
-async function redriveOne({ database }: Installation, tenantid: number, deliveryid: string): Promise<number> {
-  await redriveDelivery(database.knex, tenantid, deliveryid);
+async function redriveOne(
+  { config, database }: Installation,
+  tenantid: number,
+  deliveryid: string,
+): Promise<number> {
+  await redriveDelivery(database.knex, tenantid, deliveryid, config.tenantEmailsPerSecond);
   return 1;
 }
 
@@ -56,7 +62,9 @@ interface Arguments {
 function readArguments(args: readonly string[]): Arguments {
   const { tenant, delivery, filter } = readOptions(args);
   const tenantid = Number(tenant);
-  if (!Number.isInteger(tenantid) || tenantid < 1) throw usage('--tenant takes the id of a tenant');
+  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > LARGEST_TENANTID) {
+    throw usage('--tenant takes the id of a tenant');
+  }
   if ((delivery === undefined) === (filter === undefined)) throw usage('give --delivery or --filter');
   if (delivery !== undefined && !/^\d{1,18}$/.test(delivery))
     throw usage('--delivery takes the id of a delivery');

@@ -129,6 +129,7 @@ describe('rowpost redrive', () => {
       [],
       ['--tenant', '1'],
       ['--tenant', 'x', '--filter', ''],
+      ['--tenant', '99999999999', '--filter', ''],
       ['--tenant', '1', '--delivery', 'x'],
       ['--tenant', '1', '--delivery', '1', '--filter', ''],
       ['--everything'],

@@ -292,7 +292,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await finish(key, { state: 'failed', outcome: 'rejected', errorCode: 'PROVIDER_400', error: 'bad' });
-      await redriveDelivery(db.database.knex, tenant.tenantid, key.deliveryid);
+      await redriveDelivery(db.database.knex, tenant.tenantid, key.deliveryid, 0);
       expect(await read(key)).to.include({ state: 'pending', attempts: 0, starts: 2, error_code: null });
       expect(await start(key, 2)).to.equal(true);
       await finish(key, { starts: 3 });
@@ -310,7 +310,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
         [tenant.tenantid, 'REDRIVE_NOT_ALLOWED'],
         [other.tenantid, 'NOT_FOUND'],
       ] as const) {
-        const error = await redriveDelivery(db.database.knex, tenantid, key.deliveryid).catch(
+        const error = await redriveDelivery(db.database.knex, tenantid, key.deliveryid, 0).catch(
           (e: unknown) => e,
         );
         expect(error).to.include({ code });

@@ -3,7 +3,7 @@ import { loadBatch } from '../../src/db/delivery/batches.js';
 import { closeBatch, type ClosedBatch, type DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
-import { redriveDeliveries } from '../../src/db/delivery/redrive.js';
+import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
 import { giveTurns } from '../../src/db/delivery/turns.js';
 import { tick, type Batch } from '../../src/db/delivery/tick.js';
 import { createLogger, type Logger } from '../../src/log.js';
@@ -232,7 +232,7 @@ describe('limits of delivery', () => {
       expect(rows).to.deep.equal([{ count: 19 }]);
     });
 
-    it('gives new turns to what is resumed or redriven together', async () => {
+    it('gives new turns to what is resumed or redriven, together or one by one', async () => {
       const { knex, pool } = db.database;
       const insert = async (state: string): Promise<readonly string[]> => {
         const { rows } = await pool.query<{ deliveryid: string }>(
@@ -244,8 +244,10 @@ describe('limits of delivery', () => {
         );
         return rows.map((row) => row.deliveryid);
       };
-      const failed = await insert('failed');
+      const [first = '', second = '', ...failed] = await insert('failed');
       await insert('paused');
+      await redriveDelivery(knex, tenant.tenantid, first, 50);
+      await redriveDelivery(knex, tenant.tenantid, second, 50);
       await redriveDeliveries(knex, tenant.tenantid, failed, 50);
       await knex.transaction(async (transaction) => {
         await resumeTenant(transaction, tenant.tenantid);

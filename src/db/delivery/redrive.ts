@@ -4,11 +4,18 @@ import { giveTurns } from './turns.js';
 import { lockUntrackedSql, trackSql } from './track.js';
 
 /**
- * Sends a delivery again that has ended, whatever the end was. The history says so with an entry of its own, and the
- * count of attempts begins anew. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
+ * Sends a delivery again that has ended, whatever the end was, in its turn when the tenant's rate is capped. The history
+ * says so with an entry of its own, and the count of attempts begins anew. Throws AppError NOT_FOUND or
+ * REDRIVE_NOT_ALLOWED.
+ * @param emailsPerSecond 0 for no cap
  */
-export async function redriveDelivery(knex: Knex, tenantid: number, deliveryid: string): Promise<void> {
-  const [row] = await redrive(knex, tenantid, [deliveryid]);
+export async function redriveDelivery(
+  knex: Knex,
+  tenantid: number,
+  deliveryid: string,
+  emailsPerSecond: number,
+): Promise<void> {
+  const [row] = await redriveInTurns(knex, tenantid, [deliveryid], emailsPerSecond);
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
   if (!row.redriven) {
     throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
@@ -29,12 +36,21 @@ export async function redriveDeliveries(
   emailsPerSecond: number,
 ): Promise<number> {
   if (deliveryids.length === 0) return 0;
-  const rows = await knex.transaction(async (transaction) => {
+  const rows = await redriveInTurns(knex, tenantid, deliveryids, emailsPerSecond);
+  return rows.filter((row) => row.redriven).length;
+}
+
+function redriveInTurns(
+  knex: Knex,
+  tenantid: number,
+  deliveryids: readonly string[],
+  emailsPerSecond: number,
+): Promise<readonly Redriven[]> {
+  return knex.transaction(async (transaction) => {
     const redriven = await redrive(transaction, tenantid, deliveryids);
     await giveTurns(transaction, tenantid, emailsPerSecond);
     return redriven;
   });
-  return rows.filter((row) => row.redriven).length;
 }
 
 interface Redriven {

@@ -26,10 +26,10 @@ const redriveOne: Redrive<{ deliveryid: string }> = {
   type: emailDeliveryType,
   description: 'Sends a delivery again that has ended, whatever its end was.',
   args: { deliveryid: { type: new GraphQLNonNull(GraphQLID) } },
-  resolve: async (_source, { deliveryid }, { principal, db }) => {
+  resolve: async (_source, { deliveryid }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
     if (!/^\d{1,18}$/.test(deliveryid)) throw notFound('delivery', deliveryid);
-    await redriveDelivery(db, principal.tenantid, deliveryid);
+    await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
     const row = await readEmailDelivery(db, principal.tenantid, deliveryid);
     if (!row) throw notFound('delivery', deliveryid);
     return new StoredRow(row);
