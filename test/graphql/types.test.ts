@@ -169,6 +169,20 @@ describe('types of columns', () => {
     }
   });
 
+  it('takes JSON 200 levels deep, and refuses deeper with words about it', async () => {
+    const index = ROUND_TRIPS.findIndex(([type]) => type === 'jsonb');
+    const create = (levels: number): ReturnType<Shop['ask']> =>
+      shop.ask(`mutation ($v: GenericScalar) { create_t${index}(input: { v: $v }) { id } }`, {
+        v: JSON.parse('['.repeat(levels) + ']'.repeat(levels)),
+      });
+    expect((await create(200)).errors).to.equal(undefined);
+    for (const levels of [201, 100_000]) {
+      const [error] = (await create(levels)).errors!;
+      expect(error!.extensions, String(levels)).to.include({ code: 'BAD_USER_INPUT' });
+      expect(error!.message).to.contain('deeper than 200 levels');
+    }
+  });
+
   it('names the column of a label that the enum lacks', async () => {
     const index = ROUND_TRIPS.findIndex(([type]) => type === 'mood');
     const reply = await shop.ask(`mutation { create_t${index}(input: { v: "sad" }) { id } }`);

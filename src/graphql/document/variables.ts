@@ -3,8 +3,10 @@ import { AppError } from '../../errors.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
 const MOST_ERRORS = 10;
+/** As many as a document's brackets: what copies, compares and writes values down recurses, here and in PostgreSQL. */
+const MOST_LEVELS = 200;
 
-/** The operation's variables, coerced to their types, with defaults. What it does not declare is ignored. Throws DocumentError. */
+/** The operation's variables, coerced to their types, with defaults. What it does not declare is ignored. Throws DocumentError, and AppError BAD_USER_INPUT for one that nests too deep. */
 export function coerceVariables(
   schema: GraphQLSchema,
   { operation }: ReadyDocument,
@@ -21,11 +23,14 @@ export function coerceVariables(
 }
 
 /** Copies without a prototype: graphql-js would take `constructor` for a value that was given. */
-function ownOnly(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(ownOnly);
+function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null) return value;
+  if (levels > MOST_LEVELS) {
+    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MOST_LEVELS} levels.`);
+  }
+  if (Array.isArray(value)) return value.map((item) => ownOnly(item, levels + 1));
   const copy = Object.create(null) as Record<string, unknown>;
-  for (const [key, item] of Object.entries(value)) copy[key] = ownOnly(item);
+  for (const [key, item] of Object.entries(value)) copy[key] = ownOnly(item, levels + 1);
   return copy;
 }
 
