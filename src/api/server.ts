@@ -64,15 +64,17 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
     metrics.observe(req.method ?? '', path, res);
-    // The address of a file is as good as a token.
-    log.debug({ id, method: req.method, path: path.startsWith(FILES_PATH) ? FILES_PATH : path }, 'request');
+    // The address of a file is as good as a token, also where it is not quite the address.
+    log.debug({ id, method: req.method, path: path.includes(FILES_PATH) ? FILES_PATH : path }, 'request');
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
-    if (path.startsWith(FILES_PATH)) {
+    const isFile = path.startsWith(FILES_PATH);
+    // The bytes of a file have time limits of their own.
+    if (!isFile || req.method !== 'PUT') endSlowRequest(req);
+    if (isFile) {
       void files(req, res);
       return;
     }
-    endSlowRequest(req);
     // A client that waits for a word before it sends its body. Those that send files are judged first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { openFileShop, type FileJson, type FileShop } from './fileShop.js';
 
 const LARGE = 40_000_000;
@@ -10,8 +11,10 @@ const STALL_MS = 400;
 describe('files: downloads', () => {
   let shop: FileShop;
   let file: FileJson;
+  const logged: string[] = [];
   before(async () => {
-    shop = await openFileShop({ env: { FILE_STALL_MS: String(STALL_MS) } });
+    const log = pino({ level: 'debug' }, { write: (line) => logged.push(line) });
+    shop = await openFileShop({ log, env: { FILE_STALL_MS: String(STALL_MS) } });
     await shop.store('ten.txt', '0123456789');
     [file] = (await shop.files()) as [FileJson];
   });
@@ -23,6 +26,7 @@ describe('files: downloads', () => {
     ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
     ['bytes=7-', 206, '789', 'bytes 7-9/10'],
     ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+    ['bytes=-500', 206, '0123456789', 'bytes 0-9/10'],
     ['bytes=5-500', 206, '56789', 'bytes 5-9/10'],
     ['bytes=0-1,4-5', 200, '0123456789', null],
     ['lines=1-2', 200, '0123456789', null],
@@ -59,6 +63,19 @@ describe('files: downloads', () => {
       '10',
       '',
     ]);
+  });
+
+  it('are not logged, however their address is written', async () => {
+    const { origin, port, pathname } = new URL(file.url!);
+    expect((await get()).status).to.equal(200);
+    for (const target of [`${origin}${pathname}`, `/${pathname}`, `/x${pathname}`]) {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.end(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`).resume();
+      await once(socket, 'close');
+    }
+    const requests = logged.filter((line) => line.includes('"path":"/files/"'));
+    expect(requests.length).to.be.at.least(4);
+    expect(logged.join('')).not.to.include(pathname.split('.').at(-1));
   });
 
   it('takes a file without bytes', async () => {

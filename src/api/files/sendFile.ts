@@ -80,7 +80,7 @@ function readRange({ headers }: IncomingMessage, etag: string, size: number): By
   const wanted = headers.range;
   const onlyIf = headers['if-range'];
   if (wanted === undefined || (onlyIf !== undefined && onlyIf !== etag)) return undefined;
-  const ranges = parseRange(size, wanted);
+  const ranges = parseRange(size, withinSize(wanted, size));
   // Malformed is as good as none (RFC 9110, 14.2).
   if (ranges === -2) return undefined;
   if (ranges === -1 || ranges.type !== 'bytes') {
@@ -89,6 +89,12 @@ function readRange({ headers }: IncomingMessage, etag: string, size: number): By
   }
   const [range] = ranges;
   return ranges.length === 1 ? range : undefined;
+}
+
+/** More last bytes than there are mean all of them (RFC 9110, 14.1.2); the parser calls that unsatisfiable. */
+function withinSize(range: string, size: number): string {
+  const last = /^bytes=-(\d+)$/.exec(range)?.[1];
+  return last !== undefined && Number(last) > size ? `bytes=-${size}` : range;
 }
 
 /** A client that takes nothing for so long holds a file and a socket for no use. */
