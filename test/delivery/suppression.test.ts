@@ -253,6 +253,15 @@ describe('suppressed addresses', () => {
     expect(await list()).to.have.length(1);
   });
 
+  it('are taken off the list by what they were put on it with', async () => {
+    const written = '"Jürgen" <JÜRGEN@MÜLLER.example>';
+    const listed = 'jürgen@xn--mller-kva.example';
+    expect((await suppress({ address: written })).errors).to.equal(undefined);
+    expect((await list()).map((item) => item.address)).to.deep.equal([listed]);
+    const gone = await fixture.control(root, DELETE, { address: written });
+    expect(gone.data).to.deep.equal({ delete_email_suppression: { address: listed, source: 'manual' } });
+  });
+
   it('are forgotten some days after they were taken off, and only then', async () => {
     const { database } = fixture.testDatabase;
     const ledger = openLedger(database, () => undefined);

@@ -71,9 +71,10 @@ export const emailSuppression: ControlObject = {
       args: { address: { type: new GraphQLNonNull(GraphQLID) } },
       resolve: async (_source, args: { address: string }, context) => {
         requireTenantAdmin(context.principal);
-        const address = comparable(args.address);
+        const { db, principal } = context;
+        const address = await listedAs(context, args.address);
         const before = await stored(context, address);
-        await deleteEmailSuppression(context.db, context.principal.tenantid, address);
+        await deleteEmailSuppression(db, principal.tenantid, address);
         return before;
       },
     },
@@ -84,6 +85,14 @@ async function stored({ db, principal }: ControlContext, address: string): Promi
   const row = await readEmailSuppression(db, principal.tenantid, address);
   if (!row) throw notFound('suppressed address', address);
   return new StoredRow(row);
+}
+
+/** The address as it is listed: as it is given, or as `create_email_suppression` would have read it. */
+async function listedAs({ db, principal }: ControlContext, text: string): Promise<string> {
+  const given = comparable(text);
+  if (await readEmailSuppression(db, principal.tenantid, given)) return given;
+  const { valid } = parseAddresses(text);
+  return valid.length === 1 && valid[0] ? comparable(valid[0].email) : given;
 }
 
 /** Throws AppError BAD_USER_INPUT. */
