@@ -1,20 +1,55 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import express, { Router, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { CONTENT_POLICY } from './contentPolicy.js';
+import { graphiqlFiles, graphiqlTags } from './graphiqlFiles.js';
 
 // The same place relative to src/api and to dist/api.
 const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 
-/** The page for trying GraphQL by hand, at the addresses of the endpoints, and the files that pages need. */
+/** GraphiQL at the addresses of the endpoints, and the files that pages need. */
 export function consoleRoutes(): Router {
-  const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8');
-  const page: RequestHandler = (_req, res) => {
-    res.setHeader('cache-control', 'no-cache');
-    res.type('html').send(html);
+  const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8').replace(
+    '{{graphiql}}',
+    graphiqlTags(),
+  );
+  const page: RequestHandler = (req, res, next) => {
+    const nonce = randomBytes(16).toString('base64url');
+    pagePolicy(nonce)(req, res, (failure?: unknown) => {
+      if (failure !== undefined) {
+        next(failure);
+        return;
+      }
+      res.setHeader('cache-control', 'no-store');
+      res.type('html').send(html.replace('{{nonce}}', nonce));
+    });
   };
   return Router()
     .get('/', (_req, res) => res.redirect('/query'))
-    .get('/query', page)
-    .get('/roles_pbac', page)
-    .use('/assets', express.static(ASSETS_DIR, { index: false, maxAge: '1h' }));
+    .get(['/query', '/roles_pbac'], page)
+    .use(graphiqlFiles())
+    .use(
+      '/assets',
+      express.static(ASSETS_DIR, { index: false, cacheControl: false, setHeaders: revalidate }),
+    );
+}
+
+function pagePolicy(nonce: string): ReturnType<typeof helmet.contentSecurityPolicy> {
+  return helmet.contentSecurityPolicy({
+    useDefaults: false,
+    directives: {
+      ...CONTENT_POLICY,
+      // GraphiQL's dialogs add a style element that makes up for the scroll bar. No other inline style may pass.
+      'style-src': ["'self'", `'nonce-${nonce}'`],
+      // Its fonts are part of its style sheet.
+      'font-src': ['data:'],
+    },
+  });
+}
+
+/** A page and its files belong together: after an upgrade no file of the one before may be left in a cache. */
+function revalidate(res: { setHeader(name: string, value: string): void }): void {
+  res.setHeader('cache-control', 'no-cache');
 }

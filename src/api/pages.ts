@@ -9,6 +9,7 @@ import { createSignInAnswer } from './auth/signInAnswer.js';
 import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
 import { consoleRoutes } from './console.js';
+import { CONTENT_POLICY } from './contentPolicy.js';
 import { registerDeliveryMetrics } from './deliveryMetrics.js';
 import { describeFor } from './describeTenant.js';
 import { healthRoutes } from './health.js';
@@ -66,20 +67,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
 function securityHeaders(baseUrl: string): RequestHandler {
   const https = baseUrl.startsWith('https:');
   return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        'default-src': ["'none'"],
-        'script-src': ["'self'"],
-        'style-src': ["'self'"],
-        'img-src': ["'self'", 'data:'],
-        'connect-src': ["'self'"],
-        'frame-src': ["'self'"],
-        'form-action': ["'self'"],
-        'base-uri': ["'none'"],
-        'frame-ancestors': ["'self'"],
-      },
-    },
+    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_POLICY },
     strictTransportSecurity: https,
   });
 }

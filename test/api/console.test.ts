@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { waitFor } from '../support/waitFor.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from './webFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
@@ -14,8 +15,8 @@ describe('the console', () => {
     fixture = await WebFixture.start();
     tenant = await fixture.createTenant(
       'acme',
-      `create table book (book_id int primary key, title text not null, price numeric(8, 2));
-       insert into book values (1, 'Letters from nowhere', 12.50), (2, 'The long column', 7.00);
+      `create table book (book_id int primary key, title text not null, price numeric(28, 2));
+       insert into book values (1, 'Letters from nowhere', 12345678901234567890.50), (2, 'The long column', 7.00);
        create table shelf (shelf_id int primary key, book_id int references book);`,
     );
   });
@@ -29,10 +30,42 @@ describe('the console', () => {
       const html = await response.text();
       expect(html).not.to.match(/(src|href)="(https?:)?\/\//);
       const files = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file ?? '');
-      expect(files).to.have.length.above(1);
+      expect(files.join(' ')).to.match(
+        /react-18[^ ]+ .*react-dom-18[^ ]+ .*graphiql-3[^ ]+\.js .*graphiql-3[^ ]+\.css /,
+      );
       for (const file of files) expect((await fixture.fetch(file)).status, file).to.equal(200);
     });
   }
+
+  it('lets pass no script and no style of others, and another word for its own each time', async () => {
+    const policyOf = async (path: string): Promise<string> =>
+      (await fixture.fetch(path, HTML)).headers.get('content-security-policy') ?? '';
+    const policy = await policyOf('/query');
+    expect(policy)
+      .to.include("default-src 'none'")
+      .and.not.to.match(/unsafe|https?:|\*/);
+    expect(policy)
+      .to.match(/style-src 'self' 'nonce-[\w-]{22}';/)
+      .and.not.to.equal(await policyOf('/query'));
+    expect(await policyOf('/signin')).not.to.include('nonce');
+  });
+
+  it('lets browsers keep the files of GraphiQL for good, small on their way, and gives no other file of its', async () => {
+    const html = await (await fixture.fetch('/query', HTML)).text();
+    const file = /"(\/assets\/graphiql-[^"]+\.js)"/.exec(html)?.[1] ?? '';
+    const [whole, small] = await Promise.all(
+      ['identity', 'gzip'].map((encoding) =>
+        fixture.fetch(file, { headers: { 'accept-encoding': encoding } }),
+      ),
+    );
+    expect(small?.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
+    expect(small?.headers.get('content-encoding')).to.equal('gzip');
+    expect(whole?.headers.get('content-encoding')).to.equal(null);
+    expect(await small?.text()).to.equal(await whole?.text());
+    for (const other of ['package.json', 'graphiql.min.js.map', '..%2Fpackage.json']) {
+      expect((await fixture.fetch(file.replace(/[^/]+$/, other))).status, other).to.equal(404);
+    }
+  });
 
   // A machine without Chromium still knows that page and files are there.
   if (existsSync(CHROMIUM)) {
@@ -44,9 +77,14 @@ describe('the console', () => {
       after(() => browser.close());
 
       /** A tab in a profile of its own that must stay with this server and have nothing to complain of. */
-      async function open(path: string, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
-        const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 760 } });
+      async function open(
+        path: string,
+        colorScheme: 'light' | 'dark' = 'light',
+        viewport = { width: 1280, height: 760 },
+      ): Promise<Page> {
+        const context = await browser.newContext({ colorScheme, viewport });
         const page = await context.newPage();
+        page.setDefaultTimeout(8000);
         page.on('request', (request) => {
           const url = request.url();
           if (!url.startsWith(fixture.url) && !url.startsWith('data:')) strangers.push(url);
@@ -69,61 +107,104 @@ describe('the console', () => {
         await page.getByLabel('Password').fill(password);
         await page.getByRole('button', { name: 'Sign in' }).click();
       };
-      const answer = (page: Page) => page.getByLabel('Answer').locator('pre');
+      const status = (page: Page) => page.getByRole('status').first();
+      const answer = (page: Page) => page.getByRole('region', { name: 'Result Window' });
+      const run = (page: Page): Promise<void> => page.getByRole('button', { name: 'Execute query' }).click();
+      /** What stands in the editor that is shown. */
+      const editor = (page: Page) => page.getByRole('region', { name: 'Query Editor' });
+      const write = async (page: Page, text: string): Promise<void> => {
+        await editor(page).locator('.CodeMirror-lines').click();
+        await page.keyboard.press('Control+a');
+        await page.keyboard.insertText(text);
+      };
       const shoot = async (page: Page, name: string): Promise<void> => {
         const folder = process.env['SCREENSHOTS'];
         if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
       };
 
-      for (const [path, rows] of [
-        ['/query', 'Letters from nowhere'],
-        ['/roles_pbac', '"data": {'],
+      for (const [path, rows, type, field] of [
+        ['/query', '12345678901234567890.50', 'book', 'price'],
+        ['/roles_pbac', '"tenantid"', 'roleInput', 'password'],
       ] as const) {
         it(`takes a token at ${path}, runs the query that it begins with and shows the docs`, async () => {
           const { access_token } = await fixture.signIn(tenant.tenantid, ROOT_LOGIN, ROOT_PASSWORD);
           const page = await open(path, path === '/query' ? 'light' : 'dark');
           await page.getByLabel('Access token').fill(access_token);
           await page.getByLabel('Access token').press('Enter');
-          const docs = page.getByRole('complementary', { name: 'Docs' });
-          await docs.getByRole('heading', { name: 'Query', exact: true }).waitFor();
-          await page.getByRole('button', { name: 'Run' }).click();
+          await editor(page).getByText('limit').waitFor();
+          await run(page);
           await answer(page).getByText(rows).waitFor();
-          expect(await page.getByRole('status').innerText()).to.match(/^200 in /);
+          expect(await status(page).innerText()).to.match(/^200 in /);
+          await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+          await page.locator('.graphiql-doc-explorer').getByText(type, { exact: true }).click();
+          await page.locator('.graphiql-doc-explorer').getByText(field, { exact: true }).waitFor();
           await shoot(page, path.slice(1));
-          const toggle = page.getByRole('button', { name: 'Docs' });
-          await toggle.click();
-          expect(await docs.isVisible()).to.equal(false);
-          await toggle.click();
-          await docs.getByLabel('Find a field or a type').fill(path === '/query' ? 'price' : 'password');
-          const types = await docs.getByRole('heading', { level: 3 }).allInnerTexts();
-          expect(types).to.include(path === '/query' ? 'book' : 'roleInput');
-          expect(types).not.to.include(path === '/query' ? 'shelf' : 'capability');
+          await page.getByRole('button', { name: 'Open settings dialog' }).click();
+          await page.getByRole('dialog').getByRole('button', { name: 'Dark' }).click();
+          await page.locator('body.graphiql-dark').waitFor();
         });
       }
+
+      it('asks for nothing without a token, and says what to do', async () => {
+        const page = await open('/query', 'light', { width: 420, height: 800 });
+        const asked: string[] = [];
+        page.on('request', (request) => asked.push(request.url()));
+        await editor(page).getByText('Sign in').waitFor();
+        await page.getByRole('button', { name: 'Re-fetch GraphQL schema' }).click();
+        await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+        await page.getByText('No GraphQL schema available').waitFor();
+        expect(await status(page).innerText()).to.match(/^Sign in/);
+        expect(asked).to.deep.equal([]);
+        await shoot(page, 'narrow');
+      });
+
+      it('stands when a token is refused, and says why', async () => {
+        const page = await open('/query');
+        await page.getByLabel('Access token').fill('no.such.token');
+        const refused = page.waitForResponse((response) => response.status() >= 400);
+        await page.getByLabel('Access token').press('Enter');
+        const { error } = (await (await refused).json()) as { readonly error: string };
+        await status(page).getByText(error).waitFor();
+        await run(page);
+        await answer(page).getByText(error).waitFor();
+        // The browser itself reports each refusal: two of the schema, which GraphiQL asks for in two ways, one of the run.
+        expect(complaints.splice(0)).to.have.length(3);
+      });
 
       it('signs in after a failure without a trace of it, says who is signed in, and signs out', async () => {
         const page = await open('/query');
         await shoot(page, 'signed-out');
-        const refused = page.waitForResponse('**/auth');
         await signIn(page, 'wrong');
-        await refused;
-        await answer(page).getByText('LOGIN_FAILED').waitFor();
+        await page.locator('#status.failed').waitFor();
+        expect(await status(page).innerText()).not.to.equal('');
         // The browser itself reports the 401.
         expect(complaints.splice(0)).to.have.length(1);
         await signIn(page, ROOT_PASSWORD);
         await page.getByText(`${ROOT_LOGIN} of tenant ${tenant.tenantid}`).waitFor();
-        expect(await answer(page).innerText()).to.equal('');
-        expect(await page.getByRole('status').innerText()).to.equal('Logged in as root.');
+        expect(await status(page).innerText()).to.equal('Logged in as root.');
         expect(await page.getByLabel('Password').isVisible()).to.equal(false);
-        await page.getByLabel('GraphQL document').fill('{ shelf { shelf_id } }');
+        await editor(page).getByText('limit').waitFor();
+        await write(page, '{ shelf { shelf_id } }');
         await page.keyboard.press('Control+Enter');
-        await answer(page).getByText('"shelf": []').waitFor();
+        await answer(page).getByText('"shelf"').waitFor();
+        // GraphiQL keeps what is written half a second later.
+        const kept = (): Promise<string> => page.evaluate(`localStorage.getItem('/query graphiql:tabState')`);
+        await waitFor('the document in storage', async () => (await kept()).includes('shelf_id'));
         await page.reload();
         await page.getByText(`${ROOT_LOGIN} of tenant ${tenant.tenantid}`).waitFor();
+        await editor(page).getByText('shelf_id').waitFor();
+        await page.getByRole('link', { name: '/roles_pbac' }).click();
+        await editor(page).getByText('limit').waitFor();
+        expect(await editor(page).innerText()).not.to.include('shelf_id');
+        await run(page);
+        await answer(page).getByText('"data"').waitFor();
         await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByText('Sign in, or paste a token').waitFor();
+        expect(await answer(page).innerText()).not.to.include('data');
         expect(await page.getByLabel('Access token').inputValue()).to.equal('');
         expect(await page.getByLabel('Password').isVisible()).to.equal(true);
         expect(await page.evaluate('sessionStorage.length')).to.equal(0);
+        expect(await page.evaluate('JSON.stringify(localStorage)')).not.to.match(/eyJ|Bearer/);
       });
     });
   }

@@ -1,0 +1,59 @@
+import { firstQuery } from './firstQuery.js';
+import { send } from './send.js';
+import { storageFor } from './storage.js';
+
+const { createElement } = window.React;
+const { GraphiQL } = window;
+// GraphiQL's dialogs add style elements, which the page's policy lets pass with this word only.
+window.__webpack_nonce__ = document.querySelector('script[nonce]').nonce;
+const WELCOME = '# Sign in, and a query to begin with stands here.\n';
+
+/**
+ * GraphiQL on one endpoint.
+ *
+ * @param query what the editor begins with; else what it was left with
+ * @param onAnswer told of every answer that is no schema
+ */
+export function createPane(container, endpoint, { query, onAnswer }) {
+  const root = window.ReactDOM.createRoot(container);
+  const storage = storageFor(endpoint);
+  let sessions = 0;
+  return {
+    /** Leaves what an earlier session asked for. The schema is asked for when there is a token to ask with. */
+    begin(token) {
+      sessions += 1;
+      const session = sessions;
+      const render = (shownQuery) => {
+        if (session !== sessions) return;
+        root.render(createElement(GraphiQL, { ...fixed, query: shownQuery }));
+      };
+      const fixed = {
+        key: session,
+        storage,
+        defaultQuery: WELCOME,
+        // The token is the bar's, and is kept nowhere else.
+        isHeadersEditorEnabled: false,
+        showPersistHeadersSettings: false,
+        // null is GraphiQL's word for doing without a schema; it asks for one when there is none.
+        schema: token === '' ? null : undefined,
+        fetcher: async (params) => {
+          const answer = await send(endpoint, params, token);
+          const isSchema = params.operationName === 'IntrospectionQuery';
+          if (session === sessions && !(isSchema && answer.isOk)) onAnswer(answer);
+          return answer.body;
+        },
+        onSchemaChange: (schema) => {
+          if (isUnwritten(container)) render(firstQuery(schema));
+        },
+      };
+      render(query);
+      query = undefined;
+    },
+  };
+}
+
+/** Whether nobody wrote anything yet in the tab that is shown. */
+function isUnwritten(container) {
+  const editor = container.querySelector('.graphiql-query-editor .CodeMirror').CodeMirror;
+  return ['', WELCOME.trim()].includes(editor.getValue().trim());
+}

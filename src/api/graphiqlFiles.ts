@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Router, type RequestHandler } from 'express';
+
+const compress = promisify(gzip);
+const require = createRequire(import.meta.url);
+
+/** What GraphiQL's authors built for pages without a bundler, in the order in which the page needs it. */
+const FILES = [
+  { name: 'react', manifest: require.resolve('react/package.json'), file: 'umd/react.production.min.js' },
+  {
+    name: 'react-dom',
+    manifest: require.resolve('react-dom/package.json'),
+    file: 'umd/react-dom.production.min.js',
+  },
+  { name: 'graphiql', manifest: require.resolve('graphiql/package.json'), file: 'graphiql.min.js' },
+  { name: 'graphiql', manifest: require.resolve('graphiql/package.json'), file: 'graphiql.min.css' },
+].map(({ name, manifest, file }) => {
+  const { version } = require(manifest) as { readonly version: string };
+  return {
+    // Another version has another address, so that browsers may keep a file for good.
+    url: `/assets/${name}-${version}/${path.basename(file)}`,
+    file: path.join(path.dirname(manifest), file),
+  };
+});
+
+/** The elements that load GraphiQL into a page. */
+export function graphiqlTags(): string {
+  const tag = (url: string): string =>
+    url.endsWith('.css') ? `<link rel="stylesheet" href="${url}" />` : `<script defer src="${url}"></script>`;
+  return FILES.map(({ url }) => tag(url)).join('\n    ');
+}
+
+/** GraphiQL's files from its packages: these few, and nothing else that the packages hold. */
+export function graphiqlFiles(): Router {
+  const router = Router();
+  for (const { url, file } of FILES) router.get(url, serve(file));
+  return router;
+}
+
+function serve(file: string): RequestHandler {
+  let reading: Promise<{ readonly plain: Buffer; readonly gzipped: Buffer }> | undefined;
+  return async (req, res) => {
+    reading ??= read(file);
+    const { plain, gzipped } = await reading;
+    res.setHeader('cache-control', 'public, max-age=31536000, immutable');
+    res.vary('accept-encoding').type(path.extname(file));
+    if (req.acceptsEncodings('gzip')) res.setHeader('content-encoding', 'gzip').send(gzipped);
+    else res.send(plain);
+  };
+}
+
+async function read(file: string): Promise<{ readonly plain: Buffer; readonly gzipped: Buffer }> {
+  const plain = await readFile(file);
+  return { plain, gzipped: await compress(plain) };
+}
