@@ -23,14 +23,12 @@ export function createPane(container, endpoint, { query, onAnswer }) {
     begin(token) {
       sessions += 1;
       const session = sessions;
-      const render = (shownQuery) => {
-        if (session !== sessions) return;
-        root.render(createElement(GraphiQL, { ...fixed, query: shownQuery }));
+      const render = (queries) => {
+        if (session === sessions) root.render(createElement(GraphiQL, { ...fixed, ...queries }));
       };
       const fixed = {
         key: session,
         storage,
-        defaultQuery: WELCOME,
         // The token is the bar's, and is kept nowhere else.
         isHeadersEditorEnabled: false,
         showPersistHeadersSettings: false,
@@ -43,17 +41,18 @@ export function createPane(container, endpoint, { query, onAnswer }) {
           return answer.body;
         },
         onSchemaChange: (schema) => {
-          if (isUnwritten(container)) render(firstQuery(schema));
+          const defaultQuery = firstQuery(schema);
+          render({ defaultQuery, query: isUnwritten(container) ? defaultQuery : undefined });
         },
       };
-      render(query);
+      render({ defaultQuery: WELCOME, query });
       query = undefined;
     },
   };
 }
 
-/** Whether nobody wrote anything yet in the tab that is shown. */
+/** Whether nobody wrote anything yet in the tab that is shown. What can't be told yet might be written. */
 function isUnwritten(container) {
-  const editor = container.querySelector('.graphiql-query-editor .CodeMirror').CodeMirror;
-  return ['', WELCOME.trim()].includes(editor.getValue().trim());
+  const editor = container.querySelector('.graphiql-query-editor .CodeMirror')?.CodeMirror;
+  return editor !== undefined && ['', WELCOME.trim()].includes(editor.getValue().trim());
 }

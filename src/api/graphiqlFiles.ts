@@ -8,24 +8,31 @@ import { Router, type RequestHandler } from 'express';
 const compress = promisify(gzip);
 const require = createRequire(import.meta.url);
 
-/** What GraphiQL's authors built for pages without a bundler, in the order in which the page needs it. */
+const REACT = require.resolve('react/package.json');
+const REACT_DOM = require.resolve('react-dom/package.json');
+const GRAPHIQL = require.resolve('graphiql/package.json');
+
+/** What the packages hold for pages without a bundler, in the order in which a page needs it. */
 const FILES = [
-  { name: 'react', manifest: require.resolve('react/package.json'), file: 'umd/react.production.min.js' },
-  {
-    name: 'react-dom',
-    manifest: require.resolve('react-dom/package.json'),
-    file: 'umd/react-dom.production.min.js',
-  },
-  { name: 'graphiql', manifest: require.resolve('graphiql/package.json'), file: 'graphiql.min.js' },
-  { name: 'graphiql', manifest: require.resolve('graphiql/package.json'), file: 'graphiql.min.css' },
-].map(({ name, manifest, file }) => {
-  const { version } = require(manifest) as { readonly version: string };
+  packaged(REACT, 'umd/react.production.min.js'),
+  packaged(REACT_DOM, 'umd/react-dom.production.min.js'),
+  packaged(GRAPHIQL, 'graphiql.min.js'),
+  packaged(GRAPHIQL, 'graphiql.min.css'),
+];
+
+interface PackagedFile {
+  readonly url: string;
+  readonly file: string;
+}
+
+function packaged(manifest: string, file: string): PackagedFile {
+  const { name, version } = require(manifest) as { readonly name: string; readonly version: string };
   return {
     // Another version has another address, so that browsers may keep a file for good.
     url: `/assets/${name}-${version}/${path.basename(file)}`,
     file: path.join(path.dirname(manifest), file),
   };
-});
+}
 
 /** The elements that load GraphiQL into a page. */
 export function graphiqlTags(): string {
@@ -42,7 +49,7 @@ export function graphiqlFiles(): Router {
 }
 
 function serve(file: string): RequestHandler {
-  let reading: Promise<{ readonly plain: Buffer; readonly gzipped: Buffer }> | undefined;
+  let reading: Promise<Encodings> | undefined;
   return async (req, res) => {
     reading ??= read(file);
     const { plain, gzipped } = await reading;
@@ -53,7 +60,12 @@ function serve(file: string): RequestHandler {
   };
 }
 
-async function read(file: string): Promise<{ readonly plain: Buffer; readonly gzipped: Buffer }> {
+interface Encodings {
+  readonly plain: Buffer;
+  readonly gzipped: Buffer;
+}
+
+async function read(file: string): Promise<Encodings> {
   const plain = await readFile(file);
   return { plain, gzipped: await compress(plain) };
 }

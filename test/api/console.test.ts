@@ -134,6 +134,9 @@ describe('the console', () => {
           await editor(page).getByText('limit').waitFor();
           await run(page);
           await answer(page).getByText(rows).waitFor();
+          await page.getByRole('button', { name: 'Add tab' }).click();
+          await editor(page).getByText('limit').waitFor();
+          await page.getByRole('button', { name: 'Close Tab' }).last().click();
           expect(await status(page).innerText()).to.match(/^200 in /);
           await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
           await page.locator('.graphiql-doc-explorer').getByText(type, { exact: true }).click();
