@@ -104,6 +104,20 @@ describe('files of rows', () => {
     expect(await shop.objects()).to.have.length(1);
   });
 
+  it('are none of a row that is made anew under the key of one deleted with SQL', async () => {
+    await shop.store('a.txt', 'a', 1);
+    await shop.sql('delete from doc where id = 1');
+    await shop.data('mutation { create_doc(input: { id: 1, title: "another" }) { id } }');
+    expect(await shop.files(1)).to.deep.equal([]);
+    await shop.store('b.txt', 'b', 1);
+    await shop.data(
+      'mutation { create_doc(input: { id: 1, title: "the same" }, onconflict: update) { id } }',
+    );
+    expect(namesOf(await shop.files(1)), 'an update keeps them').to.deep.equal([[1, 'b.txt']]);
+    await sweepNow(shop);
+    expect(await shop.objects()).to.have.length(1);
+  });
+
   it('go with their table and their tenant', async () => {
     await shop.store('a.txt', 'a');
     await shop.sql('drop table doc');

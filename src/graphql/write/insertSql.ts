@@ -138,6 +138,7 @@ function upsert(
       table,
       operation: sql`case when ${written}.updated then 'update' else 'insert' end`,
       old: sql`(case when ${written}.updated then ${prior} end)`,
+      oldColumns: prior,
       changed: row,
       check:
         insertCheck === 'all' && updateCheck === 'all'

@@ -12,6 +12,8 @@ export interface WrittenRow {
   /** `'insert'`, `'update'` or `'delete'`, as SQL. */
   readonly operation: Sql;
   readonly old?: Sql;
+  /** Where the old row's columns are read when `old` is an expression, which has none. */
+  readonly oldColumns?: Sql;
   readonly changed?: Sql;
   /** What the resulting row must satisfy. */
   readonly check: Sql | 'all';
@@ -77,7 +79,7 @@ export function writtenAlias({ changed, old }: WrittenRow): Sql {
 }
 
 function capture(written: WrittenRow): Sql {
-  const { table, operation, old, changed } = written;
+  const { table, operation, old, oldColumns, changed } = written;
   const row = writtenAlias(written);
   const roleid = param((inputs) => inputs.principal['roleid'], 'int4');
   const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null`);
@@ -87,6 +89,6 @@ function capture(written: WrittenRow): Sql {
   const event = sql`${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
   if (!table.fileColumn) return sql`rowpost_tenant.capture_change(${event})`;
   // The row's files go with it, or take its new key.
-  const oldKey = old ? rowKey(table, old) : sql`null`;
+  const oldKey = old ? rowKey(table, oldColumns ?? old) : sql`null`;
   return sql`rowpost_tenant.capture_file_row_change(${event}, ${textConstant(table.sqlName)}, ${oldKey})`;
 }
