@@ -11,6 +11,9 @@ export interface AttachmentDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
+/** A mail's files are looked up one by one, each with the rules of its row. */
+const MOST_ATTACHMENTS = 100;
+
 /**
  * The files that the type attaches: `file`, of an upload; those among a query's results; or the one that a column of the
  * record names. The occasion's role must be allowed to download each. Throws EmailProblem.
@@ -30,6 +33,14 @@ export async function findAttachments(
   );
   if (named.length === 0) return [];
   const wanted = new Map(named.map(({ storagekey, field }) => [storagekey, field]));
+  const [first] = wanted.values();
+  if (wanted.size > MOST_ATTACHMENTS) {
+    throw problem(
+      'TOO_MANY_ATTACHMENTS',
+      first ?? 'attachments',
+      `${wanted.size} files to attach; a mail takes ${MOST_ATTACHMENTS}`,
+    );
+  }
   const files = await loadFiles(deps, occasion, [...wanted.keys()]);
   return [...wanted.values()].map((field, index) => {
     const file = files[index];

@@ -176,6 +176,20 @@ describe('files in emails', () => {
     }
   });
 
+  it('are a hundred at most', async () => {
+    const type = await createType({ attachments: ['docs'], queries: [FILES_QUERY] });
+    await shop.rows(
+      `insert into rowpost.file (storagekey, tenantid, target, key, filenum, filename, mimetype, size, sha256, objectkey, roleid)
+       select gen_random_uuid(), f.tenantid, f.target, f.key, 1000 + n, f.filename, f.mimetype, 1, f.sha256, 'none-' || n, f.roleid
+       from (select * from rowpost.file where target = 'doc' and key = '{"id": 1}' limit 1) f, generate_series(1, 100) n`,
+    );
+    try {
+      expect(at(await preview(type), 'error.code')).to.equal('TOO_MANY_ATTACHMENTS');
+    } finally {
+      await shop.rows(`delete from rowpost.file where objectkey like 'none-%'`);
+    }
+  });
+
   it('whose storage is away are tried again, and whose bytes are gone are not', async () => {
     const type = await createType({ attachments: ['document'] });
     await rename(shop.folder, `${shop.folder}.away`);
