@@ -85,11 +85,20 @@ export async function startMember(part: Part, number: number, options: MemberOpt
   };
 }
 
+const alive = new Set<ChildProcess>();
+
 /** Also those that are stopped, and would wait for ever to be resumed. */
 function endWithUs(child: ChildProcess): void {
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  child.once('exit', () => process.off('exit', kill));
+  if (alive.size === 0) process.once('exit', killAll);
+  alive.add(child);
+  child.once('exit', () => {
+    alive.delete(child);
+    if (alive.size === 0) process.off('exit', killAll);
+  });
+}
+
+function killAll(): void {
+  for (const child of alive) child.kill('SIGKILL');
 }
 
 function targetOf(url: string): Target {
