@@ -53,7 +53,7 @@ export const connectionsExhausted: DependencyFault = {
 async function endOneSession(ledger: { query(sql: string): Promise<unknown> }): Promise<void> {
   await ledger.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
-       and application_name not in ('fault harness', 'hoarder') order by random() limit 1`,
+       and backend_type = 'client backend' and application_name not in ('fault harness', 'hoarder') order by random() limit 1`,
   );
   await delay(50);
 }

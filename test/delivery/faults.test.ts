@@ -116,7 +116,7 @@ for (const backend of BACKENDS) {
         await new Promise((resolve) => setTimeout(resolve, 100));
         await db.database.pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid()`,
+            where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
         );
       }
       await waitFor('all mails', () => sent(written), { timeoutMs: 40_000 });
