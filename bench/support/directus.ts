@@ -46,6 +46,8 @@ export async function startDirectus(
     RATE_LIMITER_ENABLED: 'false',
     WEBSOCKETS_ENABLED: 'false',
     TELEMETRY: 'false',
+    // It would answer 503 to a part of the load instead of taking longer.
+    PRESSURE_LIMITER_ENABLED: 'false',
     SERVE_APP: 'false',
     LOG_LEVEL: 'error',
     EXTENSIONS_PATH: folder,
