@@ -206,8 +206,11 @@ async function record(
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
   const job = { ...keyOf(delivery), starts };
-  // The queue may be away: the reconciler finds the delivery when it is due.
-  await deps.queue.addDeliveries([{ job, delayMs: finish.nextAttemptMs, ahead: 0 }]).catch(() => undefined);
+  // It is in the ledger: when the queue is away the reconciler finds the delivery when it is due.
+  const order = { job, delayMs: finish.nextAttemptMs, ahead: 0 };
+  await deps.queue.addDeliveries([order]).catch((error: unknown) => {
+    deps.log.debug({ err: error }, 'a retry could not be queued; the reconciler will');
+  });
 }
 
 function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
