@@ -45,24 +45,26 @@ function refine(seen: string, mimetype: string | null): string {
   return isContainer && isKind ? declared : seen;
 }
 
-/** Pages and pictures that can hold scripts have no signature, but a first tag. */
+/** Byte order marks of UTF-8 and UTF-16, read as latin1. */
+const MARKS = /^(?:\u00ef\u00bb\u00bf|\u00ff\u00fe|\u00fe\u00ff)+/;
+/** What may stand ahead of the first tag. */
+const PROLOG = /^(?:\s+|<\?[^]*?\?>|<!--[^]*?-->)+/;
+const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^]*?\]\s*)?>/;
+/** The name of a document type or of a tag, without the prefix of a namespace. */
+const NAME = /^<(?:!doctype\s+)?(?:[\w.-]+:)?([a-z][\w-]*)(?=[\s>/[]|$)/;
+const PAGE_NAMES = new Set(
+  'html head body script iframe style title a div p h1 table img br font'.split(' '),
+);
+
+/** Pages and pictures that can hold scripts have no signature, but a document type or a first tag. */
 function markupOf(start: Buffer): string | undefined {
-  const text = start
-    .toString('latin1')
-    .replace(/^\u00ef\u00bb\u00bf/, '')
-    .replace(/\0/g, '')
-    .trimStart()
-    .toLowerCase();
-  const withoutComments = text.replace(/^(<\?[^]*?\?>|<!--[^]*?-->|\s)+/, '');
-  if (/^(<!doctype\s+svg|<svg[\s>:])/.test(withoutComments)) return 'image/svg+xml';
-  if (
-    /^<(!doctype\s+html|html|head|body|script|iframe|style|title|a|div|p|h1|table|img|br|font)[\s>/]/.test(
-      withoutComments,
-    )
-  ) {
-    return 'text/html';
-  }
-  return undefined;
+  // Without the zeros that UTF-16 has between the letters.
+  const text = start.toString('latin1').replace(MARKS, '').replace(/\0/g, '').toLowerCase();
+  const document = text.replace(PROLOG, '');
+  const root = document.replace(DOCTYPE, '').replace(PROLOG, '');
+  const names = [document, root].map((from) => NAME.exec(from)?.[1] ?? '');
+  if (names.includes('svg')) return 'image/svg+xml';
+  return names.some((name) => PAGE_NAMES.has(name)) ? 'text/html' : undefined;
 }
 
 function hasSignature(type: string): boolean {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { endWhenSlow } from '../../src/api/files/slowness.js';
 import { openFileShop, type FileJson, type FileShop } from './fileShop.js';
 
 const LARGE = 40_000_000;
@@ -90,7 +92,7 @@ describe('files: downloads', () => {
   });
 
   it('never lets a page or a picture with scripts be shown', async () => {
-    const pages: [name: string, mimetype: string, body: string, seen: string][] = [
+    const pages: [name: string, mimetype: string, body: string | Uint8Array<ArrayBuffer>, seen: string][] = [
       ['a.html', 'text/plain', '<!DOCTYPE html><script>alert(1)</script>', 'text/html'],
       [
         'a.png',
@@ -100,6 +102,13 @@ describe('files: downloads', () => {
       ],
       ['a.txt', 'text/plain', '  \n<script>alert(1)</script>', 'text/html'],
       ['a.js', 'image/gif', 'GIF89a/*', 'image/gif'],
+      ['mark.txt', 'text/plain', '\ufeff\ufeff <script>alert(1)</script>', 'text/html'],
+      ['utf16.txt', 'text/plain', new Uint8Array(Buffer.from('\ufeff<html><p>', 'utf16le')), 'text/html'],
+      ['slash.txt', 'text/plain', '<svg/onload=alert(1)>', 'image/svg+xml'],
+      ['prefix.xml', 'application/xml', '<x:svg xmlns:x="http://www.w3.org/2000/svg"/>', 'image/svg+xml'],
+      ['prefix.txt', 'text/plain', '\ufeff<?xml version="1.0"?><h:html xmlns:h="x">', 'text/html'],
+      ['doctype.xml', 'text/xml', '<!DOCTYPE a [<!ENTITY b "c">]>\n<!-- d --><s:svg>', 'image/svg+xml'],
+      ['words.txt', 'text/plain', '<svgs> are <htmlish>', 'text/plain'],
     ];
     for (const [filename, mimetype, body, seen] of pages) {
       const answer = await shop.put(await shop.promise({ filename, mimetype }, 3), body);
@@ -154,6 +163,29 @@ describe('files: downloads', () => {
     socket.on('data', (chunk: Buffer) => (received += chunk.length)).resume();
     await once(socket, 'close');
     expect(received).to.be.within(1, LARGE - 1);
+  });
+
+  it('ends when less than 64 KiB leave in FILE_STALL_MS, and goes on with more', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    const server = createServer((req, res) => {
+      const watch = endWhenSlow(res, STALL_MS);
+      res.once('close', () => watch.stop());
+      const [bytes, count] = req.url === '/slow' ? [1_000, Infinity] : [100_000, (3 * STALL_MS) / 50];
+      let written = 0;
+      const timer = setInterval(() => (++written > count ? res.end() : res.write(Buffer.alloc(bytes))), 50);
+      timers.push(timer);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const fetchAll = async (path: string): Promise<number> =>
+      (await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).arrayBuffer())
+        .byteLength;
+    try {
+      expect(await fetchAll('/quick')).to.equal(((3 * STALL_MS) / 50) * 100_000);
+      expect(await fetchAll('/slow').catch(() => 'ended')).to.equal('ended');
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+      server.close();
+    }
   });
 
   it('answers 404 once the file is gone', async () => {

@@ -4,6 +4,7 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
 import { BrokenOff } from '../../files/storage/fileStorage.js';
+import { LEAST_BYTES } from './slowness.js';
 
 export interface ExpectedBytes {
   readonly size: number;
@@ -91,9 +92,6 @@ export function feed(req: IncomingMessage, bytes: IncomingBytes, stallMs: number
     req.unpipe(bytes);
   };
 }
-
-/** In the time of `stallMs`. */
-const LEAST_BYTES = 65_536;
 
 function mismatch(size: number, which: 'more' | 'fewer'): AppError {
   return new AppError(

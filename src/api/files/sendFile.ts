@@ -7,6 +7,7 @@ import { AppError } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import type { ByteRange } from '../../files/storage/fileStorage.js';
 import type { FileDeps } from './fileDeps.js';
+import { endWhenSlow } from './slowness.js';
 
 /** `GET` and `HEAD /files/<signed>`: the bytes, or one range of them, to be saved and never shown. Throws AppError. */
 export async function sendFile(
@@ -35,7 +36,7 @@ export async function sendFile(
   }
   const bytes = await deps.storage.read(file.objectkey, range);
   res.writeHead(range ? 206 : 200, answer);
-  const watch = endWhenStalled(res, deps.config.fileStallMs);
+  const watch = endWhenSlow(res, deps.config.fileStallMs);
   try {
     await pipeline(bytes, res);
   } finally {
@@ -95,16 +96,4 @@ function readRange({ headers }: IncomingMessage, etag: string, size: number): By
 function withinSize(range: string, size: number): string {
   const last = /^bytes=-(\d+)$/.exec(range)?.[1];
   return last !== undefined && Number(last) > size ? `bytes=-${size}` : range;
-}
-
-/** A client that takes nothing for so long holds a file and a socket for no use. */
-function endWhenStalled(res: ServerResponse, stallMs: number): { stop(): void } {
-  const { socket } = res;
-  let before = socket?.bytesWritten ?? 0;
-  const timer = setInterval(() => {
-    const written = socket?.bytesWritten ?? 0;
-    if (written === before) res.destroy();
-    before = written;
-  }, stallMs);
-  return { stop: () => clearInterval(timer) };
 }
