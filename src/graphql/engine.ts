@@ -93,7 +93,7 @@ function prepare(
   const { catalog, schema } = tenantSchema;
   const { query, operationName = null } = request;
   const { ready, id } = deps.plans.document(principal.tenantid, tenantSchema, query, operationName);
-  const variables = coerceVariables(schema, ready, request.variables ?? {});
+  const variables = coerceVariables(schema, ready, request.variables);
   const shape = shapeKey(ready.shapers, variables, deps.filters);
   const plan = deps.plans.plan(id, policyFingerprint(principal), shape, () => {
     const aliases = createAliasSource();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/db/control/tenants.js';
-import { at, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { at, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 const ANSWER_BYTES = 20_000;
 
@@ -73,6 +73,58 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     expect(samples).to.be.above(10);
     expect(open / samples).to.be.below(0.2);
     root = (await fixture.signIn(tenant.tenantid, 'root', 'new 9')).access_token;
+  });
+
+  it('no password is hashed while the transaction that makes tenants waits for it', async () => {
+    const { pool } = fixture.testDatabase.database;
+    const pxadmin = (await fixture.signIn(0, 'pxadmin', PXADMIN_PASSWORD)).access_token;
+    const create = repeat(
+      8,
+      (index) => `m${index}: create_tenant(input: { name: "made ${index}", root_login: "root",
+        root_password: "secret ${index}" }) { tenantid }`,
+    );
+    const progress = { done: false };
+    const request = fixture.control(pxadmin, `mutation { ${create} }`).finally(() => {
+      progress.done = true;
+    });
+    let idle = 0;
+    let samples = 0;
+    while (!progress.done) {
+      const { rows } = await pool.query<{ idle: boolean }>(
+        `select exists (select from pg_stat_activity where datname = current_database()
+           and state = 'idle in transaction' and state_change < clock_timestamp() - interval '30 ms') as idle`,
+      );
+      samples += 1;
+      if (rows[0]?.idle) idle += 1;
+    }
+    const made = await request;
+    expect(made.errors).to.equal(undefined);
+    expect(idle / samples).to.be.below(0.2);
+    const tenantid = Number(at(made, 'data.m7.tenantid'));
+    await fixture.signIn(tenantid, 'root', 'secret 7');
+  });
+
+  it('variables nest 200 levels deep, as at /query', async () => {
+    // As text: what is so deep can't be written by JSON.stringify either.
+    const send = async (query: string, levels: number): Promise<GraphqlResult> => {
+      const deep = '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+      const response = await fixture.fetch('/roles_pbac', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${root}`, 'content-type': 'application/json' },
+        body: `{"query":${JSON.stringify(query)},"variables":{"deep":${deep}}}`,
+      });
+      return (await response.json()) as GraphqlResult;
+    };
+    const preview = `query ($deep: GenericScalar) {
+      Utility { preview_email(email_type: "none", context: $deep) { subject } } }`;
+    expect(codeOf(await send(preview, 200))).to.equal('NOT_FOUND');
+    for (const levels of [201, 100_000]) {
+      const [error] = (await send(preview, levels)).errors!;
+      expect(error!.message, String(levels)).to.equal('A variable nests deeper than 200 levels.');
+      expect(error!.extensions).to.deep.include({ code: 'BAD_USER_INPUT', hint: 'Send a flatter value.' });
+    }
+    // What a document does not declare is ignored.
+    expect((await send('{ role { roleid } }', 100_000)).errors).to.equal(undefined);
   });
 
   it('a tenant whose requests stand in line leaves connections for the sign-ins of others', async () => {

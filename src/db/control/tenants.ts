@@ -38,13 +38,24 @@ export interface ListedTenant {
 /** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
 const PROVISIONING_LOCK = 7_275_001;
 
+/** A tenant whose root's password is hashed already: `knex` may be a transaction, which does not wait for that. */
+export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
+
 /**
  * Makes a tenant with its root role, its PostgreSQL role and schema, in one transaction.
  * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name).
  */
-export async function createTenant(knex: Knex, tenant: NewTenant): Promise<CreatedTenant> {
+export async function createTenant(
+  knex: Knex,
+  { rootPassword, ...tenant }: NewTenant,
+): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
-  const passwordHash = await hashPassword(tenant.rootPassword);
+  return createHashedTenant(knex, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
+}
+
+/** As `createTenant`. */
+export async function createHashedTenant(knex: Knex, tenant: HashedTenant): Promise<CreatedTenant> {
+  if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
   return knex.transaction(async (trx) => {
     await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
     const tenantid = await insertTenant(trx, tenant.name);
@@ -60,7 +71,7 @@ export async function createTenant(knex: Knex, tenant: NewTenant): Promise<Creat
       tenantid,
       login: tenant.rootLogin,
       name: 'root',
-      passwordHash,
+      passwordHash: tenant.rootPasswordHash,
       parentid: null,
       classes: [],
       capabilities: [],

@@ -12,6 +12,7 @@ import type { ControlDb } from '../../db/control/stored.js';
 import type { Principal } from '../../db/principal.js';
 import { failedAnswer, requestError, type GraphqlAnswer } from '../answer.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../document/document.js';
+import { readVariables } from '../document/variables.js';
 import { LruCache } from '../lruCache.js';
 import type { GraphqlRequest } from '../dataEngine.js';
 import { createListReader } from '../listReader.js';
@@ -63,7 +64,8 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     async execute(principal, request, options) {
       try {
         const ready = documents.read(request);
-        const run: Run = { deps, schema, ready, request, principal, options, composing, changing, reading };
+        const variables = readVariables(ready, request.variables);
+        const run: Run = { deps, schema, ready, variables, principal, options, composing, changing, reading };
         return await answer(run);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
@@ -77,7 +79,7 @@ interface Run {
   readonly deps: ControlEngineDeps;
   readonly schema: GraphQLSchema;
   readonly ready: ReadyDocument;
-  readonly request: GraphqlRequest;
+  readonly variables: Readonly<Record<string, unknown>>;
   readonly principal: Principal;
   readonly options: ControlOptions;
   readonly composing: TenantGate;
@@ -114,8 +116,8 @@ async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
 }
 
 async function mutate(run: Run): Promise<GraphqlAnswer> {
-  const { deps, principal, ready, request } = run;
-  const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, request.variables ?? {});
+  const { deps, principal, ready, variables } = run;
+  const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
   const trx = await deps.database.knex.transaction();
   try {
     const context = contextOf(run, trx, hashes);
@@ -189,13 +191,13 @@ function turns(): ControlContext['inTurn'] {
   };
 }
 
-function executeWith(context: ControlContext, { schema, ready, request }: Run): Promise<ExecutionResult> {
+function executeWith(context: ControlContext, { schema, ready, variables }: Run): Promise<ExecutionResult> {
   const result = execute({
     schema,
     document: ready.document,
     contextValue: context,
-    variableValues: request.variables ?? {},
-    operationName: request.operationName || null,
+    variableValues: variables,
+    operationName: ready.operation.name?.value ?? null,
     fieldResolver: resolveField,
   });
   return Promise.resolve(result);

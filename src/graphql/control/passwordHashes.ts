@@ -20,7 +20,12 @@ export interface PasswordHashes {
 const MOST_PASSWORDS = 10;
 /** Of control requests, in one process: sign-ins have the other threads. */
 const MOST_AT_ONCE = 2;
-const SETTERS: ReadonlySet<string> = new Set(['create_role', 'update_role']);
+/** Mutations that set one, and the field of their input that gives it. */
+const SETTERS: ReadonlyMap<string, string> = new Map([
+  ['create_role', 'password'],
+  ['update_role', 'password'],
+  ['create_tenant', 'root_password'],
+]);
 
 let running = 0;
 const waiting: (() => void)[] = [];
@@ -74,15 +79,16 @@ function passwordOf(
   variables: Record<string, unknown>,
 ): string | undefined {
   const field = schema.getMutationType()?.getFields()[node.name.value];
-  if (!field || !SETTERS.has(field.name)) return undefined;
-  let args: { readonly input?: { readonly password?: string | null } | null };
+  const inputField = SETTERS.get(node.name.value);
+  if (!field || inputField === undefined) return undefined;
+  let args: { readonly input?: Readonly<Record<string, string | null>> | null };
   try {
     args = getArgumentValues(field, node, variables);
   } catch {
     // An argument that doesn't fit is the field's error: nothing is set by it.
     return undefined;
   }
-  return args.input?.password || undefined;
+  return args.input?.[inputField] || undefined;
 }
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import { createTenant, deleteTenant, readTenant, renameTenant } from '../../db/control/tenants.js';
+import { createHashedTenant, deleteTenant, readTenant, renameTenant } from '../../db/control/tenants.js';
 import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import {
@@ -53,15 +53,16 @@ export const tenant: ControlObject = {
     create_tenant: {
       type: tenantType,
       args: input,
-      resolve: async (_source, args: { input?: TenantInput | null }, { principal, db }) => {
+      resolve: async (_source, args: { input?: TenantInput | null }, { principal, db, passwordHashes }) => {
         requireInstallationAdmin(principal);
         const values = requireInput(args);
         requireFreeLogin(values.root_login);
-        const created = await createTenant(db, {
+        const password = checkPassword(requireValue(values.root_password, 'root_password'));
+        const created = await createHashedTenant(db, {
           name: requireValue(values.name, 'name'),
           schema: values.schema ?? undefined,
           rootLogin: requireValue(values.root_login, 'root_login'),
-          rootPassword: checkPassword(requireValue(values.root_password, 'root_password')),
+          rootPasswordHash: passwordHashes.take(password),
         });
         return stored(db, created.tenantid);
       },

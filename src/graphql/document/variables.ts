@@ -6,15 +6,27 @@ const MOST_ERRORS = 10;
 /** As many as a document's brackets: what copies, compares and writes values down recurses, here and in PostgreSQL. */
 const MOST_LEVELS = 200;
 
+/**
+ * The variables of a request as values that all code may recurse into; none for an operation that declares none.
+ * Throws AppError BAD_USER_INPUT for one that nests too deep.
+ */
+export function readVariables(
+  { operation }: ReadyDocument,
+  given: Readonly<Record<string, unknown>> | null | undefined,
+): Readonly<Record<string, unknown>> {
+  const isNoneDeclared = (operation.variableDefinitions ?? []).length === 0;
+  return isNoneDeclared || given == null ? NONE : (ownOnly(given) as typeof given);
+}
+
 /** The operation's variables, coerced to their types, with defaults. What it does not declare is ignored. Throws DocumentError, and AppError BAD_USER_INPUT for one that nests too deep. */
 export function coerceVariables(
   schema: GraphQLSchema,
-  { operation }: ReadyDocument,
-  given: Readonly<Record<string, unknown>>,
+  ready: ReadyDocument,
+  given: Readonly<Record<string, unknown>> | null | undefined,
 ): Readonly<Record<string, unknown>> {
-  const definitions = operation.variableDefinitions ?? [];
+  const definitions = ready.operation.variableDefinitions ?? [];
   if (definitions.length === 0) return NONE;
-  const { coerced, errors } = getVariableValues(schema, definitions, ownOnly(given) as typeof given, {
+  const { coerced, errors } = getVariableValues(schema, definitions, readVariables(ready, given), {
     maxErrors: MOST_ERRORS,
   });
   if (coerced) return coerced;
@@ -26,7 +38,9 @@ export function coerceVariables(
 function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (levels > MOST_LEVELS) {
-    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MOST_LEVELS} levels.`);
+    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MOST_LEVELS} levels.`, {
+      hint: 'Send a flatter value.',
+    });
   }
   if (Array.isArray(value)) return value.map((item) => ownOnly(item, levels + 1));
   const copy = Object.create(null) as Record<string, unknown>;
