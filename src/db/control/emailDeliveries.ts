@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { readAsJson } from './stored.js';
+import { readRow, readRows } from './stored.js';
 
 /** A delivery as the API shows it. */
 export interface EmailDeliveryRow {
@@ -21,22 +21,12 @@ const DELIVERY_COLUMNS = `deliveryid, ruleid, email_type, operation, target, key
   provider_message_id, error_code, error, createtime, next_attempt, sent_time`;
 
 /** @returns undefined when the tenant has no such delivery. */
-export async function readEmailDelivery(
+export function readEmailDelivery(
   knex: Knex,
   tenantid: number,
   deliveryid: string,
 ): Promise<EmailDeliveryRow | undefined> {
-  const [row] = await readAsJson<EmailDeliveryRow>(
-    knex,
-    {
-      columns: DELIVERY_COLUMNS,
-      table: 'email_delivery',
-      where: 'tenantid = ? and deliveryid = ?',
-      order: 'deliveryid',
-    },
-    [tenantid, deliveryid],
-  );
-  return row;
+  return readRow<EmailDeliveryRow>(knex, 'email_delivery', DELIVERY_COLUMNS, { tenantid, deliveryid });
 }
 
 /** The history of a delivery, oldest first. */
@@ -45,16 +35,8 @@ export function readEmailAttempts(
   tenantid: number,
   deliveryid: string,
 ): Promise<readonly EmailAttemptRow[]> {
-  return readAsJson<EmailAttemptRow>(
-    knex,
-    {
-      columns: 'attempt, started, finished, outcome, http_status, error',
-      table: 'email_attempt',
-      where: 'tenantid = ? and deliveryid = ?',
-      order: 'attempt',
-    },
-    [tenantid, deliveryid],
-  );
+  const columns = 'attempt, started, finished, outcome, http_status, error';
+  return readRows<EmailAttemptRow>(knex, 'email_attempt', columns, { tenantid, deliveryid }, 'attempt');
 }
 
 /** What the provider reported of a delivery, in the order in which it happened. */
@@ -63,14 +45,7 @@ export function readEmailEvents(
   tenantid: number,
   deliveryid: string,
 ): Promise<readonly EmailEventRow[]> {
-  return readAsJson<EmailEventRow>(
-    knex,
-    {
-      columns: 'event, time, recipient, reason, status, type, url',
-      table: 'email_event',
-      where: 'tenantid = ? and deliveryid = ?',
-      order: 'time, provider_event_id',
-    },
-    [tenantid, deliveryid],
-  );
+  const columns = 'event, time, recipient, reason, status, type, url';
+  const order = 'time, provider_event_id';
+  return readRows<EmailEventRow>(knex, 'email_event', columns, { tenantid, deliveryid }, order);
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { orNameTaken, sqlState } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow } from './stored.js';
 
 export interface EmailRuleValues {
   readonly name: string;
@@ -25,21 +25,16 @@ const COLUMNS = `ruleid, name, operations, targets, email_type, query_roleid, co
   creatorid, createtime`;
 
 /** Throws AppError NAME_TAKEN, EMAIL_TYPE_NOT_FOUND. @returns ruleid. */
-export async function insertEmailRule(
+export function insertEmailRule(
   knex: Knex,
   tenantid: number,
   creatorid: number,
   values: EmailRuleValues,
 ): Promise<string> {
-  const rows = await orRefused<{ ruleid: string }[]>(
+  return orRefused(
     values,
-    knex('rowpost.email_rule')
-      .insert({ ...values, tenantid, creatorid })
-      .returning('ruleid'),
+    insertRow<string>(knex, 'email_rule', { ...values, tenantid, creatorid }, 'ruleid'),
   );
-  const [row] = rows;
-  if (!row) throw new Error('the email rule was not inserted');
-  return row.ruleid;
 }
 
 /** Throws AppError NAME_TAKEN, EMAIL_TYPE_NOT_FOUND. */
@@ -58,17 +53,12 @@ export async function deleteEmailRule(knex: Knex, tenantid: number, ruleid: stri
 }
 
 /** @returns undefined when the tenant has no such rule. */
-export async function readEmailRule(
+export function readEmailRule(
   knex: Knex,
   tenantid: number,
   ruleid: string,
 ): Promise<EmailRuleRow | undefined> {
-  const [row] = await readAsJson<EmailRuleRow>(
-    knex,
-    { columns: COLUMNS, table: 'email_rule', where: 'tenantid = ? and ruleid = ?', order: 'ruleid' },
-    [tenantid, ruleid],
-  );
-  return row;
+  return readRow<EmailRuleRow>(knex, 'email_rule', COLUMNS, { tenantid, ruleid });
 }
 
 async function orRefused<T>(values: Partial<EmailRuleValues>, write: PromiseLike<T>): Promise<T> {

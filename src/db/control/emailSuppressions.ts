@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
-import { readAsJson } from './stored.js';
+import { readRow } from './stored.js';
 
 /** An address that a tenant sends nothing to, as the API shows it. */
 export interface EmailSuppressionRow {
@@ -44,20 +44,12 @@ export async function deleteEmailSuppression(knex: Knex, tenantid: number, addre
 }
 
 /** @returns undefined when the address is not on the list. */
-export async function readEmailSuppression(
+export function readEmailSuppression(
   knex: Knex,
   tenantid: number,
   address: string,
 ): Promise<EmailSuppressionRow | undefined> {
-  const [row] = await readAsJson<EmailSuppressionRow>(
-    knex,
-    {
-      columns: 'address, reason, source, deliveryid, creatorid, createtime',
-      table: 'email_suppression',
-      where: 'tenantid = ? and address = ? and removetime is null',
-      order: 'address',
-    },
-    [tenantid, address],
-  );
-  return row;
+  const columns = 'address, reason, source, deliveryid, creatorid, createtime';
+  const key = { tenantid, address, removetime: null };
+  return readRow<EmailSuppressionRow>(knex, 'email_suppression', columns, key);
 }

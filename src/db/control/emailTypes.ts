@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { orNameTaken, sqlState } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { readRow } from './stored.js';
 
 /** A list of templates, or one string that renders to a JSON list. */
 export type Addresses = string | readonly string[];
@@ -77,17 +77,12 @@ export async function deleteEmailType(knex: Knex, tenantid: number, emailType: s
 }
 
 /** @returns undefined when the tenant has no such type. */
-export async function readEmailType(
+export function readEmailType(
   knex: Knex,
   tenantid: number,
   emailType: string,
 ): Promise<EmailTypeRow | undefined> {
-  const [row] = await readAsJson<EmailTypeRow>(
-    knex,
-    { columns: COLUMNS, table: 'email_types', where: 'tenantid = ? and email_type = ?', order: 'email_type' },
-    [tenantid, emailType],
-  );
-  return row;
+  return readRow<EmailTypeRow>(knex, 'email_types', COLUMNS, { tenantid, email_type: emailType });
 }
 
 function toColumns(values: Partial<EmailTypeValues>): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
-import { readAsJson } from './stored.js';
+import { readRow } from './stored.js';
 
 /** A tenant's registration with a provider, without its secret. */
 export interface OidcConfigRow {
@@ -68,17 +68,12 @@ export async function deleteOidcConfig(knex: Knex, confid: number): Promise<void
 }
 
 /** @returns undefined when the tenant has no such configuration. */
-export async function readOidcConfig(
+export function readOidcConfig(
   knex: Knex,
   tenantid: number,
   confid: number,
 ): Promise<OidcConfigRow | undefined> {
-  const [row] = await readAsJson<OidcConfigRow>(
-    knex,
-    { columns: COLUMNS, table: 'oidc_config', where: 'tenantid = ? and confid = ?', order: 'confid' },
-    [tenantid, confid],
-  );
-  return row;
+  return readRow<OidcConfigRow>(knex, 'oidc_config', COLUMNS, { tenantid, confid });
 }
 
 /** A provider as the sign-in page offers it. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { readRow } from './stored.js';
 
 /** Which identity at a provider is which role. */
 export interface RoleOidcRow {
@@ -40,16 +40,8 @@ export async function deleteRoleOidc(knex: Knex, key: RoleOidcKey): Promise<void
 }
 
 /** @returns undefined when the role is not mapped through the configuration. */
-export async function readRoleOidc(knex: Knex, key: RoleOidcKey): Promise<RoleOidcRow | undefined> {
-  const [row] = await readAsJson<RoleOidcRow>(
-    knex,
-    {
-      columns: 'roleid, confid, tenantid, sub_id, creatorid, createtime',
-      table: 'role_oidc',
-      where: 'tenantid = ? and roleid = ? and confid = ?',
-      order: 'confid',
-    },
-    [key.tenantid, key.roleid, key.confid],
-  );
-  return row;
+export function readRoleOidc(knex: Knex, key: RoleOidcKey): Promise<RoleOidcRow | undefined> {
+  const { tenantid, roleid, confid } = key;
+  const columns = 'roleid, confid, tenantid, sub_id, creatorid, createtime';
+  return readRow<RoleOidcRow>(knex, 'role_oidc', columns, { tenantid, roleid, confid });
 }

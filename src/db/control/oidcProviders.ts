@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { orNameTaken, sqlState } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow } from './stored.js';
 
 export interface OidcProviderValues {
   readonly name: string;
@@ -26,20 +26,15 @@ const COLUMNS =
   'providerid, tenantid, name, auth_uri, token_uri, jwks_uri, issuer, comparison_field, creatorid, createtime';
 
 /** Throws AppError NAME_TAKEN. @returns providerid. */
-export async function insertOidcProvider(
+export function insertOidcProvider(
   knex: Knex,
   creatorid: number,
   values: OidcProviderValues,
 ): Promise<number> {
-  const rows = await orNameTaken<{ providerid: number }[]>(
-    knex('rowpost.oidc_providers')
-      .insert({ ...values, creatorid })
-      .returning('providerid'),
+  return orNameTaken(
+    insertRow<number>(knex, 'oidc_providers', { ...values, creatorid }, 'providerid'),
     ...nameTaken(values.name),
   );
-  const [row] = rows;
-  if (!row) throw new Error('the provider was not inserted');
-  return row.providerid;
 }
 
 /** Throws AppError NAME_TAKEN. */
@@ -68,10 +63,8 @@ export async function deleteOidcProvider(knex: Knex, providerid: number): Promis
 }
 
 /** @returns undefined when there is no such provider. */
-export async function readOidcProvider(knex: Knex, providerid: number): Promise<OidcProviderRow | undefined> {
-  const select = { columns: COLUMNS, table: 'oidc_providers', where: 'providerid = ?', order: 'providerid' };
-  const [row] = await readAsJson<OidcProviderRow>(knex, select, [providerid]);
-  return row;
+export function readOidcProvider(knex: Knex, providerid: number): Promise<OidcProviderRow | undefined> {
+  return readRow<OidcProviderRow>(knex, 'oidc_providers', COLUMNS, { providerid });
 }
 
 /** Whether the number is that of a provider which the tenant may use: given for a confid, it is a likely mistake. */

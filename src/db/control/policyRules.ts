@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow } from './stored.js';
 
 export interface PolicyRuleRow {
   readonly ruleid: number;
@@ -24,21 +24,16 @@ const COLUMNS =
   'ruleid, tenantid, name, capabilities, targets, roles, classes, filter, creatorid, createtime';
 
 /** Throws AppError NAME_TAKEN. @returns ruleid. */
-export async function insertPolicyRule(
+export function insertPolicyRule(
   knex: Knex,
   tenantid: number,
   creatorid: number,
   values: PolicyRuleValues,
 ): Promise<number> {
-  const rows = await orNameTaken<{ ruleid: number }[]>(
-    knex('rowpost.policy_rule')
-      .insert({ ...values, tenantid, creatorid })
-      .returning('ruleid'),
+  return orNameTaken(
+    insertRow<number>(knex, 'policy_rule', { ...values, tenantid, creatorid }, 'ruleid'),
     ...nameTaken(values.name),
   );
-  const [row] = rows;
-  if (!row) throw new Error('the policy rule was not inserted');
-  return row.ruleid;
 }
 
 /** Throws AppError NAME_TAKEN. */
@@ -60,17 +55,12 @@ export async function deletePolicyRule(knex: Knex, tenantid: number, ruleid: num
 }
 
 /** @returns undefined when the tenant has no such rule. */
-export async function readPolicyRule(
+export function readPolicyRule(
   knex: Knex,
   tenantid: number,
   ruleid: number,
 ): Promise<PolicyRuleRow | undefined> {
-  const [row] = await readAsJson<PolicyRuleRow>(
-    knex,
-    { columns: COLUMNS, table: 'policy_rule', where: 'tenantid = ? and ruleid = ?', order: 'ruleid' },
-    [tenantid, ruleid],
-  );
-  return row;
+  return readRow<PolicyRuleRow>(knex, 'policy_rule', COLUMNS, { tenantid, ruleid });
 }
 
 /** Names of all capabilities there are. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow } from './stored.js';
 
 /** Who else is in a class: nobody; roles made below a member, from then on; all roles below a member, for as long as it is one. */
 export type Inherit = 'none' | 'creation' | 'full';
@@ -17,7 +17,7 @@ export interface RoleClassRow {
 }
 
 /** Throws AppError NAME_TAKEN. @returns classid. */
-export async function insertRoleClass(
+export function insertRoleClass(
   knex: Knex,
   values: {
     readonly tenantid: number;
@@ -26,13 +26,7 @@ export async function insertRoleClass(
     readonly creatorid: number;
   },
 ): Promise<number> {
-  const rows = await orNameTaken<{ classid: number }[]>(
-    knex('rowpost.role_class').insert(values).returning('classid'),
-    ...nameTaken(values.name),
-  );
-  const [row] = rows;
-  if (!row) throw new Error('the class was not inserted');
-  return row.classid;
+  return orNameTaken(insertRow<number>(knex, 'role_class', values, 'classid'), ...nameTaken(values.name));
 }
 
 /** Throws AppError NAME_TAKEN. */
@@ -87,22 +81,13 @@ export async function changeMembers(
 }
 
 /** @returns undefined when the tenant has no such class. */
-export async function readRoleClass(
+export function readRoleClass(
   knex: Knex,
   tenantid: number,
   classid: number,
 ): Promise<RoleClassRow | undefined> {
-  const [row] = await readAsJson<RoleClassRow>(
-    knex,
-    {
-      columns: 'classid, tenantid, name, inherit, members, creatorid, createtime',
-      table: 'role_class_shown',
-      where: 'tenantid = ? and classid = ?',
-      order: 'classid',
-    },
-    [tenantid, classid],
-  );
-  return row;
+  const columns = 'classid, tenantid, name, inherit, members, creatorid, createtime';
+  return readRow<RoleClassRow>(knex, 'role_class_shown', columns, { tenantid, classid });
 }
 
 /** The classes that a role made below `parentid` begins with. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow, readRows } from './stored.js';
 
 /** A role as the API shows it: timestamps as ISO 8601 text, never the password's hash. */
 export interface RoleRow {
@@ -49,21 +49,14 @@ const COLUMNS = `roleid, tenantid, login, name, parentid, classes, capabilities,
   password_createtime`;
 
 /** Throws AppError NAME_TAKEN when another role of the tenant has the login. @returns roleid. */
-export async function insertRole(knex: Knex, role: NewRole): Promise<number> {
+export function insertRole(knex: Knex, role: NewRole): Promise<number> {
   const { passwordHash, ...values } = role;
-  const rows = await orNameTaken<{ roleid: number }[]>(
-    knex('rowpost.role')
-      .insert({
-        ...values,
-        password_hash: passwordHash,
-        password_createtime: passwordHash === null ? null : knex.fn.now(),
-      })
-      .returning('roleid'),
-    ...loginTaken(role.login),
-  );
-  const [row] = rows;
-  if (!row) throw new Error('the role was not inserted');
-  return row.roleid;
+  const columns = {
+    ...values,
+    password_hash: passwordHash,
+    password_createtime: passwordHash === null ? null : knex.fn.now(),
+  };
+  return orNameTaken(insertRow<number>(knex, 'role', columns, 'roleid'), ...loginTaken(role.login));
 }
 
 /** Throws AppError NAME_TAKEN when another role of the tenant has the login. */
@@ -98,14 +91,13 @@ export async function setPassword(
 }
 
 /** @returns undefined when the tenant has no such role. Deleted roles are found. */
-export async function readRole(knex: Knex, tenantid: number, roleid: number): Promise<RoleRow | undefined> {
-  const [row] = await selectRoles(knex, 'tenantid = ? and roleid = ?', [tenantid, roleid]);
-  return row;
+export function readRole(knex: Knex, tenantid: number, roleid: number): Promise<RoleRow | undefined> {
+  return readRow<RoleRow>(knex, 'role', COLUMNS, { tenantid, roleid });
 }
 
 /** The roles directly below one. */
 export function readChildren(knex: Knex, tenantid: number, parentid: number): Promise<readonly RoleRow[]> {
-  return selectRoles(knex, 'tenantid = ? and parentid = ?', [tenantid, parentid]);
+  return readRows(knex, 'role', COLUMNS, { tenantid, parentid }, 'roleid');
 }
 
 /** Whether `roleid` is below `ancestor` in the tree, at any depth. */
@@ -158,10 +150,6 @@ export async function findLogin(knex: Knex, tenantid: number, login: string): Pr
   return await knex('rowpost.role')
     .where({ tenantid, login, deleted: false })
     .first<Login | undefined>('roleid', 'password_hash');
-}
-
-function selectRoles(knex: Knex, where: string, bindings: readonly number[]): Promise<readonly RoleRow[]> {
-  return readAsJson(knex, { columns: COLUMNS, table: 'role', where, order: 'roleid' }, bindings);
 }
 
 function loginTaken(login: string | null): [string, { field: string }] {

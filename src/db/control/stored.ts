@@ -1,26 +1,49 @@
 import type { Knex } from 'knex';
 
+type Equalities = Readonly<Record<string, string | number | null>>;
+
 /**
  * Reads rows as the API shows them: the same JSON that PostgreSQL builds for lists, so that an object looks the same
  * after a mutation and in a query (timestamps as ISO 8601 text).
- * @param columns, table, condition, order SQL from our own source; values go through `bindings`.
+ * @param table, columns, order SQL from our own source; the order is that of the first column when left out
+ * @param where values by column; null for one that must be null
  */
-export async function readAsJson<T>(
+export async function readRows<T>(
   knex: Knex,
-  select: {
-    readonly columns: string;
-    readonly table: string;
-    readonly where: string;
-    readonly order: string;
-  },
-  bindings: readonly (string | number)[],
+  table: string,
+  columns: string,
+  where: Equalities,
+  order = '1',
 ): Promise<readonly T[]> {
-  const { rows } = await knex.raw<{ rows: { row: T }[] }>(
-    `select to_json(t) as row from (
-       select ${select.columns} from rowpost.${select.table} where ${select.where} order by ${select.order}) t`,
-    [...bindings],
-  );
+  const found = knex(`rowpost.${table}`).select(knex.raw(columns)).where(where).orderByRaw(order).as('t');
+  const rows: readonly { row: T }[] = await knex.from(found).select(knex.raw('to_json(t) as row'));
   return rows.map(({ row }) => row);
+}
+
+/** The one row with a key, as `readRows` reads it. @returns undefined when there is none. */
+export async function readRow<T>(
+  knex: Knex,
+  table: string,
+  columns: string,
+  key: Equalities,
+): Promise<T | undefined> {
+  const [row] = await readRows<T>(knex, table, columns, key);
+  return row;
+}
+
+/** Inserts a row. @returns the value of the column that numbers it. Rejects with PostgreSQL's error. */
+export async function insertRow<Id>(
+  knex: Knex,
+  table: string,
+  values: Readonly<Record<string, unknown>>,
+  idColumn: string,
+): Promise<Id> {
+  const rows: readonly Record<string, Id>[] = await knex(`rowpost.${table}`)
+    .insert(values)
+    .returning(idColumn);
+  const id = rows[0]?.[idColumn];
+  if (id === undefined) throw new Error(`the row of ${table} was not inserted`);
+  return id;
 }
 
 /** The way to the control tables: outside a transaction, or the transaction of a request's mutations. */

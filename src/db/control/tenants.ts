@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
 import { hashPassword } from './passwords.js';
 import { insertRole } from './roles.js';
-import { readAsJson } from './stored.js';
+import { insertRow, readRow } from './stored.js';
 import {
   createTenantSchema,
   dropTenantSchema,
@@ -58,7 +58,10 @@ export async function createHashedTenant(knex: Knex, tenant: HashedTenant): Prom
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
   return knex.transaction(async (trx) => {
     await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
-    const tenantid = await insertTenant(trx, tenant.name);
+    const tenantid = await orNameTaken(
+      insertRow<number>(trx, 'tenant', { name: tenant.name }, 'tenantid'),
+      ...nameTaken(tenant.name),
+    );
     const schema = tenant.schema ?? `tenant_${tenantid}`;
     await orNameTaken(
       trx('rowpost.tenant').where({ tenantid }).update({ schema }),
@@ -82,25 +85,17 @@ export async function createHashedTenant(knex: Knex, tenant: HashedTenant): Prom
   });
 }
 
-async function insertTenant(trx: Knex, name: string): Promise<number> {
-  const rows = await orNameTaken<{ tenantid: number }[]>(
-    trx('rowpost.tenant').insert({ name }).returning('tenantid'),
-    `Another tenant is named "${name}".`,
-    { field: 'name' },
-  );
-  const [row] = rows;
-  if (!row) throw new Error('the tenant was not inserted');
-  return row.tenantid;
-}
-
 /** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
 export async function renameTenant(knex: Knex, tenantid: number, name: string): Promise<void> {
   const count = await orNameTaken(
     knex('rowpost.tenant').where({ tenantid }).update({ name }),
-    `Another tenant is named "${name}".`,
-    { field: 'name' },
+    ...nameTaken(name),
   );
   if (count === 0) throw tenantNotFound(tenantid);
+}
+
+function nameTaken(name: string): [string, { field: string }] {
+  return [`Another tenant is named "${name}".`, { field: 'name' }];
 }
 
 /** Throws AppError TENANT_NOT_FOUND. */
@@ -134,11 +129,9 @@ export interface TenantRow extends ListedTenant {
 }
 
 /** @returns undefined when there is no such tenant. */
-export async function readTenant(knex: Knex, tenantid: number): Promise<TenantRow | undefined> {
+export function readTenant(knex: Knex, tenantid: number): Promise<TenantRow | undefined> {
   const columns = 'tenantid, name, schema, root_roleid, createtime';
-  const select = { columns, table: 'tenant', where: 'tenantid = ?', order: 'tenantid' };
-  const [row] = await readAsJson<TenantRow>(knex, select, [tenantid]);
-  return row;
+  return readRow<TenantRow>(knex, 'tenant', columns, { tenantid });
 }
 
 /** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */

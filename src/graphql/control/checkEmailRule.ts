@@ -4,6 +4,7 @@ import { AppError } from '../../errors.js';
 import { requireKnownRoles, requireKnownTables } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, requireItems, requireValue } from './controlObject.js';
+import { requireSchema } from './permissions.js';
 
 export interface EmailRuleInput {
   readonly operations?: readonly (string | null)[] | null;
@@ -55,7 +56,6 @@ export function readChangedEmailRule(input: EmailRuleInput, before: EmailRuleVal
  */
 export async function checkEmailRule(
   context: ControlContext,
-  schema: string,
   rule: EmailRuleValues,
   before?: EmailRuleValues,
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function checkEmailRule(
   const isNew = (field: 'email_type' | 'query_roleid' | 'condition'): boolean =>
     before === undefined || (rule.enabled && !before.enabled) || rule[field] !== before[field];
   if (isNew('condition') || JSON.stringify(rule.targets) !== JSON.stringify(before?.targets)) {
-    await checkTargets(context, schema, rule);
+    await checkTargets(context, rule);
   }
   if (isNew('email_type') && !(await readEmailType(db, principal.tenantid, rule.email_type))) {
     throw emailTypeNotFound(rule.email_type);
@@ -71,11 +71,9 @@ export async function checkEmailRule(
   if (isNew('query_roleid')) await requireKnownRoles(context, [rule.query_roleid], 'query_roleid');
 }
 
-async function checkTargets(
-  { principal: { tenantid }, deps }: ControlContext,
-  schema: string,
-  rule: EmailRuleValues,
-): Promise<void> {
+async function checkTargets({ principal, deps }: ControlContext, rule: EmailRuleValues): Promise<void> {
+  const { tenantid } = principal;
+  const schema = requireSchema(principal);
   requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
   if (rule.condition === null) return;
   for (const target of rule.targets) {

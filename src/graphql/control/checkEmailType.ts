@@ -4,6 +4,7 @@ import { AppError } from '../../errors.js';
 import type { TemplateRequest } from '../../templates/index.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import type { ControlContext } from './controlContext.js';
+import { requireSchema } from './permissions.js';
 
 /**
  * Compiles every templated field and validates every query, so that what is saved can be sent.
@@ -11,9 +12,9 @@ import type { ControlContext } from './controlContext.js';
  */
 export async function checkEmailType(
   { principal, deps }: ControlContext,
-  schema: string,
   type: EmailTypeValues,
 ): Promise<void> {
+  const schema = requireSchema(principal);
   const templates = templatesOf(type);
   const outcomes = await deps.templates.check(templates);
   for (const [index, outcome] of outcomes.entries()) {

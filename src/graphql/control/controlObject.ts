@@ -58,6 +58,12 @@ export function numericId(id: string, what: string): number {
   return number;
 }
 
+/** A bigint's id, as text. Throws AppError NOT_FOUND for one that can't exist. */
+export function bigintId(id: string, what: string): string {
+  if (!/^\d{1,18}$/.test(id)) throw notFound(what, id);
+  return id;
+}
+
 export function badInput(field: string, message: string): AppError {
   return new AppError('BAD_USER_INPUT', message, { details: { field } });
 }

@@ -22,10 +22,10 @@ import {
   type EmailRuleInput,
 } from './checkEmailRule.js';
 import type { ControlContext } from './controlContext.js';
-import { listField, notFound, requireInput, type ControlObject } from './controlObject.js';
+import { bigintId } from './controlObject.js';
+import { crudObject } from './crudObject.js';
 import { requireEmailApiKey } from './emailApikey.js';
 import { requireTenantAdmin } from './permissions.js';
-import { StoredRow } from './storedRow.js';
 
 const emailRuleType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_rule',
@@ -63,58 +63,29 @@ const emailRuleInput = new GraphQLInputObjectType({
   },
 });
 
-const input = { input: { type: emailRuleInput } };
-const ruleid = { ruleid: { type: new GraphQLNonNull(GraphQLID) } };
-
-export const emailRule: ControlObject = {
-  queries: { email_rule: listField(emailRuleType, 'email_rule', requireTenantAdmin) },
-  mutations: {
-    create_email_rule: {
-      type: emailRuleType,
-      args: input,
-      resolve: async (_source, args: { input?: EmailRuleInput | null }, context) => {
-        const { principal, db } = context;
-        const schema = requireTenantAdmin(principal);
-        await requireEmailApiKey(context);
-        const values = readNewEmailRule(requireInput(args));
-        await checkEmailRule(context, schema, values);
-        return stored(context, await insertEmailRule(db, principal.tenantid, principal.roleid, values));
-      },
-    },
-    update_email_rule: {
-      type: emailRuleType,
-      args: { ...ruleid, ...input },
-      resolve: async (_source, args: { ruleid: string; input?: EmailRuleInput | null }, context) => {
-        const { principal, db } = context;
-        const schema = requireTenantAdmin(principal);
-        const given = requireInput(args);
-        const before = await requireRule(context, args.ruleid);
-        const values = readChangedEmailRule(given, before);
-        await checkEmailRule(context, schema, values, before);
-        await updateEmailRule(db, principal.tenantid, args.ruleid, values);
-        return stored(context, args.ruleid);
-      },
-    },
-    delete_email_rule: {
-      type: emailRuleType,
-      args: ruleid,
-      resolve: async (_source, args: { ruleid: string }, context) => {
-        const { principal, db } = context;
-        requireTenantAdmin(principal);
-        const before = await stored(context, args.ruleid);
-        await deleteEmailRule(db, principal.tenantid, args.ruleid);
-        return before;
-      },
-    },
+export const emailRule = crudObject<EmailRuleRow, string, EmailRuleInput>({
+  names: { list: 'email_rule', one: 'email_rule', spoken: 'email rule' },
+  type: emailRuleType,
+  input: emailRuleInput,
+  key: { field: 'ruleid', read: bigintId },
+  authorize: requireTenantAdmin,
+  authorizeList: requireTenantAdmin,
+  find: ({ db, principal }, ruleid) => readEmailRule(db, principal.tenantid, ruleid),
+  async create(context, given) {
+    const { principal, db } = context;
+    await requireEmailApiKey(context);
+    const values = readNewEmailRule(given);
+    await checkEmailRule(context, values);
+    return insertEmailRule(db, principal.tenantid, principal.roleid, values);
   },
-};
-
-async function stored(context: ControlContext, id: string): Promise<StoredRow> {
-  return new StoredRow(await requireRule(context, id));
-}
-
-async function requireRule({ db, principal }: ControlContext, id: string): Promise<EmailRuleRow> {
-  const row = /^\d{1,18}$/.test(id) ? await readEmailRule(db, principal.tenantid, id) : undefined;
-  if (!row) throw notFound('email rule', id);
-  return row;
-}
+  async update(context, before, given) {
+    const ruleid = String(before.ruleid);
+    const values = readChangedEmailRule(given, before);
+    await checkEmailRule(context, values, before);
+    await updateEmailRule(context.db, context.principal.tenantid, ruleid, values);
+    return ruleid;
+  },
+  async delete({ db, principal }, { ruleid }) {
+    await deleteEmailRule(db, principal.tenantid, String(ruleid));
+  },
+});

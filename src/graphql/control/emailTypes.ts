@@ -4,12 +4,13 @@ import {
   insertEmailType,
   readEmailType,
   updateEmailType,
+  type EmailTypeRow,
 } from '../../db/control/emailTypes.js';
 import { SCALARS } from '../schema/scalars.js';
 import { addressesType } from './addresses.js';
 import { checkEmailType } from './checkEmailType.js';
 import type { ControlContext } from './controlContext.js';
-import { listField, notFound, requireInput, type ControlObject } from './controlObject.js';
+import { crudObject } from './crudObject.js';
 import { requireEmailApiKey } from './emailApikey.js';
 import {
   emailTypesInput,
@@ -18,7 +19,7 @@ import {
   type EmailTypeInput,
 } from './emailTypeInput.js';
 import { requireTenantAdmin } from './permissions.js';
-import { resolveJsonField, StoredRow } from './storedRow.js';
+import { resolveJsonField } from './storedRow.js';
 
 const resolve = resolveJsonField;
 
@@ -56,53 +57,29 @@ const emailTypesType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-const input = { input: { type: emailTypesInput } };
-const key = { email_type: { type: new GraphQLNonNull(GraphQLID) } };
-
-export const emailTypes: ControlObject = {
-  queries: { email_types: listField(emailTypesType, 'email_types', requireTenantAdmin) },
-  mutations: {
-    create_email_type: {
-      type: emailTypesType,
-      args: input,
-      resolve: async (_source, args: { input?: EmailTypeInput | null }, context) => {
-        const schema = requireTenantAdmin(context.principal);
-        await requireEmailApiKey(context);
-        const values = readNewEmailType(requireInput(args));
-        await checkEmailType(context, schema, values);
-        await insertEmailType(context.db, context.principal.tenantid, context.principal.roleid, values);
-        return stored(context, values.email_type);
-      },
-    },
-    update_email_type: {
-      type: emailTypesType,
-      args: { ...key, ...input },
-      resolve: async (_source, args: { email_type: string; input?: EmailTypeInput | null }, context) => {
-        const schema = requireTenantAdmin(context.principal);
-        const given = requireInput(args);
-        const before = await readEmailType(context.db, context.principal.tenantid, args.email_type);
-        if (!before) throw notFound('email type', args.email_type);
-        const values = readChangedEmailType(given, before);
-        await checkEmailType(context, schema, values);
-        await updateEmailType(context.db, context.principal.tenantid, args.email_type, values);
-        return stored(context, values.email_type);
-      },
-    },
-    delete_email_type: {
-      type: emailTypesType,
-      args: key,
-      resolve: async (_source, args: { email_type: string }, context) => {
-        requireTenantAdmin(context.principal);
-        const before = await stored(context, args.email_type);
-        await deleteEmailType(context.db, context.principal.tenantid, args.email_type);
-        return before;
-      },
-    },
+export const emailTypes = crudObject<EmailTypeRow, string, EmailTypeInput>({
+  names: { list: 'email_types', one: 'email_type', spoken: 'email type' },
+  type: emailTypesType,
+  input: emailTypesInput,
+  key: { field: 'email_type', read: (given) => given },
+  authorize: requireTenantAdmin,
+  authorizeList: requireTenantAdmin,
+  find: ({ db, principal }, name) => readEmailType(db, principal.tenantid, name),
+  async create(context, given) {
+    const { principal, db } = context;
+    await requireEmailApiKey(context);
+    const values = readNewEmailType(given);
+    await checkEmailType(context, values);
+    await insertEmailType(db, principal.tenantid, principal.roleid, values);
+    return values.email_type;
   },
-};
-
-async function stored({ db, principal }: ControlContext, emailType: string): Promise<StoredRow> {
-  const row = await readEmailType(db, principal.tenantid, emailType);
-  if (!row) throw notFound('email type', emailType);
-  return new StoredRow(row);
-}
+  async update(context, before, given) {
+    const values = readChangedEmailType(given, before);
+    await checkEmailType(context, values);
+    await updateEmailType(context.db, context.principal.tenantid, before.email_type, values);
+    return values.email_type;
+  },
+  async delete({ db, principal }, { email_type }) {
+    await deleteEmailType(db, principal.tenantid, email_type);
+  },
+});

@@ -12,17 +12,9 @@ import { readTenant } from '../../db/control/tenants.js';
 import { SCALARS } from '../schema/scalars.js';
 import { checkOidcUri } from './checkOidcUri.js';
 import type { ControlContext } from './controlContext.js';
-import {
-  badInput,
-  listField,
-  notFound,
-  numericId,
-  requireInput,
-  requireValue,
-  type ControlObject,
-} from './controlObject.js';
+import { badInput, numericId, requireValue } from './controlObject.js';
+import { crudObject } from './crudObject.js';
 import { requireInstallationAdmin } from './permissions.js';
-import { StoredRow } from './storedRow.js';
 
 const providerType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'oidc_providers',
@@ -61,45 +53,26 @@ const providerInput = new GraphQLInputObjectType({
 
 type ProviderInput = { readonly [K in keyof OidcProviderValues]?: OidcProviderValues[K] | null };
 
-const input = { input: { type: providerInput } };
-const providerid = { providerid: { type: new GraphQLNonNull(GraphQLID) } };
-
-export const oidcProviders: ControlObject = {
-  queries: { oidc_providers: listField(providerType, 'oidc_providers') },
-  mutations: {
-    create_oidc_providers: {
-      type: providerType,
-      args: input,
-      resolve: async (_source, args: { input?: ProviderInput | null }, context) => {
-        requireInstallationAdmin(context.principal);
-        const values = await readProvider(context, requireInput(args), undefined);
-        return stored(context, await insertOidcProvider(context.db, context.principal.roleid, values));
-      },
-    },
-    update_oidc_providers: {
-      type: providerType,
-      args: { ...providerid, ...input },
-      resolve: async (_source, args: { providerid: string; input?: ProviderInput | null }, context) => {
-        requireInstallationAdmin(context.principal);
-        const { row: before } = await stored(context, numericId(args.providerid, 'provider'));
-        const values = await readProvider(context, requireInput(args), before);
-        await requireNotTakenAway(context, before.providerid, values.tenantid);
-        await updateOidcProvider(context.db, before.providerid, values);
-        return stored(context, before.providerid);
-      },
-    },
-    delete_oidc_providers: {
-      type: providerType,
-      args: providerid,
-      resolve: async (_source, args: { providerid: string }, context) => {
-        requireInstallationAdmin(context.principal);
-        const before = await stored(context, numericId(args.providerid, 'provider'));
-        await deleteOidcProvider(context.db, before.row.providerid);
-        return before;
-      },
-    },
+export const oidcProviders = crudObject<OidcProviderRow, number, ProviderInput>({
+  names: { list: 'oidc_providers', one: 'oidc_providers', spoken: 'provider' },
+  type: providerType,
+  input: providerInput,
+  key: { field: 'providerid', read: numericId },
+  authorize: requireInstallationAdmin,
+  find: ({ db }, providerid) => readOidcProvider(db, providerid),
+  async create(context, given) {
+    const values = await readProvider(context, given, undefined);
+    return insertOidcProvider(context.db, context.principal.roleid, values);
   },
-};
+  async update(context, before, given) {
+    const { providerid } = before;
+    const values = await readProvider(context, given, before);
+    await requireNotTakenAway(context, providerid, values.tenantid);
+    await updateOidcProvider(context.db, providerid, values);
+    return providerid;
+  },
+  delete: ({ db }, { providerid }) => deleteOidcProvider(db, providerid),
+});
 
 /** What is given, on top of what was there before. Throws AppError BAD_USER_INPUT. */
 async function readProvider(
@@ -137,10 +110,4 @@ async function requireNotTakenAway(
   if (tenantid !== null && (await isUsedByOthers(db, id, tenantid))) {
     throw badInput('tenantid', 'Other tenants have configurations with this provider.');
   }
-}
-
-async function stored({ db }: ControlContext, id: number): Promise<StoredRow<OidcProviderRow>> {
-  const row = await readOidcProvider(db, id);
-  if (!row) throw notFound('provider', id);
-  return new StoredRow(row);
 }

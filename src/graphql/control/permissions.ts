@@ -37,8 +37,13 @@ function requireAdmin(principal: Principal): void {
 /** For what belongs to a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema. */
 export function requireTenantAdmin(principal: Principal): string {
   requireAdmin(principal);
-  if (principal.schema === null) throw denied('The installation itself has no tables and sends no mail.');
-  return principal.schema;
+  return requireSchema(principal);
+}
+
+/** Throws AppError PERMISSION_DENIED. @returns the schema of the principal's tenant. */
+export function requireSchema({ schema }: Principal): string {
+  if (schema === null) throw denied('The installation itself has no tables and sends no mail.');
+  return schema;
 }
 
 /** Throws AppError PERMISSION_DENIED unless the principal is `pxadmin` or an admin beside it. */

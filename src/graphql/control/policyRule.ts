@@ -11,25 +11,17 @@ import {
   insertPolicyRule,
   readPolicyRule,
   updatePolicyRule,
+  type PolicyRuleRow,
 } from '../../db/control/policyRules.js';
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
 import { SCALARS } from '../schema/scalars.js';
 import { checkRuleFilter } from './checkRuleFilter.js';
 import { requireKnownClasses, requireKnownRoles, requireKnownTables } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
-import {
-  badInput,
-  listField,
-  notFound,
-  numericId,
-  requireInput,
-  requireItems,
-  requireValue,
-  type ControlObject,
-} from './controlObject.js';
+import { badInput, numericId, requireItems, requireValue } from './controlObject.js';
+import { crudObject } from './crudObject.js';
 import { requireKnownCapabilities } from './makeRole.js';
-import { requireTenantAdmin } from './permissions.js';
-import { StoredRow } from './storedRow.js';
+import { requireSchema, requireTenantAdmin } from './permissions.js';
 
 const policyRuleType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'policy_rule',
@@ -67,76 +59,49 @@ interface PolicyRuleInput {
   readonly filter?: string | null;
 }
 
-const input = { input: { type: policyRuleInput } };
-const ruleid = { ruleid: { type: new GraphQLNonNull(GraphQLID) } };
-
-export const policyRule: ControlObject = {
-  queries: { policy_rule: listField(policyRuleType, 'policy_rule') },
-  mutations: {
-    create_policy_rule: {
-      type: policyRuleType,
-      args: input,
-      resolve: async (_source, args: { input?: PolicyRuleInput | null }, context) => {
-        const { principal, db } = context;
-        const schema = requireTenantAdmin(principal);
-        const given = requireInput(args);
-        const values = {
-          name: requireValue(given.name, 'name'),
-          capabilities: requireItems(requireValue(given.capabilities, 'capabilities'), 'capabilities'),
-          targets: requireItems(requireValue(given.targets, 'targets'), 'targets'),
-          roles: requireItems(given.roles ?? [], 'roles'),
-          classes: requireItems(given.classes ?? [], 'classes'),
-          filter: emptyToNull(given.filter),
-        };
-        await check(context, schema, values);
-        const id = await insertPolicyRule(db, principal.tenantid, principal.roleid, values);
-        await bumpPolicyVersion(db, principal.tenantid);
-        return stored(context, id);
-      },
-    },
-    update_policy_rule: {
-      type: policyRuleType,
-      args: { ...ruleid, ...input },
-      resolve: async (_source, args: { ruleid: string; input?: PolicyRuleInput | null }, context) => {
-        const { principal, db } = context;
-        const schema = requireTenantAdmin(principal);
-        const id = numericId(args.ruleid, 'policy rule');
-        const given = requireInput(args);
-        const before = await readPolicyRule(db, principal.tenantid, id);
-        if (!before) throw notFound('policy rule', id);
-        const values = {
-          name: given.name === undefined ? before.name : requireValue(given.name, 'name'),
-          capabilities:
-            given.capabilities == null
-              ? before.capabilities
-              : requireItems(given.capabilities, 'capabilities'),
-          targets: given.targets == null ? before.targets : requireItems(given.targets, 'targets'),
-          roles: given.roles === undefined ? before.roles : requireItems(given.roles ?? [], 'roles'),
-          classes:
-            given.classes === undefined ? before.classes : requireItems(given.classes ?? [], 'classes'),
-          filter: given.filter === undefined ? before.filter : emptyToNull(given.filter),
-        };
-        await check(context, schema, values);
-        await updatePolicyRule(db, principal.tenantid, id, values);
-        await bumpPolicyVersion(db, principal.tenantid);
-        return stored(context, id);
-      },
-    },
-    delete_policy_rule: {
-      type: policyRuleType,
-      args: ruleid,
-      resolve: async (_source, args: { ruleid: string }, context) => {
-        const { principal, db } = context;
-        requireTenantAdmin(principal);
-        const id = numericId(args.ruleid, 'policy rule');
-        const before = await stored(context, id);
-        await deletePolicyRule(db, principal.tenantid, id);
-        await bumpPolicyVersion(db, principal.tenantid);
-        return before;
-      },
-    },
+export const policyRule = crudObject<PolicyRuleRow, number, PolicyRuleInput>({
+  names: { list: 'policy_rule', one: 'policy_rule', spoken: 'policy rule' },
+  type: policyRuleType,
+  input: policyRuleInput,
+  key: { field: 'ruleid', read: numericId },
+  authorize: requireTenantAdmin,
+  find: ({ db, principal }, ruleid) => readPolicyRule(db, principal.tenantid, ruleid),
+  async create(context, given) {
+    const { principal, db } = context;
+    const values = {
+      name: requireValue(given.name, 'name'),
+      capabilities: requireItems(requireValue(given.capabilities, 'capabilities'), 'capabilities'),
+      targets: requireItems(requireValue(given.targets, 'targets'), 'targets'),
+      roles: requireItems(given.roles ?? [], 'roles'),
+      classes: requireItems(given.classes ?? [], 'classes'),
+      filter: emptyToNull(given.filter),
+    };
+    await check(context, values);
+    const ruleid = await insertPolicyRule(db, principal.tenantid, principal.roleid, values);
+    await bumpPolicyVersion(db, principal.tenantid);
+    return ruleid;
   },
-};
+  async update(context, before, given) {
+    const { tenantid, ruleid } = before;
+    const values = {
+      name: given.name === undefined ? before.name : requireValue(given.name, 'name'),
+      capabilities:
+        given.capabilities == null ? before.capabilities : requireItems(given.capabilities, 'capabilities'),
+      targets: given.targets == null ? before.targets : requireItems(given.targets, 'targets'),
+      roles: given.roles === undefined ? before.roles : requireItems(given.roles ?? [], 'roles'),
+      classes: given.classes === undefined ? before.classes : requireItems(given.classes ?? [], 'classes'),
+      filter: given.filter === undefined ? before.filter : emptyToNull(given.filter),
+    };
+    await check(context, values);
+    await updatePolicyRule(context.db, tenantid, ruleid, values);
+    await bumpPolicyVersion(context.db, tenantid);
+    return ruleid;
+  },
+  async delete({ db }, { tenantid, ruleid }) {
+    await deletePolicyRule(db, tenantid, ruleid);
+    await bumpPolicyVersion(db, tenantid);
+  },
+});
 
 interface CheckedValues {
   readonly capabilities: readonly string[];
@@ -147,13 +112,13 @@ interface CheckedValues {
 }
 
 /** Throws AppError UNKNOWN_CAPABILITY, UNKNOWN_TABLE, UNKNOWN_ROLE, BAD_USER_INPUT, FILTER_*. */
-async function check(context: ControlContext, schema: string, values: CheckedValues): Promise<void> {
+async function check(context: ControlContext, values: CheckedValues): Promise<void> {
   const { db, principal, deps } = context;
   if (values.capabilities.length === 0) throw badInput('capabilities', 'capabilities must name one.');
   await requireKnownCapabilities(db, values.capabilities);
   await requireKnownRoles(context, values.roles, 'roles');
   await requireKnownClasses(context, values.classes);
-  const catalog = await deps.engine.catalog(principal.tenantid, schema);
+  const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
   for (const table of requireKnownTables(catalog, values.targets)) {
     if (values.filter !== null) checkRuleFilter(values.filter, table, catalog, principal);
   }
@@ -161,10 +126,4 @@ async function check(context: ControlContext, schema: string, values: CheckedVal
 
 function emptyToNull(filter: string | null | undefined): string | null {
   return filter == null || filter.trim() === '' ? null : filter;
-}
-
-async function stored({ db, principal }: ControlContext, id: number): Promise<StoredRow> {
-  const row = await readPolicyRule(db, principal.tenantid, id);
-  if (!row) throw notFound('policy rule', id);
-  return new StoredRow(row);
 }
