@@ -33,11 +33,14 @@ describe('roles_pbac: tenant', () => {
     expect(body.roleid).to.equal(at(made, 'data.create_tenant.root_roleid'));
     const { rows } = await fixture.testDatabase.database.pool.query<Json>(
       `select n.nspowner::regrole::text as owner, has_schema_privilege(n.nspowner, 'rowpost', 'usage') as control,
-         has_function_privilege(n.nspowner, 'rowpost_tenant.capture_change(int, text, text, json, json, json)', 'execute') as capture
+         has_function_privilege(n.nspowner, 'rowpost_tenant.capture_change(int, text, text, json, json, json)', 'execute') as capture,
+         has_table_privilege(n.nspowner, 'rowpost_tenant.event', 'insert') as record, has_any_column_privilege(n.nspowner, 'rowpost_tenant.event', 'select') as events
        from pg_namespace n where nspname = $1`,
       [`tenant_${tenantid}`],
     );
-    expect(rows).to.deep.equal([{ owner: `tenant_${tenantid}`, control: false, capture: true }]);
+    expect(rows).to.deep.equal([
+      { owner: `tenant_${tenantid}`, control: false, capture: true, record: true, events: false },
+    ]);
   });
 
   it('takes a schema name of its own, and refuses names that are taken or kept', async () => {

@@ -80,16 +80,68 @@ describe('wall two: the database role of a tenant', () => {
     }
   });
 
-  it('can only record changes as its own', async () => {
-    const capture = `select rowpost_tenant.capture_change(1, 'insert', 'own', '{}', null, '{}')::text`;
-    expect((await run(capture)).kind).to.equal('done');
-    const [event] = await shop.events();
-    expect(event!.tenantid).to.equal(shop.tenant.tenantid);
-    expectDenied(
-      await run(
-        "insert into rowpost.outbox (tenantid, roleid, operation, target, key) values (1, 1, 'x', 'x', '{}')",
-      ),
-    );
+  const record = (columns: string, values: string): string =>
+    `insert into rowpost_tenant.event (${columns}) values (${values})`;
+  const EVENT = 'roleid, operation, target, key, new';
+  const VALUES = "1, 'insert', 'own', '{}', '{}'";
+
+  for (const [door, statement] of [
+    ['the view', record(EVENT, VALUES)],
+    ['the function', `select rowpost_tenant.capture_change(1, 'insert', 'own', '{}', null, '{}')::text`],
+  ] as const) {
+    it(`can only record changes as its own, by ${door}`, async () => {
+      expect((await run(statement)).kind).to.equal('done');
+      const event = (await shop.events()).at(-1)!;
+      expect(event.tenantid).to.equal(shop.tenant.tenantid);
+      expectDenied(
+        await run(
+          "insert into rowpost.outbox (tenantid, roleid, operation, target, key) values (1, 1, 'x', 'x', '{}')",
+        ),
+      );
+    });
+  }
+
+  // The view has no such column.
+  const forged: [column: string, value: string][] = [
+    ['tenantid', '1'],
+    ['eventid', '1'],
+    ['xid', "'3'"],
+    ['time', "'2020-01-01'"],
+    ['file', "'{}'"],
+  ];
+  for (const [column, value] of forged) {
+    it(`can not say the ${column} of an event`, async () => {
+      const outcome = await run(record(`${EVENT}, ${column}`, `${VALUES}, ${value}`));
+      expect(sqlState(outcome), JSON.stringify(outcome)).to.equal('42703');
+    });
+  }
+
+  const others: [what: string, sql: string][] = [
+    ['read', 'select count(*)::text from rowpost_tenant.event'],
+    ['read back', `${record(EVENT, VALUES)} returning target`],
+    ['update', "update rowpost_tenant.event set target = 'x'"],
+    ['delete', 'delete from rowpost_tenant.event'],
+    ['lock', 'lock table rowpost_tenant.event'],
+    ['drop', 'drop view rowpost_tenant.event'],
+    ['replace', 'create or replace view rowpost_tenant.event as select 1 as roleid'],
+    ['take rights on', 'alter view rowpost_tenant.event set (security_invoker = true)'],
+    ['give itself defaults for', 'alter view rowpost_tenant.event alter column roleid set default 2'],
+    [
+      'put a rule on',
+      'create rule mine as on insert to rowpost_tenant.event do also select count(*) from rowpost.outbox',
+    ],
+  ];
+  for (const [what, statement] of others) {
+    it(`can not ${what} events`, async () => {
+      const before = (await shop.events()).length;
+      expectDenied(await run(statement));
+      expect((await shop.events()).length).to.equal(before);
+    });
+  }
+
+  it('can not read events by a view of its own', async () => {
+    await run(`create view ${shop.tenant.schema}.spy as select target from rowpost_tenant.event`);
+    expectDenied(await run(`select target from ${shop.tenant.schema}.spy`));
   });
 
   it('can not write in a transaction for reads', async () => {

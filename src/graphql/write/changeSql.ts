@@ -4,15 +4,13 @@ import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { slotOf, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
-import type { WrittenRow } from './writtenRow.js';
+import type { WrittenRows } from './writtenRow.js';
 
 type SlotOf = (column: Column) => Slot;
 
 /** The CTEs of a change to one row, and what they give. */
-export interface Change {
+export interface Change extends WrittenRows {
   readonly ctes: readonly Sql[];
-  readonly from: Sql;
-  readonly row: WrittenRow;
 }
 
 /** The row is locked as it was, then changed, in one statement: what is recorded as old is what was replaced. */

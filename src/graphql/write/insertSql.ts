@@ -14,7 +14,7 @@ import { AppError } from '../../errors.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { checkEnum, checkText, fromRecord, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
-import type { WrittenRow } from './writtenRow.js';
+import type { WrittenRows } from './writtenRow.js';
 
 export type OnConflict = 'fail' | 'update' | 'ignore';
 
@@ -26,10 +26,8 @@ export interface GivenRows {
 }
 
 /** The CTEs of an insert, and the rows they give under `alias`. */
-export interface Insertion {
+export interface Insertion extends WrittenRows {
   readonly ctes: readonly Sql[];
-  readonly from: Sql;
-  readonly row: WrittenRow;
   /** Whether every given row was written, where the policy may leave one out. */
   readonly complete?: Sql;
 }

@@ -2,7 +2,7 @@ import { join, sql, textConstant, type Sql } from '../../db/sql.js';
 import type { Change } from './changeSql.js';
 import type { Insertion } from './insertSql.js';
 import { refuse, type WriteContext } from './writeContext.js';
-import { answerOf, keyTexts, recorded, writtenAlias, writtenRowsJson, type Returning } from './writtenRow.js';
+import { answerOf, checked, keyTexts, recorded, writtenAlias, writtenRowsJson, type Returning } from './writtenRow.js';
 
 /** The statements of a change to one row. `none` is the refusal when there is no row; without it the answer is null. */
 export function rowStatements(
@@ -17,8 +17,8 @@ export function rowStatements(
     keySetting === undefined
       ? answerOf(context, row, returning)
       : remember(keySetting, sql`json_build_array(${keyTexts(change.row.table, row)})`);
-  const answer = sql`select ${recorded(change.row, value)} from ${change.from}`;
-  const write = sql`with ${join(change.ctes, ', ')}
+  const answer = sql`select ${checked(change.row, value)} from ${change.from}`;
+  const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
     ${none ? sql`select coalesce((${answer}), ${none})` : answer}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
@@ -37,12 +37,9 @@ export function listStatements(
       keySetting === undefined
         ? answerOf(context, alias, returning)
         : sql`${keyTexts(row.table, alias)}::text`;
-    return sql`select ${recorded(row, value)} as j from ${from}`;
+    return sql`select ${checked(row, value)} as j from ${from}`;
   });
-  const ctes = join(
-    insertions.flatMap((item) => item.ctes),
-    ', ',
-  );
+  const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)], ', ');
   const source = sql`from (${join(rows, ' union all ')}) w`;
   const list = complete(insertions, sql`'[' || coalesce(string_agg(w.j, ','), '') || ']'`);
   if (keySetting === undefined) return [sql`with ${ctes}\nselect ${list} ${source}`];

@@ -30,12 +30,30 @@ export interface Returning {
   readonly keySetting?: string;
 }
 
-/** Checks the row against the policy, records its event and gives `value`; in this order, or not at all. */
-export function recorded(row: WrittenRow, value: Sql): Sql {
-  const event = sql`case when ${capture(row)} > 0 then ${value} end`;
+/** Changed rows, and where they come from. */
+export interface WrittenRows {
+  readonly from: Sql;
+  readonly row: WrittenRow;
+}
+
+/**
+ * The CTE that writes the events of all rows, in their order; none where `checked` does. The tenant, the number and the
+ * time of an event are the database's to say: the view has no columns for them.
+ */
+export function recorded(written: readonly WrittenRows[]): readonly Sql[] {
+  if (written.some(({ row }) => row.table.fileColumn)) return [];
+  const events = written.map(({ from, row }) => sql`select ${eventOf(row)} from ${from}`);
+  return [
+    sql`recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new) ${join(events, ' union all ')})`,
+  ];
+}
+
+/** Gives `value` when the row satisfies the policy, and fails the statement when it does not. */
+export function checked(row: WrittenRow, value: Sql): Sql {
+  const given = row.table.fileColumn ? sql`case when ${captureFileRow(row)} > 0 then ${value} end` : value;
   return row.check === 'all'
-    ? event
-    : sql`case when ${row.check} then ${event} else ${refuse('policyDenied')} end`;
+    ? given
+    : sql`case when ${row.check} then ${given} else ${refuse('policyDenied')} end`;
 }
 
 /** The answer for one row: its JSON, `null` when the principal may not read it. */
@@ -78,17 +96,21 @@ export function writtenAlias({ changed, old }: WrittenRow): Sql {
   return alias;
 }
 
-function capture(written: WrittenRow): Sql {
-  const { table, operation, old, oldColumns, changed } = written;
+/** Values of the columns of `rowpost_tenant.event`. */
+function eventOf(written: WrittenRow): Sql {
+  const { table, operation, old, changed } = written;
   const row = writtenAlias(written);
   const roleid = param((inputs) => inputs.principal['roleid'], 'int4');
-  const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null`);
+  const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null::json`);
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  const event = sql`${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
-  if (!table.fileColumn) return sql`rowpost_tenant.capture_change(${event})`;
-  // The row's files go with it, or take its new key.
+  return sql`${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+}
+
+/** The row's files go with it, or take its new key; the same call writes its event. */
+function captureFileRow(written: WrittenRow): Sql {
+  const { table, old, oldColumns } = written;
   const oldKey = old ? rowKey(table, oldColumns ?? old) : sql`null`;
-  return sql`rowpost_tenant.capture_file_row_change(${event}, ${textConstant(table.sqlName)}, ${oldKey})`;
+  return sql`rowpost_tenant.capture_file_row_change(${eventOf(written)}, ${textConstant(table.sqlName)}, ${oldKey})`;
 }

@@ -7,10 +7,13 @@ with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."
   where (select count(*)
   from "prior_0") >= 0
   on conflict ("customer_id") do update set "name" = excluded."name"
-  returning t as row, t.xmax <> 0 as updated)
+  returning t as row, t.xmax <> 0 as updated), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $2::int4, case when "written_0".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written_0".row)."customer_id"), row_to_json((case when "written_0".updated then "prior_0" end)), row_to_json(("written_0".row))
+  from "written_0"
+  left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id")
   select case when (select count(*)
   from "written_0") = (select count(*)
   from "given_0") then '[' || coalesce(string_agg(w.j, ','), '') || ']' else current_setting('rowpost.policy_denied') end
-  from (select case when rowpost_tenant.capture_change($2::int4, case when "written_0".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written_0".row)."customer_id"), row_to_json((case when "written_0".updated then "prior_0" end)), row_to_json(("written_0".row))) > 0 then '{"customer_id":' || '"' || ("written_0".row)."customer_id"::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' end as j
+  from (select '{"customer_id":' || '"' || ("written_0".row)."customer_id"::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' as j
   from "written_0"
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id") w;

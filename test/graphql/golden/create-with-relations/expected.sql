@@ -1,7 +1,9 @@
 with "written" as (insert into tenant."orders" as t("customer_id", "total")
   select $1::int4 as "customer_id", $2::"numeric" as "total"
-  returning t.*)
-  select case when rowpost_tenant.capture_change($3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null, row_to_json("written")) > 0 then set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true) end
+  returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null::json, row_to_json("written")
+  from "written")
+  select set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true)
   from "written";
 
 select case when octet_length(a.j) <= 67108864 then a.j else current_setting('rowpost.answer_too_large') end

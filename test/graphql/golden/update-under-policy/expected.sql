@@ -3,7 +3,10 @@ with prior as materialized (select t.*
   where "t"."order_id" = $1::int4 and ((("t"."total" < $2::numeric))) for no key update of t), changed as (update tenant."orders" t set "total" = $3::"numeric"
   from prior
   where "t"."order_id" = "prior"."order_id"
-  returning t.*)
-  select coalesce((select case when ((("changed"."total" < $4::numeric))) then case when rowpost_tenant.capture_change($5::int4, 'update', 'orders', json_build_object('order_id', "changed"."order_id"), row_to_json("prior"), row_to_json("changed")) > 0 then case when ((("changed"."total" < $6::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end end else current_setting('rowpost.policy_denied') end
+  returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $4::int4, 'update', 'orders', json_build_object('order_id', "changed"."order_id"), row_to_json("prior"), row_to_json("changed")
+  from prior
+  cross join changed)
+  select coalesce((select case when ((("changed"."total" < $5::numeric))) then case when ((("changed"."total" < $6::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end else current_setting('rowpost.policy_denied') end
   from prior
   cross join changed), current_setting('rowpost.not_found'));
