@@ -3,14 +3,17 @@
 import { Transactions } from '../../dist/db/tenantTransaction.js';
 
 // What stands between the view's columns and the final select; a CTE that nobody reads is not run.
-const RECORDED = /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?\n *from "written"\)/gs;
+const RECORDED = /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?\sfrom "written"\)/gs;
 const { run } = Transactions.prototype;
 const changed = new WeakMap();
 
 function withoutCapture(statement) {
   let other = changed.get(statement);
   if (!other)
-    changed.set(statement, (other = { ...statement, text: statement.text.replace(RECORDED, 'recorded as (select $1)') }));
+    changed.set(
+      statement,
+      (other = { ...statement, text: statement.text.replace(RECORDED, 'recorded as (select $1)') }),
+    );
   return other;
 }
 

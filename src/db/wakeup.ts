@@ -7,6 +7,9 @@ const CHANNEL = 'rowpost_relay';
 
 /** Shortest time between two wake-ups sent by one process. */
 const DEBOUNCE_MS = 4;
+/** So many mutations since the last wake-up make the next pause longer by one such time. */
+const MUTATIONS_A_STEP = 2;
+const MOST_STEPS = 5;
 
 export interface RelayWaker extends Stoppable {
   /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
@@ -15,32 +18,38 @@ export interface RelayWaker extends Stoppable {
 
 /**
  * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
- * commit; sent alone after the commit, and debounced, it delays nobody.
+ * commit; sent alone after the commit, and debounced, it delays nobody. The more mutations there are, the more of them one
+ * wake-up tells of: each costs as much as half a mutation here, and as a tick of the relay there.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
-  let wanted = false;
+  let mutations = 0;
   let busy: Promise<void> | undefined;
   const send = async (): Promise<void> => {
-    while (wanted) {
-      wanted = false;
+    while (mutations > 0) {
+      const pauseMs = pauseAfter(mutations);
+      mutations = 0;
       try {
         await deps.database.pool.query(`notify ${CHANNEL}`);
       } catch (error) {
         deps.log.debug({ err: error }, 'the relay could not be woken; it polls');
       }
-      await new Promise((resolve) => setTimeout(resolve, DEBOUNCE_MS));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     busy = undefined;
   };
   return {
     wake() {
-      wanted = true;
+      mutations += 1;
       busy ??= send();
     },
     async stop() {
       await busy;
     },
   };
+}
+
+function pauseAfter(mutations: number): number {
+  return DEBOUNCE_MS * Math.min(1 + Math.floor(mutations / MUTATIONS_A_STEP), MOST_STEPS);
 }
 
 const RECONNECT_MS = 1_000;

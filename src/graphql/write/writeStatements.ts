@@ -2,7 +2,15 @@ import { join, sql, textConstant, type Sql } from '../../db/sql.js';
 import type { Change } from './changeSql.js';
 import type { Insertion } from './insertSql.js';
 import { refuse, type WriteContext } from './writeContext.js';
-import { answerOf, checked, keyTexts, recorded, writtenAlias, writtenRowsJson, type Returning } from './writtenRow.js';
+import {
+  answerOf,
+  checked,
+  keyTexts,
+  recorded,
+  writtenAlias,
+  writtenRowsJson,
+  type Returning,
+} from './writtenRow.js';
 
 /** The statements of a change to one row. `none` is the refusal when there is no row; without it the answer is null. */
 export function rowStatements(
