@@ -14,6 +14,7 @@ export interface TemplateRequest {
 /** Templates that render with one context, which crosses to the thread once, as text. */
 export interface TemplateJob {
   readonly contextJson: string;
+  /** The same list again and again costs less: it crosses once for all jobs that cross together. */
   readonly templates: readonly TemplateRequest[];
 }
 
@@ -26,16 +27,26 @@ export type RenderOutcome =
 
 export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly error: NamedTemplateError };
 
-/** What is posted to a thread. */
+/** A job as it is posted to a thread. Jobs cross in groups: a list of these. */
 export interface ThreadTask {
   readonly templates: readonly TemplateRequest[];
   /** Undefined to compile only. */
   readonly contextJson: string | undefined;
-  /** Where the thread notes when it began (milliseconds since 1970), since waiting for a thread doesn't count. */
-  readonly startedAt: SharedArrayBuffer;
+}
+
+/** What became of a task. A bug is an error that no template can be blamed for. */
+export type TaskResult = { readonly outcomes: RenderOutcome[] } | { readonly bug: unknown };
+
+/** What a thread posts: results of its group in their order, from where it left off. First of all an empty one: it has started. */
+export interface ThreadAnswer {
+  readonly results: readonly TaskResult[];
+  /** The thread takes another group. */
+  readonly isFree: boolean;
 }
 
 /** What a thread is started with. */
 export interface ThreadSettings {
   readonly limits: TemplateLimits;
+  /** See `ThreadProgress`. */
+  readonly progress: SharedArrayBuffer;
 }

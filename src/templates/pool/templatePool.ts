@@ -1,15 +1,8 @@
-import { Piscina } from 'piscina';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
-import { ThreadDeadline } from './threadDeadline.js';
-import type {
-  CheckOutcome,
-  RenderOutcome,
-  TemplateJob,
-  TemplateRequest,
-  ThreadSettings,
-  ThreadTask,
-} from './templateJob.js';
+import { QueuedJob, takeGroup } from './queuedJob.js';
+import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
+import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
 
 export type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
 
@@ -27,30 +20,33 @@ export interface TemplatePoolOptions {
 
 /** Threads that render templates, away from the event loop. */
 export interface TemplatePool {
-  /** Renders all templates of a job in one thread; one outcome each, in order. */
+  /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when it is closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
   /** Compiles only; one outcome each, in order. */
   check(templates: readonly TemplateRequest[]): Promise<CheckOutcome[]>;
-  /** Ends the threads once what is running has finished. */
+  /** Ends the threads once what was given to it has finished. */
   close(): Promise<void>;
 }
 
 /** Starts a pool. A thread that is ended for a job is replaced, and only that job fails. */
 export function createTemplatePool(options: TemplatePoolOptions = {}): TemplatePool {
-  return new PiscinaTemplatePool(options);
+  return new ThreadPool(options);
 }
 
-/** The thread's file beside this one: built, or as TypeScript under a loader. */
-function threadFile(): string {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new URL(`./templateThread.${extension}`, import.meta.url).href;
-}
-
-class PiscinaTemplatePool implements TemplatePool {
-  private readonly piscina: Piscina<ThreadTask, RenderOutcome[]>;
-  private readonly deadlineMs: number;
-  private readonly free: (() => void)[] = [];
-  private available: number;
+/**
+ * Jobs that wait together cross to a thread together: a message costs more than most jobs do. Those of one turn of the
+ * event loop are waited for, which takes no time.
+ */
+class ThreadPool implements TemplatePool, ThreadEvents {
+  readonly #threads = new Set<RenderThread>();
+  /** The one that worked last comes first: its caches are warm. */
+  readonly #free: RenderThread[] = [];
+  readonly #waiting: QueuedJob[] = [];
+  readonly #open = new Set<Promise<unknown>>();
+  readonly #threadCount: number;
+  readonly #options: ThreadOptions;
+  #isTurnShared = false;
+  #isClosed = false;
 
   constructor({
     threads = 1,
@@ -59,76 +55,76 @@ class PiscinaTemplatePool implements TemplatePool {
     deadlineMs = 5_000,
     env = {},
   }: TemplatePoolOptions) {
-    const settings: ThreadSettings = { limits: { ...DEFAULT_LIMITS, ...limits } };
-    this.deadlineMs = deadlineMs;
-    this.available = threads;
-    this.piscina = new Piscina<ThreadTask, RenderOutcome[]>({
-      filename: threadFile(),
-      minThreads: threads,
-      maxThreads: threads,
-      workerData: settings,
-      env: { ...env },
-      resourceLimits: {
-        maxOldGenerationSizeMb: maxOldGenerationMb,
-        maxYoungGenerationSizeMb: 32,
-        stackSizeMb: 4,
-      },
-    });
-    // A thread that dies between jobs is replaced like any other; there is nobody to tell.
-    this.piscina.on('error', () => undefined);
+    this.#threadCount = threads;
+    this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
+    this.#startThreads();
   }
 
-  async render({ contextJson, templates }: TemplateJob): Promise<RenderOutcome[]> {
-    return this.run(templates, contextJson);
+  render({ contextJson, templates }: TemplateJob): Promise<RenderOutcome[]> {
+    return this.#run({ templates, contextJson });
   }
 
   async check(templates: readonly TemplateRequest[]): Promise<CheckOutcome[]> {
-    const outcomes = await this.run(templates, undefined);
+    const outcomes = await this.#run({ templates, contextJson: undefined });
     return outcomes.map((outcome) => (outcome.ok ? { ok: true } : outcome));
   }
 
   async close(): Promise<void> {
-    await this.piscina.close();
+    this.#isClosed = true;
+    await Promise.allSettled(this.#open);
+    await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  private async run(
-    templates: readonly TemplateRequest[],
-    contextJson: string | undefined,
-  ): Promise<RenderOutcome[]> {
-    await this.acquireThread();
-    const deadline = new ThreadDeadline(this.deadlineMs);
-    try {
-      const task: ThreadTask = { templates, contextJson, startedAt: deadline.startedAt };
-      return await this.piscina.run(task, { signal: deadline.signal });
-    } catch (error) {
-      const message = deathMessage(error, deadline);
-      if (message === undefined) throw error;
-      return templates.map(({ name }) => ({
-        ok: false,
-        error: { name, kind: 'limit', message, line: 1, column: 1, sourceLine: '' },
-      }));
-    } finally {
-      deadline.clear();
-      this.releaseThread();
+  onFree(thread: RenderThread): void {
+    this.#free.push(thread);
+    this.#hand();
+  }
+
+  onReturn(jobs: readonly QueuedJob[]): void {
+    this.#waiting.unshift(...jobs);
+    this.#hand();
+  }
+
+  onEnd(thread: RenderThread, failure: Error | undefined): void {
+    this.#threads.delete(thread);
+    const at = this.#free.indexOf(thread);
+    if (at >= 0) this.#free.splice(at, 1);
+    // The next job tries again.
+    if (!failure) this.#startThreads();
+    else if (this.#threads.size === 0) {
+      for (const job of this.#waiting.splice(0)) job.settle({ bug: failure });
     }
   }
 
-  /** Waits for a thread of one's own, so that the deadline counts the job and not the queue. */
-  private async acquireThread(): Promise<void> {
-    if (this.available > 0) this.available--;
-    else await new Promise<void>((resolve) => this.free.push(resolve));
+  #run(task: ThreadTask): Promise<RenderOutcome[]> {
+    if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
+    this.#startThreads();
+    const job = new Promise<RenderOutcome[]>((resolve, reject) => {
+      this.#waiting.push(new QueuedJob(task, resolve, reject));
+    });
+    this.#open.add(job);
+    const isOver = (): boolean => this.#open.delete(job);
+    job.then(isOver, isOver);
+    if (!this.#isTurnShared) {
+      this.#isTurnShared = true;
+      setImmediate(() => {
+        this.#isTurnShared = false;
+        this.#hand();
+      });
+    }
+    return job;
   }
 
-  private releaseThread(): void {
-    const next = this.free.shift();
-    if (next) next();
-    else this.available++;
+  #startThreads(): void {
+    if (this.#isClosed && this.#open.size === 0) return;
+    while (this.#threads.size < this.#threadCount) this.#threads.add(new RenderThread(this.#options, this));
   }
-}
 
-/** Why a thread died, when it was for what its job did; undefined for any other error. */
-function deathMessage(error: unknown, deadline: ThreadDeadline): string | undefined {
-  if (deadline.signal.aborted) return `rendering took longer than ${deadline.deadlineMs} ms and was ended`;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'rendering ran out of memory and was ended' : undefined;
+  #hand(): void {
+    while (this.#waiting.length > 0) {
+      const thread = this.#free.pop();
+      if (!thread) return;
+      thread.run(takeGroup(this.#waiting));
+    }
+  }
 }

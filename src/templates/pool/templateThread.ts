@@ -1,16 +1,54 @@
-import { workerData } from 'piscina';
+import { parentPort, workerData } from 'node:worker_threads';
 import { TemplateError } from '../errors.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
-import type { RenderOutcome, TemplateRequest, ThreadSettings, ThreadTask } from './templateJob.js';
+import type {
+  RenderOutcome,
+  TaskResult,
+  TemplateRequest,
+  ThreadAnswer,
+  ThreadSettings,
+  ThreadTask,
+} from './templateJob.js';
+import { ThreadProgress } from './threadProgress.js';
 
-const cache = new CompiledCache((workerData as ThreadSettings).limits);
+/** Results are posted early when they hold so many characters: a thread that dies for one task keeps little of others. */
+const MOST_CHARACTERS_KEPT = 250_000;
 
-/** Runs in a thread of the pool: renders (or only compiles) the templates of one task. */
-export default function runTask({ templates, contextJson, startedAt }: ThreadTask): RenderOutcome[] {
-  new Float64Array(startedAt)[0] = Date.now();
-  const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
-  return templates.map((request) => runTemplate(request, context));
+const settings = workerData as ThreadSettings;
+const progress = new ThreadProgress(settings.progress);
+const cache = new CompiledCache(settings.limits);
+
+parentPort?.on('message', runGroup);
+post({ results: [], isFree: true });
+
+function runGroup(tasks: readonly ThreadTask[]): void {
+  let results: TaskResult[] = [];
+  let characters = 0;
+  for (const [index, task] of tasks.entries()) {
+    if (!progress.begin(index)) break;
+    const result = runTask(task);
+    results.push(result);
+    characters += lengthOf(result);
+    if (characters <= MOST_CHARACTERS_KEPT) continue;
+    post({ results, isFree: false });
+    results = [];
+    characters = 0;
+  }
+  post({ results, isFree: true });
+}
+
+function post(answer: ThreadAnswer): void {
+  parentPort?.postMessage(answer);
+}
+
+function runTask({ templates, contextJson }: ThreadTask): TaskResult {
+  try {
+    const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
+    return { outcomes: templates.map((request) => runTemplate(request, context)) };
+  } catch (error) {
+    return { bug: error };
+  }
 }
 
 function runTemplate(request: TemplateRequest, context: JsonContext | undefined): RenderOutcome {
@@ -22,4 +60,9 @@ function runTemplate(request: TemplateRequest, context: JsonContext | undefined)
       return { ok: false, error: { name: request.name, ...error.toJSON() } };
     throw error;
   }
+}
+
+function lengthOf(result: TaskResult): number {
+  if ('bug' in result) return 0;
+  return result.outcomes.reduce((sum, outcome) => sum + (outcome.ok ? outcome.output.length : 0), 0);
 }

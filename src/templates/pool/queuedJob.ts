@@ -1,0 +1,44 @@
+import type { RenderOutcome, TaskResult, ThreadTask } from './templateJob.js';
+
+/** A job that waits for a thread or is in one. */
+export class QueuedJob {
+  /** Of what crosses to the thread, about. */
+  readonly characters: number;
+
+  constructor(
+    readonly task: ThreadTask,
+    private readonly resolve: (outcomes: RenderOutcome[]) => void,
+    private readonly reject: (bug: unknown) => void,
+  ) {
+    const { contextJson = '', templates } = task;
+    this.characters = templates.reduce((sum, { source }) => sum + source.length, contextJson.length);
+  }
+
+  settle(result: TaskResult): void {
+    if ('bug' in result) this.reject(result.bug);
+    else this.resolve(result.outcomes);
+  }
+
+  /** Every template of it fails, because its thread had to be ended. */
+  end(message: string): void {
+    const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
+    this.resolve(this.task.templates.map(({ name }) => ({ ok: false, error: { name, ...limit } })));
+  }
+}
+
+/** Most jobs that cross to a thread together. */
+const MOST_JOBS = 16;
+/** Together with their results these are a small part of a thread's memory: a thread that runs out of it does so for the job in hand. */
+const MOST_CHARACTERS = 250_000;
+
+/** Takes the first jobs off the queue that may cross together; a large one goes alone. */
+export function takeGroup(queue: QueuedJob[]): QueuedJob[] {
+  let count = 0;
+  let characters = 0;
+  for (const job of queue) {
+    characters += job.characters;
+    if (count === MOST_JOBS || (count > 0 && characters > MOST_CHARACTERS)) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+}

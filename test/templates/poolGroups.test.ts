@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTemplatePool } from '../../src/templates/index.js';
+import type { RenderOutcome, TemplatePool, TemplateRequest } from '../../src/templates/index.js';
+
+/** Limits that let a template run into the thread's own. */
+const UNLIMITED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER, timeMs: 600_000 };
+const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}';
+const GREEDY =
+  "{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% set _ = ns.l.append(('x' * 2000 ~ i)|upper) %}{% endfor %}";
+const LONG = "{{ 'y' * 200000 }}";
+
+const request = (source: string): TemplateRequest => ({
+  name: 't',
+  source,
+  syntax: 'jinja2',
+  mode: 'text',
+});
+const ordinary = [request('{{ i }}')];
+const render = (pool: TemplatePool, i: number): Promise<RenderOutcome[]> =>
+  pool.render({ contextJson: `{"i":${i}}`, templates: ordinary });
+const hostile = async (pool: TemplatePool, source: string): Promise<RenderOutcome | undefined> =>
+  (await pool.render({ contextJson: '{}', templates: [request(source)] }))[0];
+const outputs = (all: readonly RenderOutcome[][]): readonly string[] =>
+  all.map(([outcome]) => (outcome?.ok === true ? outcome.output : 'failed'));
+const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+
+describe('templates: jobs that cross to a thread together', function () {
+  this.timeout(60_000);
+  const pools: TemplatePool[] = [];
+  const open = (threads: number, deadlineMs = 400): TemplatePool => {
+    const pool = createTemplatePool({ threads, limits: UNLIMITED, deadlineMs, maxOldGenerationMb: 48 });
+    pools.push(pool);
+    return pool;
+  };
+
+  afterEach(async () => {
+    await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  });
+
+  for (const threads of [1, 2]) {
+    for (const [what, source, message] of [
+      ['runs too long', ENDLESS, /took longer than 400 ms/],
+      ['takes too much memory', GREEDY, /out of memory|took longer/],
+    ] as const) {
+      it(`of a group on ${threads} thread(s) only the job that ${what} fails`, async () => {
+        const pool = open(threads);
+        await render(pool, 0);
+        const all = await Promise.all([
+          ...numbers(5).map((i) => render(pool, i)),
+          hostile(pool, source),
+          ...numbers(25).map((i) => render(pool, 5 + i)),
+        ]);
+        const [ended] = all.splice(5, 1);
+        expect(ended).to.have.nested.property('error.message').that.matches(message);
+        expect(outputs(all as RenderOutcome[][])).to.deep.equal(numbers(30).map(String));
+      });
+    }
+  }
+
+  it('does not let a group wait for its slow job where another thread is free', async () => {
+    const pool = open(2, 30_000);
+    await render(pool, 0);
+    const slow = hostile(pool, ENDLESS.replaceAll('100000', '3000'));
+    let isSlowDone = false;
+    void slow.then(() => (isSlowDone = true));
+    await Promise.all(numbers(10).map((i) => render(pool, i)));
+    expect(isSlowDone).to.equal(false);
+    expect(await slow).to.have.property('ok', true);
+  });
+
+  it('ends each hostile job of a group, one after the other', async () => {
+    const pool = open(2, 200);
+    const [first, second, third, ...others] = await Promise.all([
+      hostile(pool, ENDLESS),
+      hostile(pool, ENDLESS),
+      hostile(pool, GREEDY),
+      ...numbers(4).map((i) => render(pool, i)),
+    ]);
+    for (const outcome of [first, second, third]) {
+      expect(outcome).to.have.nested.property('error.kind', 'limit');
+    }
+    expect(outputs(others)).to.deep.equal(['0', '1', '2', '3']);
+  });
+
+  it('counts the deadline for each job of a group, not for the group', async () => {
+    const pool = open(1, 400);
+    const slow = '{% for i in range(400) %}{% for j in range(400) %}{% endfor %}{% endfor %}ok';
+    const all = await Promise.all(numbers(16).map(() => hostile(pool, slow)));
+    expect(all.map((outcome) => outcome?.ok)).to.deep.equal(numbers(16).map(() => true));
+  });
+
+  it('keeps long outputs of many jobs out of the memory of one', async () => {
+    const pool = open(1, 20_000);
+    const all = await Promise.all(numbers(300).map(() => hostile(pool, LONG)));
+    expect(all.every((outcome) => outcome?.ok === true && outcome.output.length === 200_000)).to.equal(true);
+  });
+
+  it('fails a job whose context alone is more than a thread can hold, and no other', async () => {
+    const pool = open(1, 30_000);
+    await render(pool, 0);
+    const huge = `{"list":[${'{"a":1},'.repeat(1_500_000)}0]}`;
+    const [[ended], ...others] = await Promise.all([
+      pool.render({ contextJson: huge, templates: [request('{{ list|length }}')] }),
+      render(pool, 1),
+      render(pool, 2),
+    ]);
+    expect(ended)
+      .to.have.nested.property('error.message')
+      .that.matches(/out of memory/);
+    expect(outputs(others)).to.deep.equal(['1', '2']);
+  });
+
+  it('finishes under load what it was given before it closes, and takes no more', async () => {
+    const pool = open(2);
+    const given = numbers(200).map((i) => render(pool, i));
+    const doomed = hostile(pool, ENDLESS);
+    const closed = pool.close();
+    const late = render(pool, 1).then(
+      () => 'rendered',
+      (error: unknown) => String(error),
+    );
+    expect(outputs(await Promise.all(given))).to.deep.equal(numbers(200).map(String));
+    expect(await doomed).to.have.nested.property('error.kind', 'limit');
+    expect(await late).to.match(/pool is closed/);
+    await closed;
+  });
+
+  it('rejects for an error that is not the template’s, and goes on', async () => {
+    const pool = open(1);
+    const source = 5 as unknown as string;
+    const bug = await pool.render({ contextJson: '{}', templates: [request(source)] }).then(
+      (outcomes) => JSON.stringify(outcomes),
+      (error: unknown) => String(error),
+    );
+    expect(bug).to.match(/^TypeError/);
+    expect(outputs([await render(pool, 7)])).to.deep.equal(['7']);
+  });
+
+  it('closes at once when nothing was ever given to it', async () => {
+    const pool = open(2);
+    await Promise.race([
+      pool.close(),
+      delay(20_000, undefined, { ref: false }).then(() => Promise.reject(new Error('it did not close'))),
+    ]);
+  });
+});
