@@ -127,6 +127,32 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(Date.now() - begun).to.be.below(1_500);
   });
 
+  it('an answer of more bytes than anybody reads counts by its status', async () => {
+    const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
+    expect(await send({ kind: 'answer', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
+      kind: 'rejected',
+      message: 'the provider answered 400',
+    });
+  });
+
+  it('a key that no header can hold sends nothing', async () => {
+    const before = provider.calls.length;
+    expect(await send({ kind: 'accept' }, { apiKey: 'SG.a\nb' })).to.deep.include({
+      kind: 'retry',
+      ambiguous: false,
+      code: 'ERR_INVALID_CHAR',
+    });
+    expect(provider.calls).to.have.length(before);
+  });
+
+  it('keeps the path of the address', async () => {
+    const beneath = createSendgridTransport({ baseUrl: `${provider.url}/proxy/` });
+    provider.behave = () => ({ kind: 'accept' });
+    await beneath.send(MESSAGE, CONTEXT);
+    await beneath.close();
+    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/mail\/send$/);
+  });
+
   it('a connection reset once the request was written may have taken the mail', async () => {
     expect(await send({ kind: 'reset-after' })).to.include({
       kind: 'retry',

@@ -1,16 +1,12 @@
-import http from 'node:http';
-import https from 'node:https';
 import sendgrid from '@sendgrid/mail';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Address } from '../addresses.js';
 import { AttachmentLoader, type LoadedAttachment } from './attachmentLoader.js';
 import { bytesOf, MOST_MAIL_BYTES } from './mailSize.js';
-import { readAnswer, readFailure, type Exchange } from './sendgridAnswer.js';
+import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
+import { readExchange } from './sendgridAnswer.js';
 import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
 
-const MAX_SOCKETS = 256;
-/** An answer is a few hundred bytes. */
-const MOST_ANSWER_BYTES = 256 * 1024;
 /** The provider's limit. */
 const MOST_RECIPIENTS = 1_000;
 
@@ -20,108 +16,62 @@ export interface SendgridOptions {
   readonly storage?: FileStorage;
 }
 
-/**
- * Sends through @sendgrid/mail. Each call has a service object of its own: the library keeps key, address, deadline
- * and the rest in one mutable object, and a shared one has sent a tenant's mail with another tenant's key.
- */
+/** Sends through @sendgrid/mail. */
 export function createSendgridTransport(options: SendgridOptions): MailTransport {
   const loader = options.storage && new AttachmentLoader(options.storage);
-  const agents = {
-    httpAgent: new http.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
-    httpsAgent: new https.Agent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
-  };
+  const client = new ProviderClient(options.baseUrl);
   return {
     needsApiKey: true,
     async send(message, context) {
       const tooLarge = exceedsLimits(message);
       if (tooLarge) return tooLarge;
       const { attachments = [] } = message;
-      if (!loader || attachments.length === 0) return call(message, [], context);
-      return loader.with(attachments, (loaded) => call(message, loaded, context));
+      if (!loader || attachments.length === 0) return call(client, message, [], context);
+      return loader.with(attachments, (loaded) => call(client, message, loaded, context));
     },
     async close() {
-      agents.httpAgent.destroy();
-      agents.httpsAgent.destroy();
+      client.close();
       await options.storage?.close();
     },
   };
+}
 
-  async function call(
-    message: MailMessage,
-    attachments: readonly LoadedAttachment[],
-    context: SendContext,
-  ): Promise<SendOutcome> {
-    const exchange: Exchange = { begun: false, fenced: false, status: undefined, headers: {} };
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), context.deadlineMs);
-    try {
-      const service = createService(context.apiKey, {
-        baseUrl: options.baseUrl,
-        ...agents,
-        signal: deadline.signal,
-        transport: watchedTransport(options.baseUrl, exchange, context.mayStart),
-        // A redirect would carry the key and the mail to wherever it points.
-        maxRedirects: 0,
-        maxContentLength: MOST_ANSWER_BYTES,
-        proxy: false,
-      });
-      const [response] = await service.send(toSendgrid(message, attachments));
-      return readAnswer(response.statusCode, response.headers as Record<string, unknown>, response.body);
-    } catch (error) {
-      return readFailure(error, exchange, {
-        apiKey: context.apiKey,
-        deadlinePassed: deadline.signal.aborted,
-      });
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+async function call(
+  client: ProviderClient,
+  message: MailMessage,
+  attachments: readonly LoadedAttachment[],
+  context: SendContext,
+): Promise<SendOutcome> {
+  const service = createService(client, context);
+  const exchange = await service.send(toSendgrid(message, attachments)).catch(newExchange);
+  return readExchange(exchange, context.apiKey);
 }
 
 interface Service {
-  client: { setDefaultHeader(name: string, value: string): void; setDefaultRequest(values: object): void };
-  send(data: object): Promise<[{ statusCode: number; headers: unknown; body: unknown }, unknown]>;
+  readonly client: { readonly defaultHeaders: Readonly<Record<string, string>> };
+  setClient(client: { request(request: ProviderRequest): Promise<Exchange> }): void;
+  /** @returns what its client's request does */
+  send(data: object): Promise<Exchange>;
 }
 
 // The typings declare the default instance only; the class is beside it.
 const { MailService } = sendgrid as unknown as { MailService: new () => Service };
-
-function createService(apiKey: string, request: object): Service {
-  const service = new MailService();
-  // Not setApiKey: it would also reset the base URL, and print a line for keys of unusual form.
-  service.client.setDefaultHeader('Authorization', `Bearer ${apiKey}`);
-  service.client.setDefaultRequest(request);
-  return service;
-}
+const { defaultHeaders } = new MailService().client;
 
 /**
- * The HTTP client as axios sees it, watched: whether anything may have left, and the status as soon as it is there.
- * Both decide what a broken exchange means.
+ * Each call has a service object of its own: the library keeps the key and the rest in one mutable object, and a shared
+ * one has sent a tenant's mail with another tenant's key. Its own client, on axios, takes more CPU than all the rest of
+ * a mail's way to the provider.
  */
-function watchedTransport(baseUrl: string, exchange: Exchange, mayStart: SendContext['mayStart']) {
-  const client = baseUrl.startsWith('https:') ? https : http;
-  const ready = client === https ? 'secureConnect' : 'connect';
-  return {
-    request(options: https.RequestOptions, onResponse: (response: http.IncomingMessage) => void) {
-      if (!mayStart()) {
-        exchange.fenced = true;
-        throw new Error('the attempt is no longer ours');
-      }
-      const request = client.request(options, (response) => {
-        exchange.status = response.statusCode;
-        exchange.headers = response.headers;
-        onResponse(response);
-      });
-      request.once('socket', (socket) => {
-        const begin = (): void => {
-          exchange.begun = true;
-        };
-        if (request.reusedSocket || !socket.connecting) begin();
-        else socket.once(ready, begin);
-      });
-      return request;
+function createService(client: ProviderClient, context: SendContext): Service {
+  const service = new MailService();
+  service.setClient({
+    request: (request) => {
+      const headers = { ...defaultHeaders, ...request.headers, Authorization: `Bearer ${context.apiKey}` };
+      return client.call({ ...request, headers }, context);
     },
-  };
+  });
+  return service;
 }
 
 function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment[]): object {

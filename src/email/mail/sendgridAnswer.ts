@@ -1,25 +1,12 @@
+import type { Exchange } from './providerClient.js';
 import type { SendOutcome } from './transport.js';
-
-/** What was seen of one exchange with the provider, whatever the library says of it. */
-export interface Exchange {
-  /** The connection stood, so the mail may have left. */
-  begun: boolean;
-  /** Stopped just before it began. */
-  fenced: boolean;
-  status: number | undefined;
-  headers: Readonly<Record<string, unknown>>;
-}
 
 const LEAST_WAIT_MS = 1_000;
 const MOST_WAIT_MS = 3_600_000;
 const MOST_MESSAGE_CHARACTERS = 300;
 
 /** What the provider's answer means. Statuses as its documentation gives them. */
-export function readAnswer(
-  status: number,
-  headers: Readonly<Record<string, unknown>>,
-  body: unknown,
-): SendOutcome {
+function readAnswer(status: number, headers: Readonly<Record<string, unknown>>, body: unknown): SendOutcome {
   const message = describeBody(body) ?? `the provider answered ${status}`;
   if (status >= 200 && status < 300) {
     const id = headers['x-message-id'];
@@ -50,28 +37,23 @@ export function readAnswer(
 }
 
 /**
- * What a failed call means. The error itself goes no further: it holds the key and the whole mail.
- * @param context.apiKey is struck out of what the provider may have echoed
+ * What an exchange means for the mail. Its error goes no further.
+ * @param apiKey is struck out of what the provider may have echoed
  */
-export function readFailure(
-  error: unknown,
-  exchange: Exchange,
-  context: { readonly apiKey: string; readonly deadlinePassed: boolean },
-): SendOutcome {
+export function readExchange(exchange: Exchange, apiKey: string): SendOutcome {
   if (exchange.fenced) return { kind: 'fenced' };
   // With the status in hand the rest of the answer may have dripped, broken off or been garbage: it changes nothing.
   if (exchange.status !== undefined) {
-    const body = (error as { response?: { body?: unknown } }).response?.body;
-    return withoutKey(readAnswer(exchange.status, exchange.headers, body), context.apiKey);
+    return withoutKey(readAnswer(exchange.status, exchange.headers, exchange.body), apiKey);
   }
-  const code = context.deadlinePassed ? 'PROVIDER_TIMEOUT' : networkCode(error);
+  const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
   const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
-  const what = context.deadlinePassed ? 'the provider did not answer in time' : `the call broke (${code})`;
+  const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
 function networkCode(error: unknown): string {
-  const code = (error as { code?: unknown }).code;
+  const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
 }
 
