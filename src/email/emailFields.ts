@@ -15,8 +15,16 @@ export interface EmailFields {
   readonly filters: readonly (EmailField | undefined)[];
 }
 
+const known = new WeakMap<EmailType, EmailFields>();
+
 /** Every templated field of a type, and how values are kept from changing what surrounds them there. */
 export function fieldsOf(type: EmailType): EmailFields {
+  const fields = known.get(type) ?? readFields(type);
+  known.set(type, fields);
+  return fields;
+}
+
+function readFields(type: EmailType): EmailFields {
   return {
     template: { name: 'template', source: type.template, mode: 'html' },
     subject: { name: 'subject', source: type.subject, mode: 'text' },

@@ -29,9 +29,15 @@ export interface SendDeps extends ComposeDeps {
  * One attempt at a delivery, from the queue's hint to the ledger's record. Whatever the tenant, the provider or the
  * network do ends as a state of the delivery; it rejects only when the database is away.
  * @param repeated whether an earlier worker began with the same job and ended without a word
+ * @param loaded the delivery as it was a moment ago: if it has gone on since, its start is refused
  */
-export async function sendDelivery(deps: SendDeps, job: DeliveryJob, repeated: boolean): Promise<void> {
-  const delivery = await deps.ledger.load(job);
+export async function sendDelivery(
+  deps: SendDeps,
+  job: DeliveryJob,
+  repeated: boolean,
+  loaded?: LoadedDelivery,
+): Promise<void> {
+  const delivery = loaded ?? (await deps.ledger.load(job));
   if (!delivery || !isOpen(delivery, job)) return;
   if (repeated && !(await deps.ledger.countRepeatedStart(delivery))) return;
 

@@ -76,7 +76,15 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
         const { ready, soon, trips } = await evaluateRules(evaluateDeps, job, repeated);
         loopTrips.report(job.tenantid, trips);
         await queueForLater(deps, soon);
-        await settleAll(ready.map((key) => send({ ...key, starts: 0 }, false)));
+        const closedMs = performance.now();
+        const isFresh = (): boolean => performance.now() - closedMs < FRESH_MS;
+        await settleAll(
+          ready.map(({ loaded, ...key }) =>
+            slots.run(key.tenantid, () =>
+              sendDelivery(sendDeps, { ...key, starts: 0 }, false, isFresh() ? loaded : undefined),
+            ),
+          ),
+        );
       },
       onDelivery: send,
     },
@@ -121,6 +129,8 @@ async function settleAll(all: readonly Promise<void>[]): Promise<void> {
 const TENANT_SHARE = 0.5;
 /** The rest of the grace is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
+/** A delivery that waited longer for a slot is loaded again: its tenant may have been paused meanwhile. */
+const FRESH_MS = 100;
 const MOST_KEYS = 1_000;
 
 /** Decrypting is cheap, but not for every mail. */

@@ -40,7 +40,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
       events.map(({ eventid }) => ({ eventid, ruleid })),
       NO_LIMITS,
     );
-    return ready;
+    return ready.map(({ tenantid, deliveryid, createtime }) => ({ tenantid, deliveryid, createtime }));
   };
   type Keys = Awaited<ReturnType<typeof record>>;
   const start = (keys: Keys) =>

@@ -40,13 +40,14 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { events } = (await loadBatch(ledger, batch))!;
-    const { ready: keys } = await closeBatch(
+    const { ready } = await closeBatch(
       ledger,
       batch,
       events.map(({ eventid }) => ({ eventid, ruleid })),
       NO_LIMITS,
     );
-    return { keys, key: keys[0]!, batch, events, ruleid };
+    const keys = ready.map(({ tenantid, deliveryid, createtime }) => ({ tenantid, deliveryid, createtime }));
+    return { keys, key: keys[0]!, ready, batch, events, ruleid };
   };
   const start = async (key: DeliveryKey, starts: number, leaseMs = LONG_MS) => {
     const [loaded] = await loadDeliveries(ledger, [key]);
@@ -238,6 +239,23 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await read(key)).to.include({ state: 'failed', error_code: 'POISON' });
       expect(await attempts(key)).to.deep.equal([]);
     });
+  });
+
+  it('loads what it records, if it is little', async () => {
+    await db.database.knex('rowpost.email_suppression').insert({
+      tenantid: tenant.tenantid,
+      address: 'gone@example.com',
+      source: 'manual',
+    });
+    const { ready, keys } = await deliver(3);
+    const loaded = await loadDeliveries(ledger, keys);
+    expect(loaded[0]).to.include({ hasSuppressions: true, hasEvent: true, state: 'pending' });
+    for (const [index, delivery] of loaded.entries()) {
+      expect(ready[index]?.loaded).to.deep.include(delivery as object);
+    }
+    const many = await deliver(9);
+    expect(many.ready).to.have.length(9);
+    expect(many.ready.filter((delivery) => delivery.loaded)).to.deep.equal([]);
   });
 
   it('finds deliveries whose time has come, each once in a while', async () => {

@@ -1,5 +1,12 @@
 import type { BatchKey, DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import {
+  TENANT_COLUMNS,
+  tenantJoins,
+  toDelivery,
+  type LoadedDelivery,
+  type LoadedRow,
+} from './loadDeliveries.js';
 import { AHEAD_SECONDS } from './turns.js';
 
 /** A delivery to record: an event and a rule that matches it, or whose condition can't be evaluated. */
@@ -21,12 +28,15 @@ export interface DeliveryLimits {
 /** What a batch has become. */
 export interface ClosedBatch {
   /** New deliveries that can be sent now. */
-  readonly ready: readonly DeliveryKey[];
+  readonly ready: readonly ReadyDelivery[];
   /** New deliveries whose turn comes within seconds. The relay sees to those whose turn comes later. */
   readonly soon: readonly (DeliveryKey & { readonly delayMs: number })[];
   /** Rules that fire for one record again and again: their deliveries are skipped. */
   readonly trips: readonly Trip[];
 }
+
+/** What was recorded comes with it as `loadDeliveries` reads it, when the batch is small: it would be the next statement. */
+export type ReadyDelivery = DeliveryKey & { readonly loaded?: LoadedDelivery };
 
 export interface Trip {
   readonly ruleid: string;
@@ -56,10 +66,11 @@ export async function closeBatch(
     matches.map((match) => match.failure?.message ?? null),
     limits.firesPerMinute,
     limits.emailsPerSecond,
+    MOST_LOADED,
   ]);
   const pending = rows.filter((row) => row.state === 'pending');
   return {
-    ready: pending.filter((row) => row.delayMs === 0).map(keyOf),
+    ready: pending.filter((row) => row.delayMs === 0).map(toReady),
     soon: pending
       .filter((row) => row.delayMs > 0 && row.delayMs <= AHEAD_SECONDS * 1000)
       .map((row) => ({ ...keyOf(row), delayMs: row.delayMs })),
@@ -67,19 +78,23 @@ export async function closeBatch(
   };
 }
 
-interface ClosedRow extends DeliveryKey {
-  state: string;
+interface ClosedRow extends Omit<LoadedRow, 'position'> {
+  isLoaded: boolean;
   delayMs: number;
   ruleid: string;
   target: string;
   key: string;
 }
 
-const keyOf = ({ tenantid, deliveryid, createtime }: ClosedRow): DeliveryKey => ({
+const keyOf = ({ tenantid, deliveryid, createtime }: DeliveryKey): DeliveryKey => ({
   tenantid,
   deliveryid,
   createtime,
 });
+
+function toReady(row: ClosedRow): ReadyDelivery {
+  return row.isLoaded ? { ...keyOf(row), loaded: toDelivery(row) } : keyOf(row);
+}
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
   const trips = new Map<string, Trip>();
@@ -89,6 +104,9 @@ function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
   }
   return [...trips.values()];
 }
+
+/** Deliveries of a larger batch wait for a slot before they are loaded: their records together may be large. */
+const MOST_LOADED = 8;
 
 /** Seconds after its turn at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
@@ -110,6 +128,9 @@ const CLOSE = {
       returning batchid
     ), matched as materialized (
       select m.position, o.tenantid, o.eventid, r.ruleid, r.email_type, o.operation, o.target, o.key, r.delivery, o.time,
+        r.query_roleid, case when cardinality($3::bigint[]) <= $9::int then o.old end as old,
+        case when cardinality($3::bigint[]) <= $9::int then o.new end as new,
+        case when cardinality($3::bigint[]) <= $9::int then o.file end as file,
         m.code, m.message, date_trunc('minute', o.time) as minute,
         hashtextextended(o.target || ' ' || o.key::text, 0) as record
       from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[])
@@ -161,10 +182,18 @@ const CLOSE = {
         code is not null or trips or coalesce(slot > now(), false)
       from placed order by position
       on conflict (eventid, ruleid, createtime) do nothing
-      returning tenantid, deliveryid, createtime, state, ruleid, target, key, next_attempt
+      returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
+        tracked, attempts, starts, next_attempt
+    ), loaded as materialized (
+      select tenantid, eventid, ruleid, query_roleid, old, new, file from matched where cardinality($3::bigint[]) <= $9::int
     )
-    select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, state, ruleid::text as ruleid, target,
-      key::text as key,
-      coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
-    from recorded where state in ('pending', 'skipped') order by recorded.deliveryid`,
+    select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
+      d.target, d.key::text as key,
+      coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
+      l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, d.delivery as policy, d.operation,
+      d.email_type as "emailType", l.query_roleid as "queryRoleid", l.old::text as old, l.new::text as new,
+      l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
+    from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
+      ${tenantJoins('l.tenantid')}
+    where d.state in ('pending', 'skipped') order by d.deliveryid`,
 };

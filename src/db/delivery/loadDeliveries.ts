@@ -49,29 +49,42 @@ export async function loadDeliveries(
   ledger: Ledger,
   keys: readonly DeliveryKey[],
 ): Promise<readonly (LoadedDelivery | undefined)[]> {
-  const rows = await ledger.query<LoadedRow>(LOAD, [
+  const rows = await ledger.query<LoadedRow & { position: number }>(LOAD, [
     keys.map((key) => key.tenantid),
     keys.map((key) => key.deliveryid),
     keys.map((key) => key.createtime),
   ]);
-  const byPosition = new Map(rows.map((row) => [row.position, toDelivery(row)]));
+  const byPosition = new Map(rows.map(({ position, ...row }) => [position, toDelivery(row)]));
   return keys.map((_, index) => byPosition.get(index + 1));
 }
 
-interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
-  position: number;
+/** As PostgreSQL gives it. */
+export interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
   keyEncrypted: string | null;
   keyVersion: number;
   pausedCode: string | null;
   waitUntilMs: number | null;
 }
 
-function toDelivery(row: LoadedRow): LoadedDelivery {
+export function toDelivery(row: LoadedRow): LoadedDelivery {
   const { keyEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
   const apiKey =
     keyEncrypted === null ? null : { encrypted: keyEncrypted, version: keyVersion, pausedCode, waitUntilMs };
   return { ...delivery, apiKey };
 }
+
+/** Of a delivery `d`: what its tenant holds now. */
+export const TENANT_COLUMNS = `
+  t.xmin::text as "typeVersion", sup.listed is not null as "hasSuppressions",
+  k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
+  case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"`;
+
+/** @param tenantid its tenant; where that is null nothing is looked up */
+export const tenantJoins = (tenantid: string): string => `
+  left join rowpost.email_types t on t.tenantid = ${tenantid} and t.email_type = d.email_type
+  left join rowpost.email_apikey k on k.tenantid = ${tenantid}
+  left join lateral (select true as listed from rowpost.email_suppression s
+    where s.tenantid = ${tenantid} and s.removetime is null limit 1) sup on true`;
 
 const LOAD = {
   name: 'delivery_load',
@@ -79,12 +92,8 @@ const LOAD = {
     select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
       d.tracked, d.attempts, d.starts, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
-      d.email_type as "emailType", t.xmin::text as "typeVersion", r.query_roleid as "queryRoleid",
-      o.old::text as old, o.new::text as new, o.file::text as file, o.eventid is not null as "hasEvent",
-      exists (select from rowpost.email_suppression s where s.tenantid = w.tenantid and s.removetime is null)
-        as "hasSuppressions",
-      k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
-      case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"
+      d.email_type as "emailType", r.query_roleid as "queryRoleid", o.old::text as old, o.new::text as new,
+      o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       join rowpost.delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
@@ -95,6 +104,5 @@ const LOAD = {
         and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
       left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
-      left join rowpost.email_types t on t.tenantid = d.tenantid and t.email_type = d.email_type
-      left join rowpost.email_apikey k on k.tenantid = d.tenantid`,
+      ${tenantJoins('d.tenantid')}`,
 };
