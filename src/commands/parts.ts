@@ -1,13 +1,9 @@
-import type { Installation } from '../compose.js';
+// Each part loads what it needs when it starts: a relay that takes another's place is up sooner without the web's parts.
+import type { Web } from '../api/server.js';
 import { systemClock } from '../clock.js';
-import { startWeb, type Web } from '../api/server.js';
-import { createTransport } from '../email/mail/createTransport.js';
-import { createControlEngine } from '../graphql/control/controlEngine.js';
-import { openQueue } from '../queue/queue.js';
-import { startRelay } from '../relay/relay.js';
+import type { Installation } from '../compose.js';
 import type { Stoppable } from '../shutdown.js';
 import { createTemplatePool, type TemplatePool } from '../templates/index.js';
-import { startWorker } from '../worker/worker.js';
 
 /** The threads that render and check templates, for one process. */
 export function openTemplates({ config }: Installation): TemplatePool {
@@ -16,6 +12,11 @@ export function openTemplates({ config }: Installation): TemplatePool {
 
 /** HTTP. It does not need the queue: mutations commit while the queue is away. */
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
+  const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
+    import('../api/server.js'),
+    import('../graphql/control/controlEngine.js'),
+    import('../email/mail/createTransport.js'),
+  ]);
   const { config, database } = installation;
   const transport = createTransport(config, database);
   const control = createControlEngine({ ...installation, clock: systemClock, templates, transport });
@@ -26,6 +27,10 @@ export async function startWebPart(installation: Installation, templates: Templa
 
 /** Outbox → queue. */
 export async function startRelayPart(installation: Installation): Promise<Stoppable> {
+  const [{ openQueue }, { startRelay }] = await Promise.all([
+    import('../queue/queue.js'),
+    import('../relay/relay.js'),
+  ]);
   const { config, database, log } = installation;
   const queue = await openQueue(config, database, log);
   const relay = await startRelay({ ...installation, clock: systemClock, queue });
@@ -37,6 +42,10 @@ export async function startWorkerPart(
   installation: Installation,
   templates: TemplatePool,
 ): Promise<Stoppable> {
+  const [{ openQueue }, { startWorker }] = await Promise.all([
+    import('../queue/queue.js'),
+    import('../worker/worker.js'),
+  ]);
   const { config, database, log } = installation;
   const queue = await openQueue(config, database, log);
   const worker = await startWorker({ ...installation, clock: systemClock, templates, queue });

@@ -105,7 +105,8 @@ function startWorkers(
       prefix: connections.prefix,
       concurrency,
       lockDuration: options.leaseMs,
-      stalledInterval: Math.ceil(options.leaseMs / 3),
+      // A lost worker's job comes back a lease and one or two of these later.
+      stalledInterval: Math.ceil(options.leaseMs / 6),
       maxStalledCount: MAX_STALLED,
       runRetryDelay: RETRY_MS,
     };

@@ -2,7 +2,7 @@ import { readBatchMark, writeBatchMark } from '../db/delivery/batchMark.js';
 import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
-import { takeDueDeliveries } from '../db/delivery/openDeliveries.js';
+import { dueDeliveries, noteQueued } from '../db/delivery/openDeliveries.js';
 import { sweep } from '../db/delivery/sweep.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
@@ -60,8 +60,9 @@ export class Reconciler {
     await sweep(ledger);
     await endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE);
     for (;;) {
-      const due = await takeDueDeliveries(ledger, MOST_AT_ONCE);
+      const due = await dueDeliveries(ledger, MOST_AT_ONCE);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
+      await noteQueued(ledger, due);
       if (due.length < MOST_AT_ONCE) return;
     }
   }

@@ -69,8 +69,11 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   );
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
   const admit = loop('admitting batches', ADMIT_MS, admitMore);
-  const batches = loop('reconciling batches', config.reconcileMs, () => reconciler.batches());
-  const deliveries = loop('reconciling deliveries', Math.min(config.reconcileMs, config.leaseMs / 4), () =>
+  // How long what a lost process had in hand stands still is the lease, and these.
+  const batches = loop('reconciling batches', Math.min(config.reconcileMs, config.leaseMs / 2), () =>
+    reconciler.batches(),
+  );
+  const deliveries = loop('reconciling deliveries', Math.min(config.reconcileMs, config.leaseMs / 6), () =>
     reconciler.deliveries(),
   );
   const storage = openStorage(config);

@@ -4,7 +4,7 @@ import { closeBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
 import { endLostAttempts } from '../../src/db/delivery/leases.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
-import { countInFlight, takeDueDeliveries } from '../../src/db/delivery/openDeliveries.js';
+import { countInFlight, dueDeliveries } from '../../src/db/delivery/openDeliveries.js';
 import { startSending } from '../../src/db/delivery/startSending.js';
 import { sweep } from '../../src/db/delivery/sweep.js';
 import { tick } from '../../src/db/delivery/tick.js';
@@ -106,7 +106,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     expect(await sweepNow()).to.equal(2);
     expect(await states()).to.deep.equal(['sent', 'sending (tracked)', 'pending (tracked)']);
     expect(await sweepNow(), 'each is looked at once').to.equal(0);
-    const due = await takeDueDeliveries(ledger, 10);
+    const due = await dueDeliveries(ledger, 10);
     expect(due).to.have.length(1);
     expect(due[0]).to.include({ ...keys[2]!, starts: 0 });
     expect(await endLostAttempts(ledger, 12, 10), 'its lease holds').to.equal(0);

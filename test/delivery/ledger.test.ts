@@ -5,7 +5,7 @@ import { finishAttempts, type AttemptFinish } from '../../src/db/delivery/finish
 import { countRepeatedStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
-import { takeDueDeliveries } from '../../src/db/delivery/openDeliveries.js';
+import { dueDeliveries, noteQueued } from '../../src/db/delivery/openDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../src/db/delivery/partitions.js';
 import { pauseDeliveries, pauseTenant, resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDelivery } from '../../src/db/delivery/redrive.js';
@@ -260,13 +260,25 @@ describe('delivery: the ledger (contract 5.6)', () => {
 
   it('finds deliveries whose time has come, each once in a while', async () => {
     const { keys } = await deliver(3);
-    await takeDueDeliveries(ledger, 1000);
+    await noteQueued(ledger, await dueDeliveries(ledger, 1000));
     await expireLease(keys[0]!);
     await start(keys[1]!, 0);
     await expireLease(keys[1]!);
-    const due = await takeDueDeliveries(ledger, 1000);
+    const due = await dueDeliveries(ledger, 1000);
     expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
-    expect(await takeDueDeliveries(ledger, 1000)).to.deep.equal([]);
+    expect(await dueDeliveries(ledger, 1000), 'nobody has said that it is queued').to.deep.equal(due);
+    await noteQueued(ledger, due);
+    expect(await dueDeliveries(ledger, 1000)).to.deep.equal([]);
+  });
+
+  it('noting that a delivery is queued leaves the lease of the worker that has begun with it', async () => {
+    const { keys } = await deliver(1);
+    await expireLease(keys[0]!);
+    const due = await dueDeliveries(ledger, 1000);
+    await start(keys[0]!, 0);
+    const before = await read(keys[0]!);
+    await noteQueued(ledger, due);
+    expect(await read(keys[0]!)).to.deep.equal(before);
   });
 
   describe('a paused tenant', () => {

@@ -12,23 +12,48 @@ export interface OpenDelivery extends DeliveryKey {
 /** Seconds between two checks of the same waiting delivery. */
 const RECHECK_SECONDS = 10;
 
-/** Takes deliveries that wait or whose retry is due, oldest first, and that nobody has taken for some seconds. */
-export async function takeDueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
-  return ledger.query<OpenDelivery>(TAKE_DUE, [limit]);
+/** Deliveries that wait or whose retry is due, oldest first, and that were not put into the queue for some seconds. */
+export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
+  return ledger.query<OpenDelivery>(DUE, [limit]);
 }
 
-const TAKE_DUE = {
-  name: 'delivery_take_due',
+const DUE = {
+  name: 'delivery_due',
   text: `
-    with overdue as materialized (
-      select tenantid, deliveryid, createtime from rowpost.delivery
-      where due < now() and state in ('pending', 'retrying') order by due limit $1::int for update skip locked
+    select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
+      coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
+    from rowpost.delivery where due < now() and state in ('pending', 'retrying') order by due limit $1::int`,
+};
+
+/**
+ * Notes down that deliveries are in the queue: they are looked at again some seconds later. Said afterwards, so that a
+ * relay that ends between the two leaves nothing to wait for; another one adds them again, which changes nothing.
+ */
+export async function noteQueued(ledger: Ledger, deliveries: readonly DeliveryKey[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await ledger.query(QUEUED, [
+    deliveries.map((delivery) => delivery.tenantid),
+    deliveries.map((delivery) => delivery.deliveryid),
+    deliveries.map((delivery) => delivery.createtime),
+  ]);
+}
+
+// A worker may have begun with it meanwhile: then its lease is what counts. Sorted, and what another relay is noting is
+// left to it.
+const QUEUED = {
+  name: 'delivery_queued',
+  text: `
+    with queued as materialized (
+      select d.tenantid, d.deliveryid, d.createtime
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where d.due < now() and d.state in ('pending', 'retrying')
+      order by d.deliveryid for update of d skip locked
     )
     update rowpost.delivery d set due = greatest(now(), d.next_attempt) + interval '${RECHECK_SECONDS} seconds'
-    from overdue o
-    where d.tenantid = o.tenantid and d.deliveryid = o.deliveryid and d.createtime = o.createtime
-    returning d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.starts,
-      coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"`,
+    from queued q
+    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime`,
 };
 
 /** How many deliveries of each tenant are in the queue or in hand, as the ledger knows it. */
