@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportFaults, type FaultRow } from './analysis/faultReport.js';
-import { DEPENDENCY_FAULTS, TENANT_FAULTS } from './faults/index.js';
+import { DEPENDENCY_FAULTS, optionName, TENANT_FAULTS } from './faults/index.js';
 import { inflict, inflictOnTenants, type Inflicted } from './faults/inflict.js';
 import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
 import type { OpenShop } from './rig/shop.js';
 
 export interface FaultsOptions {
+  /** Names of faults; all when empty. */
+  readonly faults: readonly string[];
   readonly backend: Backend;
   /** How long each fault lasts. */
   readonly seconds: number;
@@ -24,24 +26,28 @@ const SHARE_FOR_RATES = 0.75;
 const ENV = { SEND_DEADLINE_MS: '3000', BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' };
 
 /** Takes from the processes, one after another, all that they depend on, under load, and judges the run. */
-export function runFaults({ seconds, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
+export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
+  const isWanted = (fault: { readonly name: string }): boolean =>
+    faults.length === 0 || faults.includes(optionName(fault));
+  const groups = TENANT_FAULTS.map((group) => group.filter(isWanted)).filter((group) => group.length > 0);
   const timing = { durationMs: seconds * 1000, rateMs: seconds * 1000 * SHARE_FOR_RATES };
   return runJudged({
     ...options,
     shops: SHOPS,
-    special: TENANT_FAULTS.flat().map(({ special }) => special),
-    strength: { web: 1, relay: 2, worker: 3 },
+    special: groups.flat().map(({ special }) => special),
+    strength: { web: 2, relay: 2, worker: 3 },
     env: ENV,
+    exactRate: true,
     async disturb(rig) {
       await delay(WARM_UP_MS);
       const inflicted: Inflicted[] = [];
       for (const fault of DEPENDENCY_FAULTS) {
-        if (fault.backend !== undefined && fault.backend !== options.backend) continue;
+        if (!isWanted(fault) || (fault.backend ?? options.backend) !== options.backend) continue;
         options.say(`  ${fault.name}: ${fault.what}`);
-        inflicted.push(await inflict(rig, fault, timing));
+        inflicted.push(await inflict(rig, faults.length === 0 ? fault : { ...fault, times: 1 }, timing));
       }
       const special = rig.shops.slice(SHOPS);
-      for (const group of TENANT_FAULTS) {
+      for (const group of groups) {
         options.say(`  in trouble: ${group.map(({ name }) => name).join(', ')}`);
         const troubled = group.map((fault) => [fault, special.shift() as OpenShop] as const);
         inflicted.push(...(await inflictOnTenants(rig, troubled, timing)));

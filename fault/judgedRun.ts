@@ -2,6 +2,7 @@ import { readAccounts, type Accounts } from './analysis/accounts.js';
 import { findDuplicates, type Duplicate } from './analysis/duplicates.js';
 import { judge, type Verdict } from './invariants/index.js';
 import type { Backend } from './markers.js';
+import { cpuSecondsWithChildren } from './rig/cpu.js';
 import { createRig, GRACE_MS, type Rig, type RigOptions } from './rig/rig.js';
 import { settle } from './rig/settle.js';
 import { startWitness } from './rig/witness.js';
@@ -16,6 +17,8 @@ export interface RunResult<Row> {
   readonly mailsDue: number;
   readonly mailsAccepted: number;
   readonly seconds: number;
+  /** Of all processes: the product's, PostgreSQL, Redis, the provider and ours. */
+  readonly cpuSeconds: number;
 }
 
 export interface RunOptions<Row> extends RigOptions {
@@ -25,6 +28,8 @@ export interface RunOptions<Row> extends RigOptions {
   ) => Promise<(accounts: Accounts, duplicates: readonly Duplicate[]) => readonly Row[]>;
   /** Mutations per second. */
   readonly rate: number;
+  /** Whether rates of this run are compared with one another. */
+  readonly exactRate?: true;
   readonly say: (line: string) => void;
 }
 
@@ -33,6 +38,12 @@ const SETTLE_MS = 90_000;
 
 /** Sets up an installation, disturbs it under load, lets it come to rest, and compares all accounts. */
 export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResult<Row>> {
+  const before = cpuSecondsWithChildren();
+  const result = await runAndJudge(options);
+  return { ...result, cpuSeconds: Math.round(cpuSecondsWithChildren() - before) };
+}
+
+async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResult<Row>, 'cpuSeconds'>> {
   const { backend, disturb, rate, say, strength } = options;
   const begunAtMs = Date.now();
   const seconds = (): number => Math.round((Date.now() - begunAtMs) / 1000);
@@ -42,7 +53,7 @@ export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResul
       `${backend}: ${strength.web} web, ${strength.relay} relay and ${strength.worker} worker processes are up`,
     );
     const witness = startWitness(rig);
-    rig.load.start(rate);
+    rig.load.start(rate, options.exactRate === true);
     const makeRows = await disturb(rig);
     await rig.load.stop();
     say(`all done after ${seconds()} s; waiting for the last mails`);
@@ -50,7 +61,7 @@ export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResul
     await witness.stop();
     await rig.fleet.stop(GRACE_MS * 2);
     const accounts = await readAccounts(rig);
-    const duplicates = findDuplicates(accounts, rig.strikes, rig.spans);
+    const duplicates = findDuplicates(accounts, rig);
     return {
       backend,
       rows: makeRows(accounts, duplicates),

@@ -59,6 +59,14 @@ export const addBatches = (backend: Backend): Marker => ({
   concerns: (request) => ({ batchids: all(/\\?"batchid\\?": ?\\?"(\d+)/g, request) }),
 });
 
+/** A worker begins to evaluate a batch. Its id is the first parameter, behind counts and lengths that are no digits. */
+export const batchLoad: Marker = {
+  name: 'batch_load',
+  on: 'postgres',
+  matches: preparedStatement('batch_load'),
+  concerns: (request) => ({ batchids: all(/\0batch_load\0[^\d]*(\d+)/g, request) }),
+};
+
 /** The ledger is told that deliveries are about to be sent. Its second parameter is the list of their ids. */
 export const sendingStart: Marker = {
   name: 'sending_start',

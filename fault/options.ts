@@ -1,12 +1,15 @@
 import { parseArgs } from 'node:util';
 import type { Backend } from './markers.js';
+import { FAULT_NAMES } from './faults/index.js';
 import { WINDOWS } from './windows/index.js';
 
 export const USAGE = `npm run fault -- [options]
   --kills <n>       strikes in each window (10; the long form has 200)
   --backend <name>  redis or postgres, where the queue lives (both, one after the other)
   --window <name>   only this window, such as W8; may be given again
+  --minutes <n>     begins no strike after so many, and judges what was done
   --seconds <n>     how long each dependency fault lasts (4; the long form has 60)
+  --fault <name>    only this fault, such as backends-terminated, for as long as --seconds says; may be given again
   --only <part>     windows or faults: one of the two tables
   --rate <n>        mutations per second (20)
   --json <file>     writes the results there as well`;
@@ -15,6 +18,9 @@ export interface FaultOptions {
   readonly kills: number;
   readonly backends: readonly Backend[];
   readonly windows: readonly string[];
+  readonly minutes: number | undefined;
+  /** Names of faults; all when empty. */
+  readonly faults: readonly string[];
   readonly seconds: number;
   /** Which tables are asked for. */
   readonly only: 'windows' | 'faults' | undefined;
@@ -30,25 +36,37 @@ export function readOptions(args: readonly string[]): FaultOptions {
       kills: { type: 'string', default: '10' },
       backend: { type: 'string' },
       window: { type: 'string', multiple: true, default: [] },
+      minutes: { type: 'string' },
+      fault: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string' },
       rate: { type: 'string', default: '20' },
       json: { type: 'string' },
     },
   });
-  const known = WINDOWS.map(({ name }) => name);
-  const unknown = values.window.find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new Error(`there is no window "${unknown}"; there are ${known.join(', ')}`);
+  requireKnown(
+    'window',
+    values.window,
+    WINDOWS.map(({ name }) => name),
+  );
+  requireKnown('fault', values.fault, FAULT_NAMES);
   return {
     kills: positive('--kills', values.kills),
     backends: values.backend === undefined ? ['redis', 'postgres'] : [backendNamed(values.backend)],
     windows: values.window,
+    minutes: values.minutes === undefined ? undefined : positive('--minutes', values.minutes),
+    faults: values.fault,
     seconds: positive('--seconds', values.seconds),
-    only: values.window.length > 0 ? 'windows' : partNamed(values.only),
+    only: values.window.length > 0 ? 'windows' : values.fault.length > 0 ? 'faults' : partNamed(values.only),
     rate: positive('--rate', values.rate),
     json: values.json,
   };
+}
+
+function requireKnown(what: string, names: readonly string[], known: readonly string[]): void {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`there is no ${what} "${unknown}"; there are ${known.join(', ')}`);
 }
 
 function backendNamed(name: string): Backend {

@@ -32,8 +32,9 @@ process.exit(results.every(isSound) ? 0 : 1);
 
 function print(result: RunResult<unknown>, rows: string): void {
   results.push(result);
-  const { backend, mailsDue, mailsAccepted, seconds, verdicts, complaints } = result;
-  say(`\nQueue in ${backend}: ${mailsDue} mails due, ${mailsAccepted} accepted, ${seconds} s\n`);
+  const { backend, mailsDue, mailsAccepted, seconds, cpuSeconds, verdicts, complaints } = result;
+  const mails = `${mailsDue} mails due, ${mailsAccepted} accepted`;
+  say(`\nQueue in ${backend}: ${mails}, ${seconds} s, ${cpuSeconds} s of CPU\n`);
   say(`${rows}\n\n${verdictLines(verdicts)}`);
   for (const complaint of complaints) say(`BROKEN  ${complaint}`);
   say('');

@@ -14,6 +14,8 @@ export interface WindowsOptions {
   readonly kills: number;
   /** Names of windows; all when empty. */
   readonly only: readonly string[];
+  /** No strike begins after so many; by default as long as they can take. */
+  readonly minutes: number | undefined;
   /** Mutations per second. */
   readonly rate: number;
   readonly say: (line: string) => void;
@@ -28,7 +30,12 @@ const MOST_PER_STRIKE_MS = 30_000;
 const MOST_FOR_ALL_MS = 120_000;
 
 /** Drives the windows under load, and judges the run. */
-export function runWindows({ only, kills, ...options }: WindowsOptions): Promise<RunResult<WindowRow>> {
+export function runWindows({
+  only,
+  kills,
+  minutes,
+  ...options
+}: WindowsOptions): Promise<RunResult<WindowRow>> {
   const windows = WINDOWS.filter(({ name }) => only.length === 0 || only.includes(name));
   return runJudged({
     ...options,
@@ -36,8 +43,8 @@ export function runWindows({ only, kills, ...options }: WindowsOptions): Promise
     strength: strengthFor(windows),
     async disturb(rig) {
       await delay(WARM_UP_MS);
-      const timeoutMs = MOST_FOR_ALL_MS + kills * MOST_PER_STRIKE_MS;
-      await driveWindows(rig, windows, kills, { timeoutMs, say: options.say });
+      const mostMs = minutes === undefined ? MOST_FOR_ALL_MS + kills * MOST_PER_STRIKE_MS : minutes * 60_000;
+      await driveWindows(rig, windows, { times: kills, mostMs, say: options.say });
       return (accounts, duplicates) => reportWindows(rig, windows, accounts, duplicates);
     },
   });

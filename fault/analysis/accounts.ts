@@ -3,6 +3,7 @@ import type { AttemptRow, DeliveryRow } from '../rig/ledger.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
+import { groupBy } from './groupBy.js';
 
 /** A mail that has to be accounted for: a committed order and a rule that matches it. */
 export interface Expected {
@@ -68,14 +69,4 @@ export async function readAccounts(rig: Rig): Promise<Accounts> {
     ofOrder,
     shopOf: (tenantid) => byTenant.get(String(tenantid)),
   };
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

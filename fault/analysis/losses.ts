@@ -16,6 +16,6 @@ export function lossOf({ delivery, order }: Expected, { accepted }: Accounts): s
       : `delivery ${deliveryid} is unknown, though it may be sent twice`;
   }
   const { mayFailWith = [] } = order.shop.special;
-  if (state === 'failed' && mayFailWith.includes(errorCode ?? '')) return undefined;
+  if ((state === 'failed' || state === 'skipped') && mayFailWith.includes(errorCode ?? '')) return undefined;
   return `delivery ${deliveryid} of ${order.mark} is ${state} (${errorCode ?? 'no error'})`;
 }

@@ -2,14 +2,56 @@ import type { Strike } from '../rig/strikes.js';
 import type { Accounts } from './accounts.js';
 import { struckDeliveries } from './struck.js';
 
-/**
- * How long after the strike each of its deliveries was accepted by the provider, or ended without that, in
- * milliseconds. Those that had ended before are left out.
- */
-export function recoveriesMs(strike: Strike, accounts: Accounts): readonly number[] {
-  return struckDeliveries(strike, accounts).flatMap((deliveryid) => {
-    const settled = settledAfter(deliveryid, strike.atMs, accounts);
-    return settled === undefined ? [] : [settled - strike.atMs];
+/** What one delivery needed after a strike, in milliseconds. */
+export interface Recovery {
+  readonly deliveryid: string;
+  /** When the process was lost to it, in milliseconds since the epoch. */
+  readonly fromMs: number;
+  /**
+   * Until it moved again: accepted by the provider, ended without that, or in the hands of another process, as the next
+   * strike on it shows. That strike's recovery counts from its own time.
+   */
+  readonly movedMs: number;
+  /** Until accepted by the provider, or ended, however often it was struck meanwhile. */
+  readonly settledMs: number;
+}
+
+/** When each delivery was held in a request of some process, by which it was struck: by its id, oldest first. */
+export type CaughtAt = ReadonlyMap<string, readonly number[]>;
+
+/** Strikes that name a delivery because the process was about to do something for it, not because it was new. */
+export function caughtAt(strikes: readonly Strike[], accounts: Accounts): CaughtAt {
+  const times = new Map<string, number[]>();
+  for (const { deliveryids, batchids, atMs, window } of strikes) {
+    // What a process had in hand when it was struck at random may have been there before the strike before.
+    if (window === 'random') continue;
+    const caught = struckDeliveries(
+      { ...(deliveryids && { deliveryids }), ...(batchids && { batchids }) },
+      accounts,
+    );
+    for (const id of caught)
+      times.set(
+        id,
+        [...(times.get(id) ?? []), atMs].sort((a, b) => a - b),
+      );
+  }
+  return times;
+}
+
+/** Of the deliveries that a strike concerned, those that had not ended before. */
+export function recoveries(strike: Strike, caught: CaughtAt, accounts: Accounts): readonly Recovery[] {
+  const fromMs = strike.lostAtMs ?? strike.atMs;
+  const concerned = new Set([
+    ...struckDeliveries(strike, accounts),
+    ...struckDeliveries(strike.beside ?? {}, accounts),
+  ]);
+  return [...concerned].flatMap((deliveryid) => {
+    const settledAtMs = settledAfter(deliveryid, fromMs, accounts);
+    if (settledAtMs === undefined) return [];
+    const again = (caught.get(deliveryid) ?? []).find((atMs) => atMs > fromMs) ?? Infinity;
+    return [
+      { deliveryid, fromMs, movedMs: Math.min(settledAtMs, again) - fromMs, settledMs: settledAtMs - fromMs },
+    ];
   });
 }
 

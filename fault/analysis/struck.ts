@@ -1,8 +1,8 @@
-import type { Strike } from '../rig/strikes.js';
+import type { Concerned } from '../markers.js';
 import type { Accounts } from './accounts.js';
 
-/** The deliveries that a strike concerned, however it named them. */
-export function struckDeliveries(strike: Strike, { batches, ofOrder }: Accounts): readonly string[] {
+/** The deliveries that a strike concerned, however they are named. */
+export function struckDeliveries(strike: Concerned, { batches, ofOrder }: Accounts): readonly string[] {
   const marks = [
     ...(strike.marks ?? []),
     ...(strike.batchids ?? []).flatMap((batchid) => batches.get(batchid) ?? []),

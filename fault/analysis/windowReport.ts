@@ -3,7 +3,8 @@ import type { FaultWindow } from '../windows/window.js';
 import type { Accounts } from './accounts.js';
 import type { Duplicate } from './duplicates.js';
 import { lossOf } from './losses.js';
-import { quantile, recoveriesMs } from './recovery.js';
+import { timelineOf, type Timeline } from './timeline.js';
+import { caughtAt, quantile, recoveries } from './recovery.js';
 import { struckDeliveries } from './struck.js';
 
 /** One line of the table of windows. */
@@ -17,9 +18,15 @@ export interface WindowRow {
   readonly duplicates: number;
   /** Duplicates that the ledger has an ambiguous attempt for. */
   readonly accounted: number;
-  /** Until accepted by the provider or ended. Undefined when nothing had to recover. */
+  /** Until each moved again. Undefined when nothing had to recover. */
   readonly recoveryMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
+  /** Until the last was accepted by the provider, or ended, however often it was struck. */
+  readonly settledMaxMs: number | undefined;
+  /** Deliveries that took longest to move again, for whoever has to find out why. */
+  readonly slowest: readonly Timeline[];
 }
+
+const SLOWEST = 3;
 
 export function reportWindows(
   rig: Rig,
@@ -32,11 +39,12 @@ export function reportWindows(
       expected.delivery && lossOf(expected, accounts) ? [expected.delivery.deliveryid] : [],
     ),
   );
+  const caught = caughtAt(rig.strikes, accounts);
   return windows.map(({ name, what }) => {
     const strikes = rig.strikes.filter(({ window }) => window === name);
     const concerned = strikes.flatMap((strike) => struckDeliveries(strike, accounts));
     const twice = duplicates.filter(({ window }) => window === name);
-    const recoveries = strikes.flatMap((strike) => recoveriesMs(strike, accounts));
+    const recovered = strikes.flatMap((strike) => recoveries(strike, caught, accounts));
     return {
       window: name,
       what,
@@ -45,7 +53,15 @@ export function reportWindows(
       lost: concerned.filter((id) => lost.has(id)).length,
       duplicates: twice.length,
       accounted: twice.filter(({ accounted }) => accounted).length,
-      recoveryMs: summary(recoveries),
+      recoveryMs: summary(recovered.map(({ movedMs }) => movedMs)),
+      settledMaxMs: quantile(
+        recovered.map(({ settledMs }) => settledMs),
+        1,
+      ),
+      slowest: [...recovered]
+        .sort((a, b) => b.movedMs - a.movedMs)
+        .slice(0, SLOWEST)
+        .map((recovery) => timelineOf(recovery, rig, accounts)),
     };
   });
 }

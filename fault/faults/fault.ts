@@ -10,6 +10,8 @@ export interface DependencyFault {
   readonly backend?: Backend;
   /** Times the duration that was asked for. */
   readonly times?: number;
+  /** Whether the end of a mail may not be recorded meanwhile, so that it may be sent again. */
+  readonly losesAnswers?: true;
   /** Does it for so long. When it resolves the dependency is well again. */
   inflict(rig: Rig, durationMs: number): Promise<void>;
 }

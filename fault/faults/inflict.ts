@@ -27,6 +27,11 @@ export interface InflictOptions {
   readonly rateMs: number;
 }
 
+/** Rates over less than this say too little to be judged. */
+const TELLING_MS = 60_000;
+/** Of the rate before, once a fault is over. */
+const LEAST_RATE = 0.98;
+
 export async function inflict(rig: Rig, fault: DependencyFault, options: InflictOptions): Promise<Inflicted> {
   const exitsBefore = rig.fleet.unexpectedExits.length;
   const rateBefore = await mailsPerSecond(rig, options.rateMs);
@@ -35,14 +40,18 @@ export async function inflict(rig: Rig, fault: DependencyFault, options: Inflict
   const toMs = Date.now();
   const orders = acknowledgedBetween(rig, fromMs, toMs);
   const recoveryMs = await untilConfirmed(rig, orders);
-  rig.spans.push({ fault: fault.name, fromMs, toMs });
+  rig.spans.push({ fault: fault.name, fromMs, toMs, losesAnswers: fault.losesAnswers === true });
+  const rateAfter = await mailsPerSecond(rig, options.rateMs);
+  if (options.rateMs >= TELLING_MS && rateAfter < LEAST_RATE * rateBefore) {
+    rig.complaints.push(`${fault.name}: ${rateAfter} mails/s afterwards, ${rateBefore} before`);
+  }
   return {
     fault: fault.name,
     what: fault.what,
     seconds: (toMs - fromMs) / 1000,
     orders,
     rateBefore,
-    rateAfter: await mailsPerSecond(rig, options.rateMs),
+    rateAfter,
     recoveryMs,
     exits: rig.fleet.unexpectedExits.length - exitsBefore,
   };
@@ -67,9 +76,10 @@ export async function inflictOnTenants(
   for (const [fault, shop] of faults) await fault.end?.(rig, shop);
   const toMs = Date.now();
   return Promise.all(
-    faults.map(async ([{ name, what }, shop], index): Promise<Inflicted> => {
+    faults.map(async ([{ name, what, losesAnswers }, shop], index): Promise<Inflicted> => {
       const orders = placed[index] ?? [];
-      rig.spans.push({ fault: name, fromMs, toMs, tenantid: shop.tenantid });
+      const { tenantid } = shop;
+      rig.spans.push({ fault: name, fromMs, toMs, tenantid, losesAnswers: losesAnswers === true });
       const recoveryMs = await untilEnded(rig, shop);
       const exits = rig.fleet.unexpectedExits.length - exitsBefore;
       return {

@@ -48,6 +48,7 @@ export const killer: TenantFault = {
         const { member, caught } = await fleet.catchAt('worker', deadly, 'request', false);
         strikes.push({
           window: 'poison',
+          member: member.name,
           atMs: Date.now(),
           ...mail.concerns(caught.request),
           beside: member.inHand(),

@@ -4,6 +4,7 @@ import type { DependencyFault } from './fault.js';
 
 export const postgresRestarted: DependencyFault = {
   name: 'postgres restarted',
+  losesAnswers: true,
   what: 'ended with all its sessions, and started again',
   inflict: (rig) => rig.restartPostgres(),
 };
@@ -14,6 +15,7 @@ const TERMINATIONS_LAST = 3;
 
 export const backendsTerminated: DependencyFault = {
   name: 'backends terminated',
+  losesAnswers: true,
   what: 'every session of the processes ended, twice a second',
   times: TERMINATIONS_LAST,
   async inflict({ ledger }, durationMs) {
@@ -31,6 +33,7 @@ export const backendsTerminated: DependencyFault = {
 
 export const connectionsExhausted: DependencyFault = {
   name: 'connections exhausted',
+  losesAnswers: true,
   what: 'every connection that PostgreSQL gives is taken by somebody else',
   async inflict({ services, ledger }, durationMs) {
     const hoard: pg.Client[] = [];

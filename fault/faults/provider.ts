@@ -55,9 +55,12 @@ export const PROVIDER_FAULTS: readonly TenantFault[] = [
   keyRefused,
   behaving('provider hangs', 'reads the mail and says nothing', { kind: 'hang' }),
   behaving('header drip', 'a header every 50 ms without end', { kind: 'header-drip' }),
-  behaving('body drip', '202, and a body without end', { kind: 'body-drip' }),
+  { ...behaving('body drip', '202, and a body without end', { kind: 'body-drip' }), losesAnswers: true },
   behaving('reset before', 'breaks off before it has read the mail', { kind: 'reset-before' }),
-  behaving('reset after', 'takes the mail, and breaks off', { kind: 'reset-after' }),
+  {
+    ...behaving('reset after', 'takes the mail, and breaks off', { kind: 'reset-after' }),
+    losesAnswers: true,
+  },
   behaving(
     'redirect',
     'sends the mail elsewhere',

@@ -24,11 +24,14 @@ export const duplicatesExplained: Invariant = {
   breaches: ({ duplicates, accounts }) =>
     duplicates
       .filter(({ explained }) => !explained)
-      .map(({ deliveryid, window }) => {
+      .map(({ deliveryid, window, first }) => {
         const mails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
           timeOf(receivedAtMs),
         );
-        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${window ?? 'nothing was done to it'}`;
+        const sender = first
+          ? `${first.by} called at ${timeOf(first.sentAtMs)}, given up at ${timeOf(first.givenUpAtMs)}`
+          : 'no ambiguous attempt of the first';
+        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${sender}; ${window ?? 'nothing was done to it'}`;
       }),
 };
 

@@ -7,7 +7,19 @@ const MOST_BREACHES = 20;
 
 export function windowTable(rows: readonly WindowRow[]): string {
   return table(
-    ['window', 'what', 'kills', 'committed', 'lost', 'duplicates', 'accounted', 'recovery p50', 'p99', 'max'],
+    [
+      'window',
+      'what',
+      'kills',
+      'committed',
+      'lost',
+      'duplicates',
+      'accounted',
+      'moves again p50',
+      'p99',
+      'max',
+      'sent max',
+    ],
     rows.map((row) => [
       row.window,
       row.what,
@@ -19,6 +31,7 @@ export function windowTable(rows: readonly WindowRow[]): string {
       seconds(row.recoveryMs?.p50),
       seconds(row.recoveryMs?.p99),
       seconds(row.recoveryMs?.max),
+      seconds(row.settledMaxMs),
     ]),
   );
 }
@@ -36,6 +49,7 @@ export function faultTable(rows: readonly FaultRow[]): string {
       'exits',
       'mails/s before',
       'after',
+      'after/before',
       'recovery',
     ],
     rows.map((row) => [
@@ -49,6 +63,7 @@ export function faultTable(rows: readonly FaultRow[]): string {
       row.exits,
       row.rateBefore.toFixed(1),
       row.rateAfter.toFixed(1),
+      (row.rateAfter / row.rateBefore).toFixed(3),
       seconds(row.recoveryMs),
     ]),
   );

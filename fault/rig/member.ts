@@ -1,4 +1,5 @@
 import type { Link } from '../wire/link.js';
+import type { InHand } from './calls.js';
 
 export type Part = 'web' | 'relay' | 'worker';
 /** What a process depends on. */
@@ -22,8 +23,7 @@ export interface Member {
   readonly lastWords: () => string;
   readonly exited: Promise<ExitOfProcess>;
   hasExited(): boolean;
-  /** Deliveries whose mail it has given to the provider and whose answer it has not had for long. */
-  inHand(): readonly string[];
+  inHand(): InHand;
   signal(signal: NodeJS.Signals): void;
 }
 

@@ -5,8 +5,8 @@ import { httpProtocol } from '../wire/httpProtocol.js';
 import { Link, type Target } from '../wire/link.js';
 import { postgresProtocol } from '../wire/postgresProtocol.js';
 import { redisProtocol } from '../wire/redisProtocol.js';
+import type { CallBook } from './calls.js';
 import { CanarySearch, type Canary } from './canaries.js';
-import { watchInHand } from './inHand.js';
 import type { ExitOfProcess, Member, Part } from './member.js';
 import { within } from './within.js';
 
@@ -22,6 +22,8 @@ export interface MemberOptions {
   readonly services: Services;
   readonly env: Readonly<Record<string, string>>;
   readonly canaries: readonly Canary[];
+  /** Where its calls of the provider are written down. */
+  readonly calls: CallBook;
   /** Told the names of secrets that the process has printed. */
   readonly onSecrets: (names: readonly string[]) => void;
 }
@@ -80,7 +82,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     lastWords: () => words,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
-    inHand: watchInHand(provider),
+    inHand: options.calls.watch(name, links),
     signal: (signal) => void child.kill(signal),
   };
 }

@@ -9,6 +9,7 @@ import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
 import { startProvider, type Provider } from '../provider/client.js';
+import { CallBook } from './calls.js';
 import type { Canary } from './canaries.js';
 import { Fleet, type Strength } from './fleet.js';
 import { LedgerReader } from './ledger.js';
@@ -29,6 +30,8 @@ export interface Rig {
   readonly load: Load;
   readonly provider: Provider;
   readonly ledger: LedgerReader;
+  /** Which process has called the provider for which delivery. */
+  readonly calls: CallBook;
   readonly queueStore: QueueStore;
   readonly shops: readonly OpenShop[];
   readonly canaries: readonly Canary[];
@@ -93,7 +96,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   await provider.lookFor(canaries);
   const printedSecrets = new Set<string>();
   const onSecrets = (names: readonly string[]): void => names.forEach((name) => printedSecrets.add(name));
-  const fleet = new Fleet({ services, env, canaries, onSecrets });
+  const calls = new CallBook(backend);
+  const fleet = new Fleet({ services, env, canaries, calls, onSecrets });
   await fleet.start(strength);
   const baseUrl = fleet.webs[0]?.baseUrl ?? '';
   const shops = await Promise.all(created.map((shop) => openShop(shop, baseUrl)));
@@ -106,6 +110,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     load: new Load(fleet, shops.slice(0, options.shops)),
     provider,
     ledger,
+    calls,
     queueStore,
     shops,
     canaries,

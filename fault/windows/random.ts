@@ -10,7 +10,7 @@ export const atRandom: FaultWindow = {
   atOnce: 1,
   async strike({ fleet, strikes }, turn) {
     const member = await fleet.take(PARTS[turn % PARTS.length] ?? 'worker');
-    strikes.push({ window: 'random', atMs: Date.now(), deliveryids: member.inHand() });
+    strikes.push({ window: 'random', member: member.name, atMs: Date.now(), ...member.inHand() });
     await fleet.kill(member);
   },
 };

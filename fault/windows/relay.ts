@@ -19,7 +19,7 @@ export const beforeClaim: FaultWindow = {
       matches: (request: string) => relayTick.matches(request) && fresh().length > 0,
     };
     const { member: relay } = await fleet.catchAt('relay', tickAfterCommit, 'request');
-    strikes.push({ window: 'W2', atMs: Date.now(), marks: fresh() });
+    strikes.push({ window: 'W2', member: relay.name, atMs: Date.now(), marks: fresh() });
     await fleet.kill(relay);
   },
 };
@@ -43,7 +43,7 @@ export const queueNotKnown: FaultWindow = {
 async function killAtAdd(rig: Rig, window: string, hold: 'request' | 'answer'): Promise<void> {
   const marker = addBatches(rig.backend);
   const { member: relay, caught } = await rig.fleet.catchAt('relay', marker, hold);
-  rig.strikes.push({ window, atMs: Date.now(), ...marker.concerns(caught.request) });
+  rig.strikes.push({ window, member: relay.name, atMs: Date.now(), ...marker.concerns(caught.request) });
   await rig.fleet.kill(relay);
 }
 
@@ -55,7 +55,7 @@ export const queueWiped: FaultWindow = {
   async strike({ backend, fleet, queueStore, strikes }) {
     const marker = addBatches(backend);
     const { member: relay, caught } = await fleet.catchAt('relay', marker, 'answer');
-    strikes.push({ window: 'W5', atMs: Date.now(), ...marker.concerns(caught.request) });
+    strikes.push({ window: 'W5', member: relay.name, atMs: Date.now(), ...marker.concerns(caught.request) });
     await queueStore.wipe();
     caught.release();
     fleet.giveBack(relay);
@@ -71,7 +71,7 @@ export const partitioned: FaultWindow = {
   async strike(rig, turn) {
     const { relay, struck, release } = await (PARTITIONS[turn % PARTITIONS.length] ?? atAnyMoment)(rig);
     for (const link of Object.values(relay.links)) link.stall();
-    rig.strikes.push({ window: 'W12', atMs: Date.now(), ...struck });
+    rig.strikes.push({ window: 'W12', member: relay.name, atMs: Date.now(), ...struck });
     await delay(LEASE_MS * 1.2);
     for (const link of Object.values(relay.links)) link.heal();
     release();

@@ -13,7 +13,7 @@ export const beforeCommit: FaultWindow = {
   async strike({ fleet, strikes }) {
     const { member: web, caught } = await fleet.catchAt('web', mutation, 'commit');
     await delay(STATEMENTS_MS);
-    strikes.push({ window: 'W1', atMs: Date.now(), ...mutation.concerns(caught.request) });
+    strikes.push({ window: 'W1', member: web.name, atMs: Date.now(), ...mutation.concerns(caught.request) });
     await fleet.kill(web);
   },
 };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jobDone, mail, sendingStart, type Marker } from '../markers.js';
 import { GRACE_MS, LEASE_MS, type Rig } from '../rig/rig.js';
+import type { Strike } from '../rig/strikes.js';
 import { within } from '../rig/within.js';
 import type { Hold } from '../wire/trap.js';
 import type { FaultWindow } from './window.js';
@@ -40,8 +41,7 @@ export const beforeCompletion: FaultWindow = {
 async function killAt(rig: Rig, window: string, marker: Marker, hold: Hold): Promise<void> {
   const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, hold);
   const struck = marker.concerns(caught.request);
-  const beside = worker.inHand().filter((id) => struck.deliveryids?.includes(id) !== true);
-  rig.strikes.push({ window, atMs: Date.now(), ...struck, beside });
+  rig.strikes.push({ window, member: worker.name, atMs: Date.now(), ...struck, beside: worker.inHand() });
   await rig.fleet.kill(worker);
 }
 
@@ -60,7 +60,14 @@ export const toldToEnd: FaultWindow = {
     if (prey) worker.links.provider?.stall();
     worker.signal('SIGTERM');
     const struck = prey ? mail.concerns(prey.caught.request) : {};
-    rig.strikes.push({ window: 'W10', atMs: Date.now(), ...struck, beside: worker.inHand() });
+    const strike: Strike = {
+      window: 'W10',
+      member: worker.name,
+      atMs: Date.now(),
+      ...struck,
+      beside: worker.inHand(),
+    };
+    rig.strikes.push(strike);
     rig.fleet.replace(worker);
     if (form === 'killed') {
       await delay(GRACE_MS / 2);
@@ -71,6 +78,7 @@ export const toldToEnd: FaultWindow = {
       rig.complaints.push(`W10, ${form}: ${(error as Error).message}\n${worker.lastWords()}`);
       worker.signal('SIGKILL');
     });
+    strike.overAtMs = strike.lostAtMs = Date.now();
   },
 };
 
@@ -102,11 +110,18 @@ async function stopAt(rig: Rig, window: string, turn: number, marker: Marker): P
   const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, 'answer');
   worker.signal('SIGSTOP');
   const struck = marker.concerns(caught.request);
-  const beside = worker.inHand().filter((id) => struck.deliveryids?.includes(id) !== true);
-  rig.strikes.push({ window, atMs: Date.now(), ...struck, beside });
+  const strike: Strike = {
+    window,
+    member: worker.name,
+    atMs: Date.now(),
+    ...struck,
+    beside: worker.inHand(),
+  };
+  rig.strikes.push(strike);
   // The answer lies in the stopped process's socket: the first thing that it reads.
   caught.release();
   await delay(turn % LONG_STOP_EVERY === LONG_STOP_EVERY - 1 ? LONG_STOP_MS : STOPPED_MS);
   worker.signal('SIGCONT');
+  strike.overAtMs = Date.now();
   rig.fleet.giveBack(worker);
 }

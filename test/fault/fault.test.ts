@@ -17,7 +17,14 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
 
     before(async () => {
       const say = (): void => undefined;
-      result = await runWindows({ backend, kills, only: [], rate: MUTATIONS_PER_SECOND, say });
+      result = await runWindows({
+        backend,
+        kills,
+        only: [],
+        minutes: undefined,
+        rate: MUTATIONS_PER_SECOND,
+        say,
+      });
     });
 
     it(`is struck ${kills} times or more, and loses nothing`, () => {
