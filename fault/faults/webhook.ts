@@ -8,6 +8,10 @@ const NAME = 'event webhook';
 /** In the order in which things happen; reports come in any. */
 const LIFE = ['deferred', 'delivered', 'open', 'click'] as const;
 const PAUSE_MS = 20;
+/** With fewer nothing is shown. */
+const LEAST_EVENTS = 50;
+/** Longest that reporting may take. */
+const MOST_MS = 90_000;
 
 /**
  * The provider reports on one shop's mails: each event in two reports, in no order, with forged ones between, while a
@@ -41,18 +45,26 @@ interface Running {
 
 const under = new WeakMap<OpenShop, Running>();
 
-function reportAndDisturb(
+/** Reports on until the fault is over and everything has been done to the processes meanwhile. */
+async function reportAndDisturb(
   rig: Rig,
   shop: OpenShop,
   reports: Reports,
   stopped: AbortSignal,
-): Promise<unknown> {
-  return Promise.all([reportUntil(rig, shop, reports, stopped), disturb(rig)]);
+): Promise<void> {
+  let isDisturbed = false;
+  const until = Date.now() + MOST_MS;
+  const isOver = (): boolean =>
+    (stopped.aborted && isDisturbed && reports.taken.size >= LEAST_EVENTS) || Date.now() > until;
+  await Promise.all([
+    reportUntil(rig, shop, reports, isOver),
+    disturb(rig, reports).then(() => (isDisturbed = true)),
+  ]);
 }
 
 /** Each round reports on all mails of the shop there are, with events of its own. */
-async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, stopped: AbortSignal): Promise<void> {
-  for (let round = 0; !stopped.aborted; round++) {
+async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
     const mails = await mailsOf(rig, shop);
     const events = mails.flatMap((id) => LIFE.map((event) => reports.event(event, id)));
     const forged = mails.slice(0, 1).map((id) => reports.event('bounce', id, { type: 'bounce' }));
@@ -68,13 +80,16 @@ async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, stopped: 
   }
 }
 
-async function disturb(rig: Rig): Promise<void> {
+async function disturb(rig: Rig, reports: Reports): Promise<void> {
   const { fleet, spans, strikes } = rig;
-  await delay(500);
+  for (const until = Date.now() + MOST_MS / 2; reports.taken.size === 0 && Date.now() < until;)
+    await delay(100);
+  const strength = fleet.webs.length;
   const web = await fleet.take('web');
   strikes.push({ window: NAME, member: web.name, atMs: Date.now() });
   await fleet.kill(web);
-  await delay(500);
+  // A process that starts while PostgreSQL is away ends, for its supervisor to start it again: not what is asked here.
+  while (fleet.webs.length < strength) await delay(100);
   const fromMs = Date.now();
   await rig.restartPostgres();
   spans.push({ fault: NAME, fromMs, toMs: Date.now(), losesAnswers: true });
@@ -135,6 +150,3 @@ async function judge(rig: Rig, shop: OpenShop, reports: Reports): Promise<readon
       : []),
   ];
 }
-
-/** With fewer nothing is shown. */
-const LEAST_EVENTS = 50;
