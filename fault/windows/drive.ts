@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Rig } from '../rig/rig.js';
 import { within } from '../rig/within.js';
 import type { FaultWindow } from './window.js';
@@ -11,6 +12,9 @@ export interface DriveOptions {
 }
 
 const REPORT_MS = 20_000;
+const WAIT_MS = 100;
+/** Of its strikes, what a window may be ahead of the one that has most to do. */
+const MOST_AHEAD = 0.1;
 /** Longest that strikes may take to their end once none begins any more. */
 const LAST_STRIKES_MS = 120_000;
 
@@ -33,11 +37,20 @@ export async function driveWindows(
   }, REPORT_MS);
   let isOver = false;
   const isTimeUp = (): boolean => isOver || Date.now() - begunAtMs >= mostMs;
+  const turnsOf = ({ share = 1 }: FaultWindow): number => Math.ceil(times * share);
+  const shareDone = (window: FaultWindow): number => (done.get(window.name) ?? 0) / turnsOf(window);
+  // Those that find their prey more easily leave processes to the others, so that a run that is cut off has struck all.
+  const isAhead = (window: FaultWindow): boolean =>
+    shareDone(window) > Math.min(...windows.map(shareDone)) + MOST_AHEAD + 1 / turnsOf(window);
   const lanes = windows.flatMap((window) => {
-    const turns = Math.ceil(times * (window.share ?? 1));
+    const turns = turnsOf(window);
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < turns && !isTimeUp()) {
+        if (isAhead(window)) {
+          await delay(WAIT_MS);
+          continue;
+        }
         await window.strike(rig, next++);
         done.set(window.name, (done.get(window.name) ?? 0) + 1);
       }
