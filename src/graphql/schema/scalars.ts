@@ -20,9 +20,9 @@ function scalar(
   description: string,
   accept: (value: unknown) => unknown,
 ): GraphQLScalarType {
-  const take = (value: unknown, shown: string): unknown => {
+  const take = (value: unknown, shown: () => string): unknown => {
     const taken = accept(value);
-    if (taken === undefined) throw new GraphQLError(`${name} cannot represent ${shown}`);
+    if (taken === undefined) throw new GraphQLError(`${name} cannot represent ${shown()}`);
     return taken;
   };
   return new GraphQLScalarType({
@@ -30,8 +30,8 @@ function scalar(
     description,
     // Values leave as the database wrote them.
     serialize: (value) => value,
-    parseValue: (value) => take(value, show(value)),
-    parseLiteral: (node) => take(literal(node), 'value' in node ? show(node.value) : 'this value'),
+    parseValue: (value) => take(value, () => show(value)),
+    parseLiteral: (node) => take(literal(node), () => ('value' in node ? show(node.value) : 'this value')),
   });
 }
 
