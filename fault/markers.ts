@@ -25,6 +25,8 @@ const all = (pattern: RegExp, text: string): readonly string[] => [
   ...new Set([...text.matchAll(pattern)].map(([, found]) => found ?? '')),
 ];
 const preparedStatement = (name: string) => (request: string) => request.includes(`\0${name}\0`);
+const secondList = (request: string): readonly string[] =>
+  [...(/\{[^{}]*\}[^{}]*\{([^{}]*)\}/.exec(request)?.[1] ?? '').matchAll(/\d+/g)].map(([id]) => id);
 const nothing = (): Concerned => ({});
 
 /** A mutation, whose values hold the mark of the order that it makes. */
@@ -67,16 +69,20 @@ export const batchLoad: Marker = {
   concerns: (request) => ({ batchids: all(/\0batch_load\0[^\d]*(\d+)/g, request) }),
 };
 
+/** A worker takes deliveries in hand. Its second parameter is the list of their ids. */
+export const deliveryLoad: Marker = {
+  name: 'delivery_load',
+  on: 'postgres',
+  matches: preparedStatement('delivery_load'),
+  concerns: (request) => ({ deliveryids: secondList(request) }),
+};
+
 /** The ledger is told that deliveries are about to be sent. Its second parameter is the list of their ids. */
 export const sendingStart: Marker = {
   name: 'sending_start',
   on: 'postgres',
   matches: preparedStatement('sending_start'),
-  concerns: (request) => ({
-    deliveryids: [...(/\{[^{}]*\}[^{}]*\{([^{}]*)\}/.exec(request)?.[1] ?? '').matchAll(/\d+/g)].map(
-      ([id]) => id,
-    ),
-  }),
+  concerns: (request) => ({ deliveryids: secondList(request) }),
 };
 
 /** A mail on its way to the provider. */

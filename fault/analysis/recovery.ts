@@ -1,3 +1,4 @@
+import type { Rig } from '../rig/rig.js';
 import type { Strike } from '../rig/strikes.js';
 import type { Accounts } from './accounts.js';
 import { struckDeliveries } from './struck.js';
@@ -38,8 +39,16 @@ export function caughtAt(strikes: readonly Strike[], accounts: Accounts): Caught
   return times;
 }
 
+/** What was done, and which process had what in hand. */
+export type Struck = Pick<Rig, 'strikes' | 'calls'>;
+
 /** Of the deliveries that a strike concerned, those that had not ended before. */
-export function recoveries(strike: Strike, caught: CaughtAt, accounts: Accounts): readonly Recovery[] {
+export function recoveries(
+  strike: Strike,
+  rig: Struck,
+  caught: CaughtAt,
+  accounts: Accounts,
+): readonly Recovery[] {
   const fromMs = strike.lostAtMs ?? strike.atMs;
   const concerned = new Set([
     ...struckDeliveries(strike, accounts),
@@ -48,11 +57,26 @@ export function recoveries(strike: Strike, caught: CaughtAt, accounts: Accounts)
   return [...concerned].flatMap((deliveryid) => {
     const settledAtMs = settledAfter(deliveryid, fromMs, accounts);
     if (settledAtMs === undefined) return [];
-    const again = (caught.get(deliveryid) ?? []).find((atMs) => atMs > fromMs) ?? Infinity;
+    const again = Math.min(
+      (caught.get(deliveryid) ?? []).find((atMs) => atMs > fromMs) ?? Infinity,
+      loadedByStruck(rig, deliveryid, fromMs, settledAtMs),
+    );
     return [
       { deliveryid, fromMs, movedMs: Math.min(settledAtMs, again) - fromMs, settledMs: settledAtMs - fromMs },
     ];
   });
+}
+
+/** When a process took it in hand that was then struck itself, before it was done. */
+function loadedByStruck(rig: Struck, deliveryid: string, fromMs: number, settledAtMs: number): number {
+  const load = rig.calls
+    .loadsOf(deliveryid)
+    .find(
+      ({ by, atMs }) =>
+        atMs > fromMs &&
+        rig.strikes.some((next) => next.member === by && next.atMs >= atMs && next.atMs <= settledAtMs),
+    );
+  return load?.atMs ?? Infinity;
 }
 
 /** Times that PostgreSQL gives are those of a statement's begin. */

@@ -44,7 +44,7 @@ export function reportWindows(
     const strikes = rig.strikes.filter(({ window }) => window === name);
     const concerned = strikes.flatMap((strike) => struckDeliveries(strike, accounts));
     const twice = duplicates.filter(({ window }) => window === name);
-    const recovered = strikes.flatMap((strike) => recoveries(strike, caught, accounts));
+    const recovered = strikes.flatMap((strike) => recoveries(strike, rig, caught, accounts));
     return {
       window: name,
       what,

@@ -1,4 +1,4 @@
-import { batchLoad, jobDone, mail, type Backend } from '../markers.js';
+import { batchLoad, deliveryLoad, jobDone, mail, type Backend } from '../markers.js';
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
@@ -10,9 +10,15 @@ export interface Call {
   readonly sentAtMs: number;
 }
 
+/** A process that took a delivery in hand, to prepare its mail. */
+export interface Load {
+  readonly by: string;
+  readonly atMs: number;
+}
+
 /** What a process has in its hands at a moment, as its own requests tell. */
 export interface InHand {
-  /** Mails given to the provider, and not surely recorded yet. */
+  /** Taken in hand or given to the provider, and not surely recorded yet. */
   readonly deliveryids: readonly string[];
   /** Batches it has begun with, whose jobs it has not ended. */
   readonly batchids: readonly string[];
@@ -25,12 +31,18 @@ const MOST_REMEMBERED = 1_000;
 /** Every call that any process of a run has made, and which process it was. */
 export class CallBook {
   readonly #calls = new Map<string, Call[]>();
+  readonly #loads = new Map<string, Load[]>();
 
   constructor(private readonly backend: Backend) {}
 
   /** Of a delivery, oldest first. */
   of(deliveryid: string): readonly Call[] {
     return this.#calls.get(deliveryid) ?? [];
+  }
+
+  /** When processes took a delivery in hand, oldest first. */
+  loadsOf(deliveryid: string): readonly Load[] {
+    return this.#loads.get(deliveryid) ?? [];
   }
 
   /** Watches a process by its links. @returns what it has in hand at the moment of asking */
@@ -40,14 +52,17 @@ export class CallBook {
     const note = (request: Buffer): void => {
       for (const deliveryid of mail.concerns(request.toString('latin1')).deliveryids ?? []) {
         mails.begin(deliveryid);
-        const call = { deliveryid, by, sentAtMs: Date.now() };
-        const known = this.#calls.get(deliveryid);
-        if (known) known.push(call);
-        else this.#calls.set(deliveryid, [call]);
+        add(this.#calls, deliveryid, { deliveryid, by, sentAtMs: Date.now() });
       }
     };
-    const noteBatch = (request: Buffer): void => {
+    const noteLoad = (request: Buffer): void => {
       const text = request.toString('latin1');
+      if (deliveryLoad.matches(text)) {
+        for (const id of deliveryLoad.concerns(text).deliveryids ?? []) {
+          mails.begin(id);
+          add(this.#loads, id, { by, atMs: Date.now() });
+        }
+      }
       if (!batchLoad.matches(text)) return;
       for (const batchid of batchLoad.concerns(text).batchids ?? []) batches.begin(batchid);
     };
@@ -55,7 +70,9 @@ export class CallBook {
     const noteDone = (request: Buffer): void => {
       const text = request.toString('latin1');
       if (!done.matches(text)) return;
-      for (const batchid of done.concerns(text).batchids ?? []) batches.end(batchid);
+      const { batchids = [], deliveryids = [] } = done.concerns(text);
+      for (const batchid of batchids) batches.end(batchid);
+      for (const id of deliveryids) mails.end(id);
     };
     if (provider) {
       provider.onRequest = note;
@@ -63,11 +80,17 @@ export class CallBook {
         for (const id of mail.concerns(request.toString('latin1')).deliveryids ?? []) mails.end(id);
       };
     }
-    if (postgres) postgres.onRequest = noteBatch;
+    if (postgres) postgres.onRequest = noteLoad;
     const queue: Link | undefined = this.backend === 'redis' ? redis : postgres;
     if (queue) queue.onAnswer = noteDone;
     return () => ({ deliveryids: mails.names(SETTLING_MS), batchids: batches.names(0) });
   }
+}
+
+function add<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }
 
 /** What has begun, and what has ended lately. */
