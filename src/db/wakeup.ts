@@ -19,7 +19,7 @@ export interface RelayWaker extends Stoppable {
 /**
  * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
  * commit; sent alone after the commit, and debounced, it delays nobody. The more mutations there are, the more of them one
- * wake-up tells of: each costs as much as half a mutation here, and as a tick of the relay there.
+ * wake-up tells of: each is a transaction of its own here, and a tick of the relay there.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
   let mutations = 0;
