@@ -10,12 +10,15 @@ import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import { leaveOutSuppressed } from './leaveOutSuppressed.js';
+import type { FairSlots } from './fairSlots.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
   readonly leases: LeaseKeeper;
+  /** One slot, for deliveries that may end this process. */
+  readonly suspects: FairSlots;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   /** Decrypts a tenant's key. */
@@ -39,6 +42,17 @@ export async function sendDelivery(
 ): Promise<void> {
   const delivery = loaded ?? (await deps.ledger.load(job));
   if (!delivery || !isOpen(delivery, job)) return;
+  const attempt = (): Promise<void> => attemptDelivery(deps, delivery, repeated);
+  return delivery.lost < SUSPECT_AFTER ? attempt() : deps.suspects.run(delivery.tenantid, attempt);
+}
+
+/**
+ * Lost attempts in a row that make a delivery a suspect. Whoever was merely beside one that ends its process is counted
+ * like it; tried one after the other, only the one in hand is, and no bystander fails as poison.
+ */
+const SUSPECT_AFTER = 2;
+
+async function attemptDelivery(deps: SendDeps, delivery: LoadedDelivery, repeated: boolean): Promise<void> {
   if (repeated && !(await deps.ledger.countRepeatedStart(delivery))) return;
 
   const obstacle = findObstacle(deps, delivery);

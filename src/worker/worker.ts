@@ -41,9 +41,11 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   );
   const leases = createLeaseKeeper(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
+  const suspects = new FairSlots(1, 1);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
     leases,
+    suspects,
     transport,
     queue,
     engine: deps.engine,
@@ -98,6 +100,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     async stop() {
       // They are in the ledger: the reconciler hands them to another worker.
       slots.close();
+      suspects.close();
       await work.stop();
       await leases.stop();
       await transport.close();

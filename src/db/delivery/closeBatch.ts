@@ -190,7 +190,7 @@ const CLOSE = {
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
       d.target, d.key::text as key,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
-      l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, d.delivery as policy, d.operation,
+      l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
       d.email_type as "emailType", l.query_roleid as "queryRoleid", l.old::text as old, l.new::text as new,
       l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid

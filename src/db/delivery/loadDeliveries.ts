@@ -14,6 +14,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly attempts: number;
   /** Number of the newest attempt; the fencing token of whoever changes the delivery next. */
   readonly starts: number;
+  /** Attempts in a row that ended with their process. */
+  readonly lost: number;
   readonly policy: DeliveryPolicy;
   readonly operation: string;
   readonly target: string;
@@ -90,7 +92,7 @@ const LOAD = {
   name: 'delivery_load',
   text: `
     select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
-      d.tracked, d.attempts, d.starts, d.delivery as policy,
+      d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", o.old::text as old, o.new::text as new,
       o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
