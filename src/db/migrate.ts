@@ -24,6 +24,8 @@ export async function pendingMigrations(knex: Knex): Promise<readonly string[] |
     `select to_regclass('rowpost.migration') is not null as present`,
   );
   if (rows[0]?.present !== true) return 'all';
-  const [, pending] = (await knex.migrate.list(CONFIG)) as [unknown, { file: string }[]];
+  // A newer release may have been here: while it is rolled out, processes of the one before still start.
+  const config = { ...CONFIG, disableMigrationsListValidation: true };
+  const [, pending] = (await knex.migrate.list(config)) as [unknown, { file: string }[]];
   return pending.map((migration) => migration.file);
 }
