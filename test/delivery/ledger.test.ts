@@ -251,7 +251,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const loaded = await loadDeliveries(ledger, keys);
     expect(loaded[0]).to.include({ hasSuppressions: true, hasEvent: true, state: 'pending' });
     for (const [index, delivery] of loaded.entries()) {
-      expect(ready[index]?.loaded).to.deep.include(delivery as object);
+      expect(ready[index]?.loaded).to.deep.include(delivery);
     }
     const many = await deliver(9);
     expect(many.ready).to.have.length(9);
