@@ -15,6 +15,8 @@ export interface QueueStore {
 
 /** BullMQ's schema in PostgreSQL. */
 const QUEUE_SCHEMA = 'bullmq';
+const DEADLOCK_DETECTED = '40P01';
+const MOST_TRIES = 20;
 
 export function openQueueStore({ redisUrl }: Services, ledger: LedgerReader): QueueStore {
   return redisUrl === undefined ? postgresStore(ledger) : redisStore(redisUrl);
@@ -28,7 +30,16 @@ function postgresStore(ledger: LedgerReader): QueueStore {
          where schemaname = $1 and tablename <> 'migration' order by 1`,
         [QUEUE_SCHEMA],
       );
-      await ledger.query(`truncate ${tables.map(({ name }) => name).join(', ')}`);
+      const truncate = `truncate ${tables.map(({ name }) => name).join(', ')}`;
+      // It locks table after table, as the processes do in another order: PostgreSQL breaks off one of them.
+      for (let tries = 1; ; tries++) {
+        try {
+          await ledger.query(truncate);
+          return;
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== DEADLOCK_DETECTED || tries === MOST_TRIES) throw error;
+        }
+      }
     },
     limitMemory: () => Promise.reject(new Error('the queue is in PostgreSQL')),
     async *texts() {
