@@ -23,8 +23,8 @@ export async function measureLatency(
   pace: Pace,
 ): Promise<EmailLatency> {
   await provider.reset();
-  const { answeredMs, failed } = await runPaced(mutator, pace);
-  if (failed > 0) throw new Error(`${failed} mutations failed`);
+  const { answeredMs, failed, failure } = await runPaced(mutator, pace);
+  if (failed > 0) throw new Error(`${failed} mutations failed`, { cause: failure });
   const fromWrite: number[] = [];
   const fromAnswer: number[] = [];
   const missing = new Set(answeredMs.keys());

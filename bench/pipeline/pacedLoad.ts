@@ -6,6 +6,8 @@ export interface PacedRun {
   /** When each item's mutation was answered, by the item's key. */
   readonly answeredMs: ReadonlyMap<string, number>;
   readonly failed: number;
+  /** Of the first that failed. */
+  readonly failure?: unknown;
 }
 
 export interface Pace {
@@ -22,6 +24,7 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
   const answeredMs = new Map<string, number>();
   const inHand = new Set<Promise<void>>();
   let failed = 0;
+  let failure: unknown;
   const begun = performance.now();
   const total = Math.round(perSecond * seconds);
   for (let sent = 0; sent < total && signal?.aborted !== true;) {
@@ -33,8 +36,9 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
           (answer) => {
             answeredMs.set(answer.itemid, answer.answeredMs);
           },
-          () => {
+          (error: unknown) => {
             failed += 1;
+            failure ??= error;
           },
         )
         .finally(() => inHand.delete(one));
@@ -44,5 +48,5 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
     await delay(Math.max(LEAST_SLEEP_MS, nextMs));
   }
   await Promise.all(inHand);
-  return { answeredMs, failed };
+  return { answeredMs, failed, failure };
 }

@@ -25,6 +25,8 @@ export interface Web extends Stoppable {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** Longer than load balancers keep a connection, so that it is they who close it: with no request on its way to it. */
+const KEEP_ALIVE_MS = 75_000;
 const SWEEP_MS = 50;
 
 /** Starts the HTTP server on `config.port`. Stopping it finishes the requests in hand. */
@@ -83,6 +85,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   };
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   // The bytes of a file may take hours, and have time limits of their own. So have all other bodies.
   server.requestTimeout = 0;
   await listen(server, config.port);

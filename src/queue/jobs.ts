@@ -28,10 +28,11 @@ export interface DeliveryOrder {
 export const batchJobId = (job: BatchJob): string => `b${job.batchid}`;
 /**
  * Differs from attempt to attempt, so that a next one can be added while the last one's job is still being finished;
- * and a job for later differs from one for now, which may be the one that adds it.
+ * and a job for later differs from one for now, which may be the one that adds it. By the second, so that two who read
+ * the same time from the ledger a moment apart mean the same job.
  */
 export const deliveryJobId = ({ job, delayMs }: DeliveryOrder): string =>
-  `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.ceil(Date.now() + delayMs)}` : ''}`;
+  `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.round((Date.now() + delayMs) / 1_000)}` : ''}`;
 
 /** So many are let through in the order in which they come; who has more ahead waits behind who has less. */
 const EVEN_TURN = 16;

@@ -62,8 +62,9 @@ export class Reconciler {
     for (;;) {
       const due = await dueDeliveries(ledger, MOST_AT_ONCE);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
-      await noteQueued(ledger, due);
-      if (due.length < MOST_AT_ONCE) return;
+      const noted = await noteQueued(ledger, due);
+      // Those that another session holds would only come again: they wait for the next time.
+      if (due.length < MOST_AT_ONCE || noted === 0) return;
     }
   }
 }

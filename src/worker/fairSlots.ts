@@ -16,18 +16,18 @@ export class FairSlots {
     this.#free = slots;
   }
 
-  /** Runs the work when it is its turn; if the slots are closed before that, never. */
-  async run(tenantid: number, work: () => Promise<void>): Promise<void> {
-    if (this.#closed) return;
+  /** Runs the work when it is its turn; if the slots are closed before that, never. @returns what the work does */
+  async run<T>(tenantid: number, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#closed) return undefined;
     const isIn = await new Promise<boolean>((resolve) => {
       const waiting = this.#waiting.get(tenantid);
       if (waiting) waiting.push(resolve);
       else this.#waiting.set(tenantid, [resolve]);
       this.#letIn();
     });
-    if (!isIn) return;
+    if (!isIn) return undefined;
     try {
-      await work();
+      return await work();
     } finally {
       const held = (this.#held.get(tenantid) ?? 1) - 1;
       if (held === 0) this.#held.delete(tenantid);

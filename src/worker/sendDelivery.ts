@@ -10,15 +10,12 @@ import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import { leaveOutSuppressed } from './leaveOutSuppressed.js';
-import type { FairSlots } from './fairSlots.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
   readonly leases: LeaseKeeper;
-  /** One slot, for deliveries that may end this process. */
-  readonly suspects: FairSlots;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   /** Decrypts a tenant's key. */
@@ -33,23 +30,28 @@ export interface SendDeps extends ComposeDeps {
  * network do ends as a state of the delivery; it rejects only when the database is away.
  * @param repeated whether an earlier worker began with the same job and ended without a word
  * @param loaded the delivery as it was a moment ago: if it has gone on since, its start is refused
+ * @returns 'suspect' when nothing was done, because it is one for `sendSuspect`
  */
 export async function sendDelivery(
   deps: SendDeps,
   job: DeliveryJob,
   repeated: boolean,
   loaded?: LoadedDelivery,
-): Promise<void> {
+): Promise<'done' | 'suspect'> {
   const delivery = loaded ?? (await deps.ledger.load(job));
-  if (!delivery || !isOpen(delivery, job)) return;
-  const attempt = (): Promise<void> => attemptDelivery(deps, delivery, repeated);
-  return delivery.lost < SUSPECT_AFTER ? attempt() : deps.suspects.run(delivery.tenantid, attempt);
+  if (!delivery || !isOpen(delivery, job)) return 'done';
+  if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
+  await attemptDelivery(deps, delivery, repeated);
+  return 'done';
 }
 
-/**
- * Lost attempts in a row that make a delivery a suspect. Whoever was merely beside one that ends its process is counted
- * like it; tried one after the other, only the one in hand is, and no bystander fails as poison.
- */
+/** The same for a delivery that may be what ends processes. */
+export async function sendSuspect(deps: SendDeps, job: DeliveryJob, repeated: boolean): Promise<void> {
+  const delivery = await deps.ledger.load(job);
+  if (delivery && isOpen(delivery, job)) await attemptDelivery(deps, delivery, repeated);
+}
+
+/** Attempts in a row that ended with their process and make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
 async function attemptDelivery(deps: SendDeps, delivery: LoadedDelivery, repeated: boolean): Promise<void> {

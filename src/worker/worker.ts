@@ -4,7 +4,7 @@ import { decryptEmailApiKey } from '../db/control/emailApiKeys.js';
 import type { Database } from '../db/database.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { openLedger } from '../db/delivery/ledger.js';
-import type { StoredApiKey } from '../db/delivery/loadDeliveries.js';
+import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { createTransport } from '../email/mail/createTransport.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
@@ -19,7 +19,8 @@ import { evaluateRules } from './evaluateRules.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopTrips } from './loopTrips.js';
 import { createLeaseKeeper } from './leaseKeeper.js';
-import { sendDelivery, type SendDeps } from './sendDelivery.js';
+import { sendDelivery, sendSuspect, type SendDeps } from './sendDelivery.js';
+import { Suspects } from './suspects.js';
 
 export interface WorkerDeps {
   readonly database: Database;
@@ -41,11 +42,9 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   );
   const leases = createLeaseKeeper(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
-  const suspects = new FairSlots(1, 1);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
     leases,
-    suspects,
     transport,
     queue,
     engine: deps.engine,
@@ -64,8 +63,15 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     sendDeadlineMs: config.sendDeadlineMs,
   };
   const slots = new FairSlots(config.workerConcurrency, Math.ceil(config.workerConcurrency * TENANT_SHARE));
-  const send = (job: DeliveryJob, repeated: boolean): Promise<void> =>
-    slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated));
+  const suspects = new Suspects();
+  const send = async (
+    job: DeliveryJob,
+    repeated: boolean,
+    loaded: () => LoadedDelivery | undefined = () => undefined,
+  ): Promise<void> => {
+    const end = await slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated, loaded()));
+    if (end === 'suspect') await suspects.run(job.tenantid, () => sendSuspect(sendDeps, job, repeated));
+  };
   const limits = {
     firesPerMinute: config.ruleFiresPerMinute,
     emailsPerSecond: config.tenantEmailsPerSecond,
@@ -76,19 +82,17 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       async onBatch(job, repeated) {
         const evaluateDeps = { ledger, engine: deps.engine, limits, log };
         const { ready, soon, trips } = await evaluateRules(evaluateDeps, job, repeated);
-        loopTrips.report(job.tenantid, trips);
-        await queueForLater(deps, soon);
         const closedMs = performance.now();
         const isFresh = (): boolean => performance.now() - closedMs < FRESH_MS;
+        loopTrips.report(job.tenantid, trips);
+        await queueForLater(deps, soon);
         await settleAll(
           ready.map(({ loaded, ...key }) =>
-            slots.run(key.tenantid, () =>
-              sendDelivery(sendDeps, { ...key, starts: 0 }, false, isFresh() ? loaded : undefined),
-            ),
+            send({ ...key, starts: 0 }, false, () => (isFresh() ? loaded : undefined)),
           ),
         );
       },
-      onDelivery: send,
+      onDelivery: (job, repeated) => send(job, repeated),
     },
     {
       concurrency: config.workerConcurrency,

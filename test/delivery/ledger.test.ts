@@ -267,8 +267,21 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const due = await dueDeliveries(ledger, 1000);
     expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
     expect(await dueDeliveries(ledger, 1000), 'nobody has said that it is queued').to.deep.equal(due);
-    await noteQueued(ledger, due);
+    expect(await noteQueued(ledger, due)).to.equal(1);
     expect(await dueDeliveries(ledger, 1000)).to.deep.equal([]);
+  });
+
+  it('notes none of the due deliveries that another session holds', async () => {
+    const { keys } = await deliver(1);
+    await expireLease(keys[0]!);
+    const due = await dueDeliveries(ledger, 1000);
+    const other = await db.database.pool.connect();
+    await other.query('begin');
+    await other.query('select from rowpost.delivery for update');
+    expect(await noteQueued(ledger, due)).to.equal(0);
+    await other.query('rollback');
+    other.release();
+    expect(await noteQueued(ledger, due)).to.equal(1);
   });
 
   it('noting that a delivery is queued leaves the lease of the worker that has begun with it', async () => {

@@ -232,6 +232,18 @@ describe('limits of delivery', () => {
       expect(rows).to.deep.equal([{ count: 19 }]);
     });
 
+    it('leaves nothing to look after where the first may go at once: its attempt says how it ended', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [batch] = await change(1);
+      const closed = await close(batch!, [ruleid], { emailsPerSecond: 2 });
+      expect(closed.ready).to.have.length(1);
+      const { rows } = await db.database.pool.query(
+        'select tracked, due from rowpost.delivery where tenantid = $1',
+        [tenant.tenantid],
+      );
+      expect(rows).to.deep.equal([{ tracked: false, due: null }]);
+    });
+
     it('gives new turns to what is resumed or redriven, together or one by one', async () => {
       const { knex, pool } = db.database;
       const insert = async (state: string): Promise<readonly string[]> => {

@@ -135,6 +135,12 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     });
   });
 
+  it('a list of errors with nothing in it counts by its status', async () => {
+    const body = '{"errors":[null,1,"x",{}]}';
+    expect(await send({ kind: 'answer', status: 202, body })).to.include({ kind: 'sent' });
+    expect(await send({ kind: 'answer', status: 400, body })).to.include({ kind: 'rejected' });
+  });
+
   it('a key that no header can hold sends nothing', async () => {
     const before = provider.calls.length;
     expect(await send({ kind: 'accept' }, { apiKey: 'SG.a\nb' })).to.deep.include({

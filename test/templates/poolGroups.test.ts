@@ -1,5 +1,8 @@
 import { expect } from 'chai';
-import { setTimeout as delay } from 'node:timers/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { createTemplatePool } from '../../src/templates/index.js';
 import type { RenderOutcome, TemplatePool, TemplateRequest } from '../../src/templates/index.js';
 
@@ -57,6 +60,31 @@ describe('templates: jobs that cross to a thread together', function () {
       });
     }
   }
+
+  it('fails no job because nobody looked for longer than the deadline', async () => {
+    const pool = open(1, 300);
+    await render(pool, 0);
+    const first = render(pool, 1);
+    await immediate();
+    const others = [2, 3, 4].map((i) => render(pool, i));
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+    expect(outputs(await Promise.all([first, ...others]))).to.deep.equal(['1', '2', '3', '4']);
+  });
+
+  it('ends no job for time in which the whole process stood still', async () => {
+    const child = fork(fileURLToPath(new URL('./stoppedRenderer.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+    });
+    await once(child, 'message');
+    const outcome = once(child, 'message');
+    await delay(50);
+    child.kill('SIGSTOP');
+    await delay(2_000);
+    child.kill('SIGCONT');
+    expect((await outcome)[0]).to.deep.equal({ ok: true, output: 'done' });
+    child.kill('SIGKILL');
+  });
 
   it('does not let a group wait for its slow job where another thread is free', async () => {
     const pool = open(2, 30_000);

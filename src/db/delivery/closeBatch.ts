@@ -178,7 +178,7 @@ const CLOSE = {
         case when trips then 'the rule fired more than ' || $7::int
           || ' times within a minute for this record; it goes on with the next minute' else message end,
         slot, case when slot > now() + interval '${AHEAD_SECONDS} seconds' then slot - interval '${AHEAD_SECONDS} seconds'
-          else slot + interval '${CHECK_SECONDS} seconds' end,
+          when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
       from placed order by position
       on conflict (eventid, ruleid, createtime) do nothing

@@ -28,14 +28,16 @@ const DUE = {
 /**
  * Notes down that deliveries are in the queue: they are looked at again some seconds later. Said afterwards, so that a
  * relay that ends between the two leaves nothing to wait for; another one adds them again, which changes nothing.
+ * @returns for how many: not for those that another session holds.
  */
-export async function noteQueued(ledger: Ledger, deliveries: readonly DeliveryKey[]): Promise<void> {
-  if (deliveries.length === 0) return;
-  await ledger.query(QUEUED, [
+export async function noteQueued(ledger: Ledger, deliveries: readonly DeliveryKey[]): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const noted = await ledger.query(QUEUED, [
     deliveries.map((delivery) => delivery.tenantid),
     deliveries.map((delivery) => delivery.deliveryid),
     deliveries.map((delivery) => delivery.createtime),
   ]);
+  return noted.length;
 }
 
 // A worker may have begun with it meanwhile: then its lease is what counts. Sorted, and what another relay is noting is
@@ -53,7 +55,8 @@ const QUEUED = {
     )
     update rowpost.delivery d set due = greatest(now(), d.next_attempt) + interval '${RECHECK_SECONDS} seconds'
     from queued q
-    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime`,
+    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime
+    returning d.deliveryid`,
 };
 
 /** How many deliveries of each tenant are in the queue or in hand, as the ledger knows it. */

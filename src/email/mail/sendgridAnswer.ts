@@ -78,7 +78,8 @@ interface ProviderError {
 
 function providerErrors(body: unknown): readonly ProviderError[] {
   const errors = (body as { errors?: unknown } | null | undefined)?.errors;
-  return Array.isArray(errors) ? (errors as ProviderError[]).filter((item) => typeof item === 'object') : [];
+  if (!Array.isArray(errors)) return [];
+  return (errors as (ProviderError | null)[]).filter((item) => item !== null && typeof item === 'object');
 }
 
 /** The provider's own words. Pages of HTML and the like say nothing to the tenant. */

@@ -25,6 +25,8 @@ export interface ThreadEvents {
 const STARTUP_MS = 30_000;
 /** After so long the jobs behind the one in hand are given to others. Most groups are done by then. */
 const PATIENCE_MS = 50;
+/** A look that comes so much too late says that this process stood still, and nothing of the job in hand. */
+const LATE_MS = 100;
 
 /** A thread with the group of jobs that it has in hand. What a job does to it is that job's end and no other's. */
 export class RenderThread {
@@ -34,7 +36,9 @@ export class RenderThread {
   #jobs: QueuedJob[] = [];
   #answered = 0;
   #timer: NodeJS.Timeout;
+  #lookDueMs = 0;
   #hasStarted = false;
+  #isEnding = false;
   #overran = false;
   #error: Error | undefined;
 
@@ -70,10 +74,11 @@ export class RenderThread {
     this.#progress.reset(group.length);
     this.#worker.ref();
     this.#worker.postMessage(group.map((job) => job.task));
-    this.#timer = setTimeout(() => this.#look(), PATIENCE_MS);
+    this.#lookAfter(PATIENCE_MS);
   }
 
   async end(): Promise<void> {
+    this.#isEnding = true;
     await this.#worker.terminate();
   }
 
@@ -82,7 +87,8 @@ export class RenderThread {
     const jobs = this.#jobs.splice(0, results.length);
     this.#answered += jobs.length;
     jobs.forEach((job, index) => job.settle(results[index] as (typeof results)[number]));
-    if (!isFree) return;
+    // What it had sent before it was told to end still arrives: it takes no more jobs.
+    if (!isFree || this.#isEnding) return;
     this.#hasStarted = true;
     clearTimeout(this.#timer);
     // A pool that nobody waits for keeps no process alive.
@@ -90,8 +96,17 @@ export class RenderThread {
     this.events.onFree(this);
   }
 
+  #lookAfter(ms: number): void {
+    this.#lookDueMs = nowMs() + ms;
+    this.#timer = setTimeout(() => this.#look(), ms);
+  }
+
   /** The jobs behind the one in hand go to others, and that one is ended when its time is over. */
   #look(): void {
+    if (nowMs() - this.#lookDueMs > LATE_MS) {
+      this.#lookAfter(this.options.deadlineMs);
+      return;
+    }
     const task = this.#progress.task;
     const behind = this.#jobs.splice((task?.index ?? 0) + 1 - this.#answered);
     if (behind.length > 0) {
@@ -101,7 +116,7 @@ export class RenderThread {
     const { deadlineMs } = this.options;
     const leftMs = task ? task.sinceMs + deadlineMs - nowMs() : deadlineMs;
     if (leftMs > 0) {
-      this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
+      this.#lookAfter(Math.ceil(leftMs));
       return;
     }
     this.#overran = true;
@@ -119,8 +134,9 @@ export class RenderThread {
     else if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
       culprit?.end('rendering ran out of memory and was ended');
     else culprit?.settle({ bug: error });
-    this.events.onReturn(others);
+    // Its end first: what comes back must not be handed to it.
     this.events.onEnd(this, this.#hasStarted ? undefined : error);
+    this.events.onReturn(others);
   }
 }
 
