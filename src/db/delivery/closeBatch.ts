@@ -78,11 +78,11 @@ export async function closeBatch(
   };
 }
 
-interface ClosedRow extends Omit<LoadedRow, 'position'> {
+/** Where it is not loaded, what a delivery holds of its event, its rule and its tenant is null. */
+interface ClosedRow extends LoadedRow {
   isLoaded: boolean;
   delayMs: number;
   ruleid: string;
-  target: string;
   key: string;
 }
 
