@@ -6,7 +6,13 @@ import {
   type LoadedBatch,
   type OutboxEvent,
 } from '../db/delivery/batches.js';
-import { closeBatch, type ClosedBatch, type DeliveryLimits, type Match } from '../db/delivery/closeBatch.js';
+import {
+  closeBatch,
+  closePlainBatch,
+  type ClosedBatch,
+  type DeliveryLimits,
+  type Match,
+} from '../db/delivery/closeBatch.js';
 import { countRepeatedBatchStart } from '../db/delivery/poisonBatches.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { storable } from '../email/storableText.js';
@@ -35,6 +41,9 @@ export async function evaluateRules(
   key: BatchKey,
   repeated: boolean,
 ): Promise<ClosedBatch> {
+  // As most are: one statement then does all of it.
+  const plain = repeated ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
+  if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);
   if (batch?.done === true) return NOTHING;
   // A tenant that is gone sends nothing.

@@ -1,3 +1,21 @@
+/** Most slots that one tenant may hold. */
+export interface TenantShare {
+  /** While nobody else has work: room is left for the first one who comes. */
+  readonly alone: number;
+  /** While others have work, and for a while after. */
+  besideOthers(): number;
+}
+
+interface Arrival {
+  readonly tenantid: number | undefined;
+  readonly atMs: number;
+}
+
+const NOBODY: Arrival = { tenantid: undefined, atMs: -Infinity };
+
+/** So long after its last work came a tenant is counted as having some. */
+const ACTIVE_MS = 1_000;
+
 /**
  * Slots for work in hand. Who waits is let in by turns of tenants, and one tenant never holds more than its share: a
  * tenant whose provider hangs, or who has thousands waiting, leaves the others room.
@@ -6,12 +24,15 @@ export class FairSlots {
   /** Of each tenant that waits: what lets its next one in. Tenants are in the order of their turns. */
   readonly #waiting = new Map<number, ((isIn: boolean) => void)[]>();
   readonly #held = new Map<number, number>();
+  /** Who came last, and who of all others came last. */
+  #latest: Arrival = NOBODY;
+  #latestOther: Arrival = NOBODY;
   #free: number;
   #closed = false;
 
   constructor(
     slots: number,
-    private readonly mostPerTenant: number,
+    private readonly share: TenantShare,
   ) {
     this.#free = slots;
   }
@@ -19,6 +40,7 @@ export class FairSlots {
   /** Runs the work when it is its turn; if the slots are closed before that, never. @returns what the work does */
   async run<T>(tenantid: number, work: () => Promise<T>): Promise<T | undefined> {
     if (this.#closed) return undefined;
+    this.#noteArrival(tenantid);
     const isIn = await new Promise<boolean>((resolve) => {
       const waiting = this.#waiting.get(tenantid);
       if (waiting) waiting.push(resolve);
@@ -45,11 +67,22 @@ export class FairSlots {
     for (const letIn of dropped) letIn(false);
   }
 
+  #noteArrival(tenantid: number): void {
+    if (tenantid !== this.#latest.tenantid) this.#latestOther = this.#latest;
+    this.#latest = { tenantid, atMs: performance.now() };
+  }
+
+  #shareOf(tenantid: number, nowMs: number): number {
+    const other = tenantid === this.#latest.tenantid ? this.#latestOther : this.#latest;
+    return nowMs - other.atMs < ACTIVE_MS ? this.share.besideOthers() : this.share.alone;
+  }
+
   #letIn(): void {
+    const nowMs = performance.now();
     for (const [tenantid, waiting] of this.#waiting) {
       if (this.#free === 0) return;
       const held = this.#held.get(tenantid) ?? 0;
-      if (held >= this.mostPerTenant) continue;
+      if (held >= this.#shareOf(tenantid, nowMs)) continue;
       const next = waiting.shift();
       // Its turn is over: to the end of the line, if more of it waits.
       this.#waiting.delete(tenantid);

@@ -9,7 +9,7 @@ const MOST_WAITING = 32;
  * poison. They hold none of the slots that the others share.
  */
 export class Suspects {
-  readonly #slot = new FairSlots(1, 1);
+  readonly #slot = new FairSlots(1, { alone: 1, besideOthers: () => 1 });
   #waiting = 0;
 
   /** Runs the work when nobody else's runs; never when too many wait, or when it is closed before that. */

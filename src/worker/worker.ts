@@ -16,7 +16,8 @@ import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { evaluateRules } from './evaluateRules.js';
-import { FairSlots } from './fairSlots.js';
+import { FairSlots, type TenantShare } from './fairSlots.js';
+import { createIdleMeter } from './idleMeter.js';
 import { LoopTrips } from './loopTrips.js';
 import { createLeaseKeeper } from './leaseKeeper.js';
 import { sendDelivery, sendSuspect, type SendDeps } from './sendDelivery.js';
@@ -62,7 +63,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     },
     sendDeadlineMs: config.sendDeadlineMs,
   };
-  const slots = new FairSlots(config.workerConcurrency, Math.ceil(config.workerConcurrency * TENANT_SHARE));
+  const slots = new FairSlots(config.workerConcurrency, createShare(config.workerConcurrency));
   const suspects = new Suspects();
   const send = async (
     job: DeliveryJob,
@@ -132,8 +133,20 @@ async function settleAll(all: readonly Promise<void>[]): Promise<void> {
   if (broken) throw broken.reason;
 }
 
-/** Of a worker's slots, what one tenant may hold. */
-const TENANT_SHARE = 0.5;
+/**
+ * Of a worker's slots a tenant may hold half. While others have work it is the less the busier the process is: their
+ * mails then wait for each turn of its event loop, and not for slots. Where it mostly waits itself, for a provider or
+ * for slow queries, nothing is gained by holding anybody back.
+ */
+function createShare(slots: number): TenantShare {
+  const alone = Math.ceil(slots / 2);
+  const idle = createIdleMeter();
+  return {
+    alone,
+    besideOthers: () => Math.max(1, Math.round(alone * idle() ** 2)),
+  };
+}
+
 /** The rest of the grace is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
 /** A delivery that waited longer for a slot is loaded again: its tenant may have been paused meanwhile. */

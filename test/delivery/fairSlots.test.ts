@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { FairSlots } from '../../src/worker/fairSlots.js';
+import { FairSlots, type TenantShare } from '../../src/worker/fairSlots.js';
 
 /** Work that ends when the test says so. */
 function openWork() {
@@ -18,12 +19,15 @@ function openWork() {
   };
 }
 
+/** The same beside others as alone. */
+const share = (slots: number): TenantShare => ({ alone: slots, besideOthers: () => slots });
+
 /** Until all that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('delivery: slots for deliveries in hand', () => {
   it('lets no tenant hold more than its share, however many of it wait', async () => {
-    const slots = new FairSlots(4, 2);
+    const slots = new FairSlots(4, share(2));
     const { begun, work } = openWork();
     for (let i = 0; i < 100; i++) void slots.run(1, work(`a${i}`));
     void slots.run(2, work('b'));
@@ -32,7 +36,7 @@ describe('delivery: slots for deliveries in hand', () => {
   });
 
   it('lets tenants in by turns', async () => {
-    const slots = new FairSlots(1, 1);
+    const slots = new FairSlots(1, share(1));
     const { begun, work, endOne } = openWork();
     for (const name of ['a0', 'a1', 'a2']) void slots.run(1, work(name));
     for (const name of ['b0', 'b1']) void slots.run(2, work(name));
@@ -41,8 +45,24 @@ describe('delivery: slots for deliveries in hand', () => {
     expect(begun).to.deep.equal(['a0', 'a1', 'b0', 'c0', 'a2', 'b1']);
   });
 
+  it('holds a tenant to less while others have work, and for a second after', async () => {
+    const slots = new FairSlots(8, { alone: 4, besideOthers: () => 2 });
+    const { begun, work, endOne } = openWork();
+    for (let i = 0; i < 20; i++) void slots.run(1, work('a'));
+    await settled();
+    expect(begun.join('')).to.equal('aaaa');
+    void slots.run(2, work('b'));
+    for (let i = 0; i < 2; i++) await endOne();
+    expect(begun.join(''), 'first down to two').to.equal('aaaab');
+    await endOne();
+    expect(begun.join('')).to.equal('aaaaba');
+    await delay(1_100);
+    await endOne();
+    expect(begun.join(''), 'back to four').to.match(/^aaaab(a{4,})$/);
+  });
+
   it('gives a slot back when the work breaks off', async () => {
-    const slots = new FairSlots(1, 1);
+    const slots = new FairSlots(1, share(1));
     const broken = await slots.run(1, () => Promise.reject(new Error('broken'))).catch((e: unknown) => e);
     expect(broken).to.be.instanceOf(Error);
     const { begun, work } = openWork();
@@ -52,7 +72,7 @@ describe('delivery: slots for deliveries in hand', () => {
   });
 
   it('lets nobody in after it was closed, and leaves those inside', async () => {
-    const slots = new FairSlots(1, 1);
+    const slots = new FairSlots(1, share(1));
     const { begun, work, endOne } = openWork();
     const inside = slots.run(1, work('in'));
     const waiting = slots.run(1, work('waiting'));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { loadBatch, type DeliveryKey } from '../../src/db/delivery/batches.js';
-import { closeBatch } from '../../src/db/delivery/closeBatch.js';
+import { closeBatch, closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../src/db/delivery/finishAttempts.js';
 import { countRepeatedStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
@@ -256,6 +256,85 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const many = await deliver(9);
     expect(many.ready).to.have.length(9);
     expect(many.ready.filter((delivery) => delivery.loaded)).to.deep.equal([]);
+  });
+
+  describe('a batch whose rules have no conditions', () => {
+    const writeBatch = async (count: number) => {
+      await writeEvents(db.database, tenant, count);
+      const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+      const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
+      const { events } = (await loadBatch(ledger, batch))!;
+      return { eventids: events.map((event) => event.eventid), batch };
+    };
+    const recorded = async () =>
+      (await db.database
+        .knex('rowpost.delivery')
+        .select('eventid', 'ruleid')
+        .where({ tenantid: tenant.tenantid })
+        .orderBy('deliveryid')) as { eventid: string; ruleid: string }[];
+
+    it('is matched and recorded at once: the enabled rules that each event concerns, in the events’ order', async () => {
+      const rules = [
+        await createRule(db.database, tenant, { emailType: 'one' }),
+        await createRule(db.database, tenant, { emailType: 'two' }),
+      ];
+      const disabled = await createRule(db.database, tenant, { emailType: 'disabled' });
+      await db.database.knex('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
+      await createRule(db.database, tenant, { emailType: 'elsewhere', targets: ['elsewhere'] });
+      await createRule(db.database, tenant, { emailType: 'deleted', operations: ['delete'] });
+      const { eventids, batch } = await writeBatch(3);
+      const closed = await closePlainBatch(ledger, batch, NO_LIMITS);
+      expect(closed?.ready).to.have.length(6);
+      expect(await recorded()).to.deep.equal(
+        eventids.flatMap((eventid) => rules.map((ruleid) => ({ eventid, ruleid }))),
+      );
+      expect((await loadBatch(ledger, batch))?.done).to.equal(true);
+      const loaded = await loadDeliveries(ledger, closed?.ready ?? []);
+      for (const [index, delivery] of loaded.entries()) {
+        expect(closed?.ready[index]?.loaded).to.deep.include(delivery);
+      }
+    });
+
+    it('is closed by one of many workers', async () => {
+      await createRule(db.database, tenant);
+      const { eventids, batch } = await writeBatch(2);
+      const closed = await Promise.all(
+        Array.from({ length: 6 }, () => closePlainBatch(ledger, batch, NO_LIMITS)),
+      );
+      expect(closed.filter((each) => each !== undefined)).to.have.length(1);
+      expect(await recorded()).to.have.length(eventids.length);
+    });
+
+    it('is told from one with a condition, which it leaves alone', async () => {
+      await createRule(db.database, tenant, { emailType: 'plain' });
+      await createRule(db.database, tenant, { emailType: 'choosy', condition: 'new.id > 1' });
+      const { batch } = await writeBatch(2);
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect(await recorded()).to.deep.equal([]);
+      expect((await loadBatch(ledger, batch))?.done).to.equal(false);
+    });
+
+    it('may have conditions in rules that it does not concern, or that are disabled', async () => {
+      await createRule(db.database, tenant, { emailType: 'plain' });
+      await createRule(db.database, tenant, {
+        emailType: 'a',
+        targets: ['elsewhere'],
+        condition: 'new.id > 1',
+      });
+      const disabled = await createRule(db.database, tenant, { emailType: 'b', condition: 'new.id > 1' });
+      await db.database.knex('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
+      const { batch } = await writeBatch(1);
+      expect((await closePlainBatch(ledger, batch, NO_LIMITS))?.ready).to.have.length(1);
+    });
+
+    it('of a tenant that is gone, or whose rules are, records nothing', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const { batch } = await writeBatch(1);
+      await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect((await loadBatch(ledger, batch))?.done).to.equal(true);
+      expect(await recorded()).to.deep.equal([]);
+    });
   });
 
   it('finds deliveries whose time has come, each once in a while', async () => {

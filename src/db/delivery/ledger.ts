@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Database } from '../database.js';
 
@@ -67,12 +68,17 @@ async function runTransaction(
 ): Promise<unknown[][]> {
   const client = await pool.connect();
   try {
-    const results = await Promise.allSettled([
+    const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+    // One write: else PostgreSQL would be woken for each of them.
+    stream.cork();
+    const answers = [
       client.query(BEGIN),
       ...steps.map(([statement, values]) => client.query({ ...statement, values: [...values] })),
       // Rolls back when a step has failed.
       client.query('commit'),
-    ]);
+    ];
+    stream.uncork();
+    const results = await Promise.allSettled(answers);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
     client.release();

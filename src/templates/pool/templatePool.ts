@@ -1,7 +1,9 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
+import { isLight } from './lightTask.js';
 import { QueuedJob, takeGroup } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
+import { TaskRunner } from './taskRunner.js';
 import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
 
 export type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
@@ -18,7 +20,7 @@ export interface TemplatePoolOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Threads that render templates, away from the event loop. */
+/** Threads that render templates, away from the event loop; except for what takes no time, see `isLight`. */
 export interface TemplatePool {
   /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when it is closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
@@ -45,6 +47,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #open = new Set<Promise<unknown>>();
   readonly #threadCount: number;
   readonly #options: ThreadOptions;
+  readonly #here: TaskRunner;
   #isTurnShared = false;
   #isClosed = false;
 
@@ -57,6 +60,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }: TemplatePoolOptions) {
     this.#threadCount = threads;
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
+    this.#here = new TaskRunner(this.#options.limits);
     this.#startThreads();
   }
 
@@ -98,6 +102,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   #run(task: ThreadTask): Promise<RenderOutcome[]> {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
+    if (isLight(task)) return this.#runHere(task);
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
       this.#waiting.push(new QueuedJob(task, resolve, reject));
@@ -113,6 +118,12 @@ class ThreadPool implements TemplatePool, ThreadEvents {
       });
     }
     return job;
+  }
+
+  #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
+    return new Promise((resolve, reject) =>
+      new QueuedJob(task, resolve, reject).settle(this.#here.run(task)),
+    );
   }
 
   #startThreads(): void {

@@ -1,15 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { TemplateError } from '../errors.js';
-import { JsonContext } from '../renderContext.js';
-import { CompiledCache } from './compiledCache.js';
-import type {
-  RenderOutcome,
-  TaskResult,
-  TemplateRequest,
-  ThreadAnswer,
-  ThreadSettings,
-  ThreadTask,
-} from './templateJob.js';
+import { TaskRunner } from './taskRunner.js';
+import type { TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './templateJob.js';
 import { ThreadProgress } from './threadProgress.js';
 
 /** Results are posted early when they hold so many characters: a thread that dies for one task keeps little of others. */
@@ -17,7 +8,7 @@ const MOST_CHARACTERS_KEPT = 250_000;
 
 const settings = workerData as ThreadSettings;
 const progress = new ThreadProgress(settings.progress);
-const cache = new CompiledCache(settings.limits);
+const runner = new TaskRunner(settings.limits);
 
 parentPort?.on('message', runGroup);
 post({ results: [], isFree: true });
@@ -27,7 +18,7 @@ function runGroup(tasks: readonly ThreadTask[]): void {
   let characters = 0;
   for (const [index, task] of tasks.entries()) {
     if (!progress.begin(index)) break;
-    const result = runTask(task);
+    const result = runner.run(task);
     results.push(result);
     characters += lengthOf(result);
     if (characters <= MOST_CHARACTERS_KEPT) continue;
@@ -40,26 +31,6 @@ function runGroup(tasks: readonly ThreadTask[]): void {
 
 function post(answer: ThreadAnswer): void {
   parentPort?.postMessage(answer);
-}
-
-function runTask({ templates, contextJson }: ThreadTask): TaskResult {
-  try {
-    const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
-    return { outcomes: templates.map((request) => runTemplate(request, context)) };
-  } catch (error) {
-    return { bug: error };
-  }
-}
-
-function runTemplate(request: TemplateRequest, context: JsonContext | undefined): RenderOutcome {
-  try {
-    const template = cache.get(request);
-    return { ok: true, output: context === undefined ? '' : template.renderJson(context) };
-  } catch (error) {
-    if (error instanceof TemplateError)
-      return { ok: false, error: { name: request.name, ...error.toJSON() } };
-    throw error;
-  }
 }
 
 function lengthOf(result: TaskResult): number {

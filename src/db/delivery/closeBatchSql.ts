@@ -1,0 +1,136 @@
+import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
+import { AHEAD_SECONDS } from './turns.js';
+
+/** Seconds after its turn at which a delivery is checked to be in the queue. */
+const CHECK_SECONDS = 5;
+
+/** Where the matches of a batch come from; SQL texts. */
+interface MatchSource {
+  /** Of a batch `b`: whether this statement is the one for it. */
+  readonly mayClose: string;
+  /** Joins the batch's events `o` and rules `r`. */
+  readonly matches: string;
+  /** Orders the matches. */
+  readonly position: string;
+  /** The columns `code` and `message`: why nothing can be sent; null where it can. */
+  readonly failure: string;
+}
+
+// Nobody waits for the disk: a crash takes back the deliveries and that the batch is done. What comes before a mail is
+// on disk, since the start of sending waits for it, and a disk writes in order.
+//
+// Firings are counted in rows that several workers lock in one order, by the minute in which the change was made: a
+// backlog that is worked off in a moment trips nothing. Turns of a capped tenant are given out from one row of it.
+//
+// Values: the batch's id and time, most firings a minute, most emails a second, most deliveries that are loaded.
+const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string => `
+    with batch as materialized (
+      select *, set_config('synchronous_commit', 'off', true)
+      from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
+    ), done as (
+      insert into rowpost.relay_batch_done (batchid, createtime) select b.batchid, b.createtime from batch b
+      where ${mayClose}
+      on conflict do nothing
+      returning batchid
+    ), matched as materialized (
+      select ${position} as position, o.tenantid, o.eventid, r.ruleid, r.email_type, o.operation, o.target, o.key,
+        r.delivery, o.time, r.query_roleid, ${failure}, date_trunc('minute', o.time) as minute,
+        hashtextextended(o.target || ' ' || o.key::text, 0) as record
+      from batch b ${matches}
+      where exists (select from done)
+    ), fired as materialized (
+      select minute, ruleid, record, count(*)::int as fires from matched
+      where code is null and $3::int > 0 group by minute, ruleid, record
+    ), counted as (
+      insert into rowpost.rule_firing as c (createtime, ruleid, record, fired, tripped)
+      select minute, ruleid, record, fires, fires > $3::int from fired order by minute, ruleid, record
+      on conflict (createtime, ruleid, record) do update
+      set fired = c.fired + excluded.fired, tripped = c.fired + excluded.fired > $3::int
+      returning createtime as minute, ruleid, record, fired
+    ), tripped as materialized (
+      select minute, ruleid, record, $3::int - c.fired + f.fires as allowed
+      from counted c join fired f using (minute, ruleid, record) where c.fired > $3::int
+    ), judged as materialized (
+      select m.*, t.ruleid is not null and m.code is null and t.allowed <
+          row_number() over (partition by m.minute, m.ruleid, m.record, m.code is null order by m.position) as trips
+      from matched m left join tripped t using (minute, ruleid, record)
+    ), seated as materialized (
+      select *, case when $4::int > 0 and code is null and not trips
+        then count(*) filter (where code is null and not trips) over (order by position desc) end as before_last
+      from judged
+    ), paced as (
+      insert into rowpost.email_pace as p (tenantid, next_slot)
+      select b.tenantid, now() + interval '1 second' / nullif($4::int, 0) * s.turns
+      from batch b, (select max(before_last) as turns from seated) s where s.turns > 0
+      on conflict (tenantid) do update
+      set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
+      returning next_slot
+    ), placed as (
+      select *, (select next_slot from paced) - interval '1 second' / nullif($4::int, 0) * before_last as slot
+      from seated
+    ), recorded as (
+      insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
+        createtime, state, error_code, error, next_attempt, due, tracked)
+      select tenantid, eventid, ruleid, email_type, operation, target, key, delivery, time,
+        case when code is not null then 'failed' when trips then 'skipped' else 'pending' end,
+        case when trips then 'LOOP_TRIPPED' else code end,
+        case when trips then 'the rule fired more than ' || $3::int
+          || ' times within a minute for this record; it goes on with the next minute' else message end,
+        slot, case when slot > now() + interval '${AHEAD_SECONDS} seconds' then slot - interval '${AHEAD_SECONDS} seconds'
+          when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
+        code is not null or trips or coalesce(slot > now(), false)
+      from placed order by position
+      on conflict (eventid, ruleid, createtime) do nothing
+      returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
+        tracked, attempts, starts, next_attempt
+    ), loaded as materialized (
+      select m.tenantid, m.eventid, m.ruleid, m.query_roleid, o.old, o.new, o.file
+      from matched m join rowpost.outbox o on o.eventid = m.eventid and o.time = m.time
+      where (select count(*) from matched) <= $5::int
+    )
+    select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
+      d.target, d.key::text as key,
+      coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
+      l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
+      d.email_type as "emailType", l.query_roleid as "queryRoleid", l.old::text as old, l.new::text as new,
+      l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
+    from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
+      ${tenantJoins('l.tenantid')}
+    where d.state in ('pending', 'skipped') order by d.deliveryid`;
+
+/** Of a batch `b`: its event `o`. */
+const IN_BATCH = 'o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime';
+/** Of a batch `b` and its event `o`: a rule `r` that the event concerns. */
+const CONCERNED =
+  'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
+
+/** Records the matches that are given: their events, rules, and codes and messages of failure. */
+export const CLOSE = {
+  name: 'batch_close',
+  text: closeSql({
+    mayClose: 'true',
+    position: 'm.position',
+    failure: 'm.code, m.message',
+    matches: `
+        cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[])
+          with ordinality as m(eventid, ruleid, code, message, position)
+        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime
+        join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
+  }),
+};
+
+/** Records what the rules match, if none that is concerned has a condition. */
+export const CLOSE_PLAIN = {
+  name: 'batch_close_plain',
+  text: closeSql({
+    mayClose: `not exists (
+        select from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled and r.condition is not null
+          and exists (select from rowpost.outbox o where ${IN_BATCH} and ${CONCERNED}))`,
+    position: 'row_number() over (order by o.eventid, r.ruleid)',
+    failure: 'null::text as code, null::text as message',
+    matches: `
+        join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
+        join rowpost.outbox o on ${IN_BATCH}
+        join rowpost.email_rule r on ${CONCERNED}`,
+  }),
+};

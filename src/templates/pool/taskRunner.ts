@@ -1,0 +1,34 @@
+import { TemplateError } from '../errors.js';
+import type { TemplateLimits } from '../limits.js';
+import { JsonContext } from '../renderContext.js';
+import { CompiledCache } from './compiledCache.js';
+import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
+
+/** Compiles and renders tasks where it is called. What it has compiled it remembers. */
+export class TaskRunner {
+  readonly #cache: CompiledCache;
+
+  constructor(limits: TemplateLimits) {
+    this.#cache = new CompiledCache(limits);
+  }
+
+  run({ templates, contextJson }: ThreadTask): TaskResult {
+    try {
+      const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
+      return { outcomes: templates.map((request) => this.#runTemplate(request, context)) };
+    } catch (error) {
+      return { bug: error };
+    }
+  }
+
+  #runTemplate(request: TemplateRequest, context: JsonContext | undefined): RenderOutcome {
+    try {
+      const template = this.#cache.get(request);
+      return { ok: true, output: context === undefined ? '' : template.renderJson(context) };
+    } catch (error) {
+      if (error instanceof TemplateError)
+        return { ok: false, error: { name: request.name, ...error.toJSON() } };
+      throw error;
+    }
+  }
+}
