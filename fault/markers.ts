@@ -61,13 +61,18 @@ export const addBatches = (backend: Backend): Marker => ({
   concerns: (request) => ({ batchids: all(/\\?"batchid\\?": ?\\?"(\d+)/g, request) }),
 });
 
-/** A worker begins to evaluate a batch. Its id is the first parameter, behind counts and lengths that are no digits. */
-export const batchLoad: Marker = {
-  name: 'batch_load',
+/**
+ * A worker begins to evaluate a batch, or does all of it at once. The batch's id is the first parameter, behind counts
+ * and lengths that are no digits.
+ */
+export const batchBegun: Marker = {
+  name: 'batch_close_plain or batch_load',
   on: 'postgres',
-  matches: preparedStatement('batch_load'),
-  concerns: (request) => ({ batchids: all(/\0batch_load\0[^\d]*(\d+)/g, request) }),
+  matches: (request) => BATCH_BEGUN.test(request),
+  concerns: (request) => ({ batchids: all(new RegExp(`${BATCH_BEGUN.source}[^\\d]*(\\d+)`, 'g'), request) }),
 };
+
+const BATCH_BEGUN = /\0batch_(?:close_plain|load)\0/;
 
 /** A worker takes deliveries in hand. Its second parameter is the list of their ids. */
 export const deliveryLoad: Marker = {

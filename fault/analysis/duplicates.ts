@@ -17,6 +17,8 @@ export interface Duplicate {
   readonly explained: boolean;
   /** Who sent the first of the two, and how long the ledger held its attempt to be under way. */
   readonly first: FirstMail | undefined;
+  /** What had been done to the sender of the first before that. */
+  readonly before: Strike | undefined;
 }
 
 /** A mail that was sent again, from its call of the provider until the ledger gave its attempt up. */
@@ -58,6 +60,7 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
         window: window ?? span?.fault,
         explained: window === undefined ? span?.losesAnswers === true : WINDOWS_WITH_DUPLICATES.has(window),
         first,
+        before: first && strikesOn.get(first.by)?.findLast(({ atMs }) => atMs < first.sentAtMs),
       });
     }
   }

@@ -24,14 +24,16 @@ export const duplicatesExplained: Invariant = {
   breaches: ({ duplicates, accounts }) =>
     duplicates
       .filter(({ explained }) => !explained)
-      .map(({ deliveryid, window, first }) => {
+      .map(({ deliveryid, window, first, before }) => {
         const mails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
           timeOf(receivedAtMs),
         );
         const sender = first
           ? `${first.by} called at ${timeOf(first.sentAtMs)}, given up at ${timeOf(first.givenUpAtMs)}`
           : 'no ambiguous attempt of the first';
-        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${sender}; ${window ?? 'nothing was done to it'}`;
+        const earlier = before ? ` since ${before.window} at ${timeOf(before.atMs)}` : '';
+        const cause = window ?? `nothing was done to it${earlier}`;
+        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${sender}; ${cause}`;
       }),
 };
 

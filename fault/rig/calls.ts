@@ -1,4 +1,4 @@
-import { batchLoad, deliveryLoad, jobDone, mail, type Backend } from '../markers.js';
+import { batchBegun, deliveryLoad, jobDone, mail, type Backend } from '../markers.js';
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
@@ -63,8 +63,8 @@ export class CallBook {
           add(this.#loads, id, { by, atMs: Date.now() });
         }
       }
-      if (!batchLoad.matches(text)) return;
-      for (const batchid of batchLoad.concerns(text).batchids ?? []) batches.begin(batchid);
+      if (!batchBegun.matches(text)) return;
+      for (const batchid of batchBegun.concerns(text).batchids ?? []) batches.begin(batchid);
     };
     const done = jobDone(this.backend);
     const noteDone = (request: Buffer): void => {

@@ -27,9 +27,9 @@ export interface Member {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Kills at once; nothing that is held goes on. */
+/** Kills at once; nothing that is held goes on, nor what waits for a connection to be accepted. */
 export async function killHard(member: Member): Promise<void> {
   member.signal('SIGKILL');
-  for (const link of Object.values(member.links)) link.cut();
+  for (const link of Object.values(member.links)) link.close();
   await member.exited;
 }
