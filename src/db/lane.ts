@@ -1,6 +1,6 @@
-import type { Duplex } from 'node:stream';
 import type { Pool, PoolClient } from 'pg';
 import { Deadline } from './deadline.js';
+import { inOneWrite } from './oneWrite.js';
 
 /** A transaction for a lane. */
 export interface LaneWork {
@@ -74,10 +74,9 @@ export class Lane {
   #start(work: readonly LaneWork[]): void {
     const { client, deadline } = this.#connection ?? {};
     if (!client || !deadline) throw new Error('the lane has no connection');
-    const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-    stream.cork();
-    for (const item of work) void item.run(client, deadline).then((isSound) => this.#ended(isSound));
-    stream.uncork();
+    inOneWrite(client, () => {
+      for (const item of work) void item.run(client, deadline).then((isSound) => this.#ended(isSound));
+    });
   }
 
   #ended(isSound: boolean): void {

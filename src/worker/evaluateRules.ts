@@ -41,7 +41,7 @@ export async function evaluateRules(
   key: BatchKey,
   repeated: boolean,
 ): Promise<ClosedBatch> {
-  // As most are: one statement then does all of it.
+  // Most batches concern no rule with a condition: one statement does all of it.
   const plain = repeated ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
   if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);

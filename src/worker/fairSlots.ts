@@ -15,6 +15,8 @@ const NOBODY: Arrival = { tenantid: undefined, atMs: -Infinity };
 
 /** So long after its last work came a tenant is counted as having some. */
 const ACTIVE_MS = 1_000;
+/** How often it is looked whether somebody may be let in, while slots are free. */
+const LOOK_MS = 100;
 
 /**
  * Slots for work in hand. Who waits is let in by turns of tenants, and one tenant never holds more than its share: a
@@ -24,11 +26,12 @@ export class FairSlots {
   /** Of each tenant that waits: what lets its next one in. Tenants are in the order of their turns. */
   readonly #waiting = new Map<number, ((isIn: boolean) => void)[]>();
   readonly #held = new Map<number, number>();
-  /** Who came last, and who of all others came last. */
+  /** Who came last, and who of all others came last: between two mails of theirs, tenants have work as well. */
   #latest: Arrival = NOBODY;
   #latestOther: Arrival = NOBODY;
   #free: number;
   #closed = false;
+  #look: NodeJS.Timeout | undefined;
 
   constructor(
     slots: number,
@@ -62,6 +65,7 @@ export class FairSlots {
   /** Lets nobody in any more. */
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#look);
     const dropped = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const letIn of dropped) letIn(false);
@@ -74,7 +78,11 @@ export class FairSlots {
 
   #shareOf(tenantid: number, nowMs: number): number {
     const other = tenantid === this.#latest.tenantid ? this.#latestOther : this.#latest;
-    return nowMs - other.atMs < ACTIVE_MS ? this.share.besideOthers() : this.share.alone;
+    const othersHaveWork =
+      nowMs - other.atMs < ACTIVE_MS ||
+      holdsOthers(this.#held, tenantid) ||
+      holdsOthers(this.#waiting, tenantid);
+    return othersHaveWork ? this.share.besideOthers() : this.share.alone;
   }
 
   #letIn(): void {
@@ -91,5 +99,18 @@ export class FairSlots {
       this.#free -= 1;
       next?.(true);
     }
+    if (this.#free > 0 && this.#waiting.size > 0) this.#lookAgain();
   }
+
+  /** Shares grow as time goes by, and what is in hand may hang. */
+  #lookAgain(): void {
+    this.#look ??= setTimeout(() => {
+      this.#look = undefined;
+      this.#letIn();
+    }, LOOK_MS).unref();
+  }
+}
+
+function holdsOthers(tenants: ReadonlyMap<number, unknown>, tenantid: number): boolean {
+  return tenants.size > (tenants.has(tenantid) ? 1 : 0);
 }

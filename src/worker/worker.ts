@@ -136,17 +136,20 @@ async function settleAll(all: readonly Promise<void>[]): Promise<void> {
 /**
  * Of a worker's slots a tenant may hold half. While others have work it is the less the busier the process is: their
  * mails then wait for each turn of its event loop, and not for slots. Where it mostly waits itself, for a provider or
- * for slow queries, nothing is gained by holding anybody back.
+ * for slow queries, nothing would be gained by holding anybody back.
  */
 function createShare(slots: number): TenantShare {
   const alone = Math.ceil(slots / 2);
+  const least = Math.ceil(slots / 32);
   const idle = createIdleMeter();
   return {
     alone,
-    besideOthers: () => Math.max(1, Math.round(alone * idle() ** 2)),
+    besideOthers: () => Math.max(least, Math.round(alone * Math.min(1, idle() / EASY) ** 2)),
   };
 }
 
+/** A process that is idle for so much of its time holds nobody back. */
+const EASY = 0.7;
 /** The rest of the grace is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
 /** A delivery that waited longer for a slot is loaded again: its tenant may have been paused meanwhile. */

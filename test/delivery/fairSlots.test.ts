@@ -56,9 +56,35 @@ describe('delivery: slots for deliveries in hand', () => {
     expect(begun.join(''), 'first down to two').to.equal('aaaab');
     await endOne();
     expect(begun.join('')).to.equal('aaaaba');
+    await endOne();
+    expect(begun.join('')).to.equal('aaaabaa');
     await delay(1_100);
     await endOne();
-    expect(begun.join(''), 'back to four').to.match(/^aaaab(a{4,})$/);
+    expect(begun.join(''), 'b has ended, after a while: back to four').to.equal('aaaabaaaa');
+  });
+
+  it('holds a tenant to less for as long as the work of others is in hand or waits', async () => {
+    const slots = new FairSlots(3, { alone: 3, besideOthers: () => 1 });
+    const { begun, work } = openWork();
+    void slots.run(2, work('b'));
+    await delay(1_100);
+    for (let i = 0; i < 5; i++) void slots.run(1, work('a'));
+    await settled();
+    expect(begun.join('')).to.equal('ba');
+  });
+
+  it('lets in more as its process gets idle, though nobody comes or goes', async () => {
+    let most = 1;
+    const slots = new FairSlots(8, { alone: 8, besideOthers: () => most });
+    const { begun, work } = openWork();
+    void slots.run(2, work('b'));
+    for (let i = 0; i < 5; i++) void slots.run(1, work('a'));
+    await settled();
+    expect(begun.join('')).to.equal('ba');
+    most = 3;
+    await delay(200);
+    expect(begun.join('')).to.equal('baaa');
+    slots.close();
   });
 
   it('gives a slot back when the work breaks off', async () => {

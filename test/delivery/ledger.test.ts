@@ -327,7 +327,15 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect((await closePlainBatch(ledger, batch, NO_LIMITS))?.ready).to.have.length(1);
     });
 
-    it('of a tenant that is gone, or whose rules are, records nothing', async () => {
+    it('of a tenant whose schema is gone records nothing', async () => {
+      await createRule(db.database, tenant);
+      const { batch } = await writeBatch(1);
+      await db.database.knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).update({ schema: null });
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect(await recorded()).to.deep.equal([]);
+    });
+
+    it('of a tenant whose rules are gone records nothing', async () => {
       const ruleid = await createRule(db.database, tenant);
       const { batch } = await writeBatch(1);
       await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();

@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { loadBatch } from '../../src/db/delivery/batches.js';
-import { closeBatch, type ClosedBatch, type DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
+import {
+  closeBatch,
+  closePlainBatch,
+  type ClosedBatch,
+  type DeliveryLimits,
+} from '../../src/db/delivery/closeBatch.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
@@ -65,6 +70,16 @@ describe('limits of delivery', () => {
 
   describe('a rule that fires again and again for one record', () => {
     const limits = { firesPerMinute: 5 };
+
+    it('is held where the rules are matched by the statement that records, too', async () => {
+      const ruleid = await createRule(db.database, tenant);
+      const [batch] = await change(8, { id: 1 });
+      const closed = await closePlainBatch(ledger, batch!, { ...limits, emailsPerSecond: 2 });
+      expect(closed?.trips).to.deep.equal([{ ruleid, target: 'customer', key: '{"id" : 1}', skipped: 3 }]);
+      expect(closed?.ready).to.have.length(1);
+      const delays = closed?.soon.map(({ delayMs }) => Math.round(delayMs / 500));
+      expect(delays, 'one every half second').to.deep.equal([1, 2, 3, 4]);
+    });
 
     it('is held beyond the limit: its deliveries are skipped, and say why', async () => {
       const ruleid = await createRule(db.database, tenant);

@@ -37,10 +37,15 @@ describe('templates: what is rendered without a thread', () => {
       expect(isLight(task(source)), source).to.equal(false);
   });
 
-  it('is little: short texts, few of them, with a small context', () => {
+  it('is little: few names in short texts, with a small context', () => {
     expect(isLight(task('x'.repeat(201)))).to.equal(false);
-    expect(isLight(task('x', JSON.stringify('y'.repeat(8_000))))).to.equal(false);
-    expect(isLight({ contextJson: '{}', templates: Array(5).fill(request('x')) })).to.equal(false);
+    expect(isLight(task('x', JSON.stringify('y'.repeat(4_000))))).to.equal(false);
+    expect(isLight({ contextJson: '{}', templates: Array(4).fill(request('{{ x }}')) })).to.equal(true);
+    expect(isLight({ contextJson: '{}', templates: Array(5).fill(request('{{ x }}')) })).to.equal(false);
+    expect(isLight(task('{{ a }}{{ b }}{{ c }}{{ d }}{{ e }}'))).to.equal(false);
+    expect(isLight({ contextJson: '{}', templates: [{ ...request('{{ x }}'), syntax: 'liquid' }] })).to.equal(
+      false,
+    );
     expect(isLight({ contextJson: undefined, templates: [request('x')] }), 'only compiled').to.equal(false);
   });
 
@@ -54,6 +59,27 @@ describe('templates: what is rendered without a thread', () => {
     ])
       for (let i = 0; i < 1_000; i++) isLight(task(source));
     expect(performance.now() - begun).to.be.lessThan(2_000);
+  });
+
+  it('takes a moment at most, whatever the values', async () => {
+    const pool = createTemplatePool({ threads: 1 });
+    try {
+      const hostile = [
+        JSON.stringify({ a: Array(600).fill(1e-99) }),
+        JSON.stringify({ a: Array(3).fill('\ue000'.repeat(1_300)) }),
+        `{"a":${'['.repeat(1_900)}${']'.repeat(1_900)}}`,
+      ];
+      for (const contextJson of hostile)
+        for (const mode of ['text', 'filter', 'html', 'json', 'address'] as const) {
+          const light = { contextJson, templates: [{ ...request('{{ a }}{{ a }}{{ a }}{{ a }}'), mode }] };
+          expect(isLight(light)).to.equal(true);
+          const begun = performance.now();
+          await pool.render(light);
+          expect(performance.now() - begun, `${mode} of ${contextJson.slice(0, 30)}`).to.be.lessThan(500);
+        }
+    } finally {
+      await pool.close();
+    }
   });
 
   it('comes out as in a thread, errors as well, and waits for nobody', async () => {

@@ -1,6 +1,6 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Database } from '../database.js';
+import { inOneWrite } from '../oneWrite.js';
 
 /** A statement of the ledger. With a name it is prepared once per connection. */
 export interface LedgerStatement {
@@ -68,16 +68,12 @@ async function runTransaction(
 ): Promise<unknown[][]> {
   const client = await pool.connect();
   try {
-    const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-    // One write: else PostgreSQL would be woken for each of them.
-    stream.cork();
-    const answers = [
+    const answers = inOneWrite(client, () => [
       client.query(BEGIN),
       ...steps.map(([statement, values]) => client.query({ ...statement, values: [...values] })),
       // Rolls back when a step has failed.
       client.query('commit'),
-    ];
-    stream.uncork();
+    ]);
     const results = await Promise.allSettled(answers);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;

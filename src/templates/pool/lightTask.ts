@@ -1,21 +1,23 @@
-import type { ThreadTask } from './templateJob.js';
+import type { TemplateRequest, ThreadTask } from './templateJob.js';
 
-const MOST_TEMPLATES = 4;
 const MOST_SOURCE = 200;
-const MOST_CONTEXT = 8_000;
+/** Of all templates of a task together. Each may write out the whole context. */
+const MOST_NAMES = 4;
+const MOST_CONTEXT = 4_000;
 
 /** Text in which values are named, as in `order_id = {{ records.new.order_id }}`; nothing repeats or computes. */
 const NAMES_ONLY = /^(?:[^{}]|\{\{ ?[a-z_]\w*(?:\.[a-z_]\w*)* ?\}\})*$/i;
 
 /**
- * Whether a task is so little that the way to a thread and back costs more than doing it: by its form, so that no
- * template or value can make it long.
+ * Whether a task is so little that the way to a thread and back costs more than doing it. Told from its form and its
+ * size, which bound what any template and value can make of it.
  */
 export function isLight({ templates, contextJson }: ThreadTask): boolean {
-  return (
-    contextJson !== undefined &&
-    contextJson.length <= MOST_CONTEXT &&
-    templates.length <= MOST_TEMPLATES &&
-    templates.every(({ source }) => source.length <= MOST_SOURCE && NAMES_ONLY.test(source))
-  );
+  if (contextJson === undefined || contextJson.length > MOST_CONTEXT) return false;
+  const names = templates.reduce((sum, { source }) => sum + source.split('{{').length - 1, 0);
+  return names <= MOST_NAMES && templates.every(isOfNames);
+}
+
+function isOfNames({ source, syntax }: TemplateRequest): boolean {
+  return syntax === 'jinja2' && source.length <= MOST_SOURCE && NAMES_ONLY.test(source);
 }

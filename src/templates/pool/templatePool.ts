@@ -20,9 +20,9 @@ export interface TemplatePoolOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Threads that render templates, away from the event loop; except for what takes no time, see `isLight`. */
+/** Threads that render templates, away from the event loop; except for what takes less than the way to one, see `isLight`. */
 export interface TemplatePool {
-  /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when it is closed. */
+  /** Renders all templates of a job in one place; one outcome each, in order. Rejects for bugs, and when it is closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
   /** Compiles only; one outcome each, in order. */
   check(templates: readonly TemplateRequest[]): Promise<CheckOutcome[]>;
@@ -120,10 +120,10 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     return job;
   }
 
-  #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
-    return new Promise((resolve, reject) =>
-      new QueuedJob(task, resolve, reject).settle(this.#here.run(task)),
-    );
+  async #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
+    const result = this.#here.run(task);
+    if ('bug' in result) throw result.bug;
+    return result.outcomes;
   }
 
   #startThreads(): void {
