@@ -120,10 +120,9 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     return job;
   }
 
-  async #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
+  #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
     const result = this.#here.run(task);
-    if ('bug' in result) throw result.bug;
-    return result.outcomes;
+    return 'bug' in result ? Promise.reject(result.bug as Error) : Promise.resolve(result.outcomes);
   }
 
   #startThreads(): void {
