@@ -122,7 +122,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
     const result = this.#here.run(task);
-    return 'bug' in result ? Promise.reject(result.bug as Error) : Promise.resolve(result.outcomes);
+    return 'bug' in result ? Promise.reject(result.bug) : Promise.resolve(result.outcomes);
   }
 
   #startThreads(): void {
