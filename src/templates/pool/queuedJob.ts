@@ -15,8 +15,7 @@ export class QueuedJob {
   }
 
   settle(result: TaskResult): void {
-    if ('bug' in result) this.reject(result.bug);
-    else this.resolve(result.outcomes);
+    answer(result, this.resolve, this.reject);
   }
 
   /** Every template of it fails, because its thread had to be ended. */
@@ -24,6 +23,16 @@ export class QueuedJob {
     const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
     this.resolve(this.task.templates.map(({ name }) => ({ ok: false, error: { name, ...limit } })));
   }
+}
+
+/** Settles a promise with what became of a task. */
+export function answer(
+  result: TaskResult,
+  resolve: (outcomes: RenderOutcome[]) => void,
+  reject: (bug: unknown) => void,
+): void {
+  if ('bug' in result) reject(result.bug);
+  else resolve(result.outcomes);
 }
 
 /** Most jobs that cross to a thread together. */

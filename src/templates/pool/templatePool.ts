@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 import { isLight } from './lightTask.js';
-import { QueuedJob, takeGroup } from './queuedJob.js';
+import { answer, QueuedJob, takeGroup } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
 import { TaskRunner } from './taskRunner.js';
 import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
@@ -121,8 +121,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }
 
   #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
-    const result = this.#here.run(task);
-    return 'bug' in result ? Promise.reject(result.bug) : Promise.resolve(result.outcomes);
+    return new Promise((resolve, reject) => answer(this.#here.run(task), resolve, reject));
   }
 
   #startThreads(): void {
