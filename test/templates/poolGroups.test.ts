@@ -19,7 +19,8 @@ const request = (source: string): TemplateRequest => ({
   syntax: 'jinja2',
   mode: 'text',
 });
-const ordinary = [request('{{ i }}')];
+/** Not light: see `isLight`. */
+const ordinary = [request('{{ i|int }}')];
 const render = (pool: TemplatePool, i: number): Promise<RenderOutcome[]> =>
   pool.render({ contextJson: `{"i":${i}}`, templates: ordinary });
 const hostile = async (pool: TemplatePool, source: string): Promise<RenderOutcome | undefined> =>

@@ -74,7 +74,7 @@ describe('templates: the thread pool', function () {
       const [ended, ...others] = await Promise.all([
         pool.render({ contextJson: '{}', templates: [request('hostile', source)] }),
         ...Array.from({ length: 6 }, (_, i) =>
-          pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i }}')] }),
+          pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i|int }}')] }),
         ),
       ]);
       const [outcome] = ended;
@@ -88,7 +88,7 @@ describe('templates: the thread pool', function () {
 
   it('goes on with all its threads afterwards', async () => {
     const jobs = Array.from({ length: 8 }, (_, i) =>
-      pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i }}')] }),
+      pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i|int }}')] }),
     );
     expect((await Promise.all(jobs)).map(([outcome]) => outcome?.ok)).to.deep.equal(
       Array.from({ length: 8 }, () => true),

@@ -14,8 +14,11 @@ const NAMES_ONLY = /^(?:[^{}]|\{\{ ?[a-z_]\w*(?:\.[a-z_]\w*)* ?\}\})*$/i;
  */
 export function isLight({ templates, contextJson }: ThreadTask): boolean {
   if (contextJson === undefined || contextJson.length > MOST_CONTEXT) return false;
-  const names = templates.reduce((sum, { source }) => sum + source.split('{{').length - 1, 0);
-  return names <= MOST_NAMES && templates.every(isOfNames);
+  return templates.every(isOfNames) && countNames(templates) <= MOST_NAMES;
+}
+
+function countNames(templates: readonly TemplateRequest[]): number {
+  return templates.reduce((sum, { source }) => sum + source.split('{{').length - 1, 0);
 }
 
 function isOfNames({ source, syntax }: TemplateRequest): boolean {
