@@ -53,6 +53,8 @@ export function recoveries(
   const concerned = new Set([
     ...struckDeliveries(strike, accounts),
     ...struckDeliveries(strike.beside ?? {}, accounts),
+    // Told to end, it may have taken some from the queue before it heard of it.
+    ...rig.calls.loadedBy(strike.member, fromStrike(strike)),
   ]);
   return [...concerned].flatMap((deliveryid) => {
     const settledAtMs = settledAfter(deliveryid, fromMs, accounts);
@@ -67,14 +69,18 @@ export function recoveries(
   });
 }
 
-/** When a process took it in hand that was then struck itself, before it was done. */
+const fromStrike = ({ atMs, lostAtMs = atMs }: Strike) => ({ fromMs: atMs, toMs: lostAtMs });
+
+/** When a process took it in hand that was then struck itself, or on its way to its end, before it was done. */
 function loadedByStruck(rig: Struck, deliveryid: string, fromMs: number, settledAtMs: number): number {
   const load = rig.calls
     .loadsOf(deliveryid)
     .find(
       ({ by, atMs }) =>
         atMs > fromMs &&
-        rig.strikes.some((next) => next.member === by && next.atMs >= atMs && next.atMs <= settledAtMs),
+        rig.strikes.some(
+          (next) => next.member === by && (next.overAtMs ?? next.atMs) >= atMs && next.atMs <= settledAtMs,
+        ),
     );
   return load?.atMs ?? Infinity;
 }

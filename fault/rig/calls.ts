@@ -45,6 +45,17 @@ export class CallBook {
     return this.#loads.get(deliveryid) ?? [];
   }
 
+  /** Deliveries that a process took in hand within a time. */
+  loadedBy(
+    member: string,
+    { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+  ): readonly string[] {
+    if (fromMs >= toMs) return [];
+    return [...this.#loads]
+      .filter(([, loads]) => loads.some(({ by, atMs }) => by === member && atMs > fromMs && atMs < toMs))
+      .map(([deliveryid]) => deliveryid);
+  }
+
   /** Watches a process by its links. @returns what it has in hand at the moment of asking */
   watch(by: string, { provider, postgres, redis }: Member['links']): () => InHand {
     const mails = new Recent();
