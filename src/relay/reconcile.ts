@@ -18,6 +18,11 @@ export interface ReconcileDeps {
 /** A batch this old without an end is looked at: it may have been lost on its way to the queue, or the queue with it. */
 const BATCH_AGE_MS = 3_000;
 const MOST_AT_ONCE = 2_000;
+/**
+ * Seconds after which a delivery that still waits is added again: the queue may have lost it. When thousands wait, as
+ * after a provider's outage, that would keep it busy.
+ */
+const RECHECK_SECONDS = { few: 3, many: 10 } as const;
 /** How often it is noted down where a relay that starts later may begin. */
 const MARK_MS = 60_000;
 
@@ -62,9 +67,10 @@ export class Reconciler {
     for (;;) {
       const due = await dueDeliveries(ledger, MOST_AT_ONCE);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
-      const noted = await noteQueued(ledger, due);
+      const isMany = due.length === MOST_AT_ONCE;
+      const noted = await noteQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
       // Those that another session holds would only come again: they wait for the next time.
-      if (due.length < MOST_AT_ONCE || noted === 0) return;
+      if (!isMany || noted === 0) return;
     }
   }
 }

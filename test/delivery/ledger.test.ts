@@ -347,14 +347,14 @@ describe('delivery: the ledger (contract 5.6)', () => {
 
   it('finds deliveries whose time has come, each once in a while', async () => {
     const { keys } = await deliver(3);
-    await noteQueued(ledger, await dueDeliveries(ledger, 1000));
+    await noteQueued(ledger, await dueDeliveries(ledger, 1000), 10);
     await expireLease(keys[0]!);
     await start(keys[1]!, 0);
     await expireLease(keys[1]!);
     const due = await dueDeliveries(ledger, 1000);
     expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
     expect(await dueDeliveries(ledger, 1000), 'nobody has said that it is queued').to.deep.equal(due);
-    expect(await noteQueued(ledger, due)).to.equal(1);
+    expect(await noteQueued(ledger, due, 10)).to.equal(1);
     expect(await dueDeliveries(ledger, 1000)).to.deep.equal([]);
   });
 
@@ -365,10 +365,10 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const other = await db.database.pool.connect();
     await other.query('begin');
     await other.query('select from rowpost.delivery for update');
-    expect(await noteQueued(ledger, due)).to.equal(0);
+    expect(await noteQueued(ledger, due, 10)).to.equal(0);
     await other.query('rollback');
     other.release();
-    expect(await noteQueued(ledger, due)).to.equal(1);
+    expect(await noteQueued(ledger, due, 10)).to.equal(1);
   });
 
   it('noting that a delivery is queued leaves the lease of the worker that has begun with it', async () => {
@@ -377,7 +377,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const due = await dueDeliveries(ledger, 1000);
     await start(keys[0]!, 0);
     const before = await read(keys[0]!);
-    await noteQueued(ledger, due);
+    await noteQueued(ledger, due, 10);
     expect(await read(keys[0]!)).to.deep.equal(before);
   });
 

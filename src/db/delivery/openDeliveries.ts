@@ -9,9 +9,6 @@ export interface OpenDelivery extends DeliveryKey {
   readonly delayMs: number;
 }
 
-/** Seconds between two checks of the same waiting delivery. */
-const RECHECK_SECONDS = 10;
-
 /** Deliveries that wait or whose retry is due, oldest first, and that were not put into the queue for some seconds. */
 export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
   return ledger.query<OpenDelivery>(DUE, [limit]);
@@ -26,16 +23,21 @@ const DUE = {
 };
 
 /**
- * Notes down that deliveries are in the queue: they are looked at again some seconds later. Said afterwards, so that a
+ * Notes down that deliveries are in the queue: they are looked at again so many seconds later. Said afterwards, so that a
  * relay that ends between the two leaves nothing to wait for; another one adds them again, which changes nothing.
  * @returns for how many: not for those that another session holds.
  */
-export async function noteQueued(ledger: Ledger, deliveries: readonly DeliveryKey[]): Promise<number> {
+export async function noteQueued(
+  ledger: Ledger,
+  deliveries: readonly DeliveryKey[],
+  recheckSeconds: number,
+): Promise<number> {
   if (deliveries.length === 0) return 0;
   const noted = await ledger.query(QUEUED, [
     deliveries.map((delivery) => delivery.tenantid),
     deliveries.map((delivery) => delivery.deliveryid),
     deliveries.map((delivery) => delivery.createtime),
+    recheckSeconds,
   ]);
   return noted.length;
 }
@@ -53,7 +55,7 @@ const QUEUED = {
       where d.due < now() and d.state in ('pending', 'retrying')
       order by d.deliveryid for update of d skip locked
     )
-    update rowpost.delivery d set due = greatest(now(), d.next_attempt) + interval '${RECHECK_SECONDS} seconds'
+    update rowpost.delivery d set due = greatest(now(), d.next_attempt) + $4::int * interval '1 second'
     from queued q
     where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime
     returning d.deliveryid`,
