@@ -67,9 +67,11 @@ export class MisbehavingProvider {
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
+    const closed = once(this.#server, 'close');
     this.#server.close();
-    await once(this.#server, 'close');
+    // Also those that came until now and that it answers never.
+    this.#server.closeAllConnections();
+    await closed;
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
