@@ -1,5 +1,5 @@
 // The data API against its peers, on the same tables in one run: a list of 50 orders with items, one row by key, create.
-// Arguments: rounds, seconds a round, connections as 1,16,64. Before: (cd bench/peers && npm ci)
+// Arguments: rounds, seconds a round, connections as 1,16,64. Before: (cd bench/peers && npm ci && npm install --prefix directus)
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

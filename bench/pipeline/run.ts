@@ -1,5 +1,5 @@
 // The pipeline: relay, drain, sustained, latency, fairness; alone on demand: memory, heldSnapshot. Prints ratios to peers.
-// Arguments: parts, --events, --seconds, --minutes, --backend redis|postgres. Before: (cd bench/peers && npm ci)
+// Arguments: parts, --events, --seconds, --minutes, --backend redis|postgres. Before: (cd bench/peers && npm ci && npm install --prefix directus)
 import { describeMachine } from '../support/report.js';
 import { drain } from './drain.js';
 import { fairness } from './fairness.js';

@@ -55,7 +55,7 @@ export async function startDirectus(
     ...settings,
   };
   const start = (command: string) =>
-    spawn(peerNode(), [fileURLToPath(peerFile('node_modules/directus/cli.js')), command], {
+    spawn(peerNode(), [fileURLToPath(peerFile('directus/node_modules/directus/cli.js')), command], {
       cwd: folder,
       env,
       stdio: ['ignore', 'ignore', 'inherit'],

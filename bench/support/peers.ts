@@ -3,11 +3,14 @@ import { fileURLToPath } from 'node:url';
 
 const FOLDER = new URL('../peers/', import.meta.url);
 
-/** A file of bench/peers, which has its own lock file. Throws when it is not installed. */
+/** How bench/peers is installed: it has a lock file of its own, and Directus stands apart from it. */
+const INSTALL = 'npm ci && npm install --prefix directus';
+
+/** A file of bench/peers. Throws when it is not installed. */
 export function peerFile(name: string): URL {
   const file = new URL(name, FOLDER);
   if (!existsSync(file)) {
-    throw new Error(`bench/peers lacks ${name}: run "npm ci" in ${fileURLToPath(FOLDER)}`);
+    throw new Error(`bench/peers lacks ${name}: run "${INSTALL}" in ${fileURLToPath(FOLDER)}`);
   }
   return file;
 }
