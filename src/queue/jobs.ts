@@ -3,6 +3,9 @@ export interface BatchJob {
   readonly tenantid: number;
   readonly batchid: string;
   readonly createtime: string;
+  /** See `BatchKey`. */
+  readonly mintime?: string;
+  readonly maxtime?: string;
   /** How many of the tenant's events and deliveries are ahead of it: who has much in hand waits behind who has little. */
   readonly ahead: number;
 }

@@ -10,7 +10,14 @@ export async function publish(
   if (batches.length === 0) return;
   try {
     await queue.addBatches(
-      batches.map(({ tenantid, batchid, createtime, ahead }) => ({ tenantid, batchid, createtime, ahead })),
+      batches.map(({ tenantid, batchid, createtime, mintime, maxtime, ahead }) => ({
+        tenantid,
+        batchid,
+        createtime,
+        mintime,
+        maxtime,
+        ahead,
+      })),
     );
   } catch (error) {
     admission.takeBack(batches);

@@ -34,6 +34,8 @@ export interface CompileOptions {
 
 /** A template ready to render, any number of times. */
 export interface CompiledTemplate {
+  /** Whether a small budget surely bounds what it takes; see `isPlain` in jinja2/plainTemplate.ts. */
+  readonly isPlain: boolean;
   /** Renders with a context of plain data, which stays unchanged. @throws TemplateError */
   render(context: Record<string, unknown>): string;
   /**
@@ -67,6 +69,7 @@ function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits):
       return emitter.buffer;
     });
   return {
+    isPlain: template.isPlain,
     render: (context) =>
       renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),
     renderJson: (contextJson) => {
@@ -88,6 +91,7 @@ function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits
       return emitter.buffer;
     });
   return {
+    isPlain: false,
     render,
     renderJson: (contextJson) => render(attempt(source, () => JsonContext.of(contextJson).plainValues())),
   };

@@ -19,8 +19,8 @@ const request = (source: string): TemplateRequest => ({
   syntax: 'jinja2',
   mode: 'text',
 });
-/** Not light: see `isLight`. */
-const ordinary = [request('{{ i|int }}')];
+/** For a thread: see `BriefRunner`. */
+const ordinary = [request('{{ i + 0 }}')];
 const render = (pool: TemplatePool, i: number): Promise<RenderOutcome[]> =>
   pool.render({ contextJson: `{"i":${i}}`, templates: ordinary });
 const hostile = async (pool: TemplatePool, source: string): Promise<RenderOutcome | undefined> =>

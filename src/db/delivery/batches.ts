@@ -1,11 +1,14 @@
 import type { Ledger } from './ledger.js';
 import type { Batch } from './tick.js';
 
-/** What names a batch. `createtime` is text as PostgreSQL writes it, exact to the microsecond. */
+/** What names a batch. Times are text as PostgreSQL writes them, exact to the microsecond. */
 export interface BatchKey {
   readonly tenantid: number;
   readonly batchid: string;
   readonly createtime: string;
+  /** Of its first and last event: they say which partitions to look at. All, when it comes from an older release. */
+  readonly mintime?: string;
+  readonly maxtime?: string;
 }
 
 /** A committed change that some rule of its tenant may match. */
@@ -108,7 +111,7 @@ const OPEN = {
   name: 'batch_open',
   text: `
     with aged as materialized (
-      select b.batchid, b.tenantid, b.eventids, b.createtime, d.batchid is null as open
+      select b.batchid, b.tenantid, b.eventids, b.createtime, b.mintime, b.maxtime, d.batchid is null as open
       from rowpost.relay_batch b
         left join rowpost.relay_batch_done d on d.batchid = b.batchid and d.createtime = b.createtime
       where b.batchid >= $1::bigint and b.createtime < now() - $2::int * interval '1 ms'
@@ -116,7 +119,8 @@ const OPEN = {
       select * from aged where open order by batchid limit $3::int
     )
     select coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid,
-        'events', cardinality(eventids), 'createtime', createtime::text) order by batchid) from open), '[]') as batches,
+        'events', cardinality(eventids), 'createtime', createtime::text, 'mintime', mintime::text,
+        'maxtime', maxtime::text) order by batchid) from open), '[]') as batches,
       coalesce((select min(batchid) from open), (select max(batchid) from aged), $1::bigint)::text as next_from`,
 };
 

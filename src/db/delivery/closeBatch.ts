@@ -81,6 +81,8 @@ const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => 
   limits.firesPerMinute,
   limits.emailsPerSecond,
   MOST_LOADED,
+  key.mintime ?? '-infinity',
+  key.maxtime ?? 'infinity',
 ];
 
 function toClosed(rows: readonly ClosedRow[]): ClosedBatch {

@@ -4,6 +4,11 @@ import { AHEAD_SECONDS } from './turns.js';
 /** Seconds after its turn at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
+/** Of an event `o` of the batch: what is known of its partition before the statement runs. */
+const IN_PARTITIONS = 'o.time between $6::timestamptz and $7::timestamptz';
+/** Of a batch `b`: its event `o`. */
+const IN_BATCH = `o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
+
 /** Where the matches of a batch come from; SQL texts. */
 interface MatchSource {
   /** Of a batch `b`: whether this statement is the one for it. */
@@ -22,7 +27,8 @@ interface MatchSource {
 // Firings are counted in rows that several workers lock in one order, by the minute in which the change was made: a
 // backlog that is worked off in a moment trips nothing. Turns of a capped tenant are given out from one row of it.
 //
-// Values: the batch's id and time, most firings a minute, most emails a second, most deliveries that are loaded.
+// Values: the batch's id and time, most firings a minute, most emails a second, most deliveries that are loaded, the
+// times of its first and last event.
 const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
@@ -85,7 +91,7 @@ const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string
         tracked, attempts, starts, next_attempt
     ), loaded as materialized (
       select m.tenantid, m.eventid, m.ruleid, m.query_roleid, o.old, o.new, o.file
-      from matched m join rowpost.outbox o on o.eventid = m.eventid and o.time = m.time
+      from matched m join rowpost.outbox o on o.eventid = m.eventid and o.time = m.time and ${IN_PARTITIONS}
       where (select count(*) from matched) <= $5::int
     )
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
@@ -98,8 +104,6 @@ const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;
 
-/** Of a batch `b`: its event `o`. */
-const IN_BATCH = 'o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime';
 /** Of a batch `b` and its event `o`: a rule `r` that the event concerns. */
 const CONCERNED =
   'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
@@ -112,9 +116,9 @@ export const CLOSE = {
     position: 'm.position',
     failure: 'm.code, m.message',
     matches: `
-        cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[])
+        cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[])
           with ordinality as m(eventid, ruleid, code, message, position)
-        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime
+        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
   }),
 };

@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from './ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
+import { timeRange } from './timeRange.js';
 import { trackDeliveries } from './track.js';
 
 export type AttemptOutcome =
@@ -40,7 +41,8 @@ export async function finishAttempts(
   const finished = new Set<AttemptFinish>();
   const run = async (statement: LedgerStatement, group: readonly AttemptFinish[]): Promise<void> => {
     if (group.length === 0) return;
-    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group)]);
+    const times = timeRange(group.map((finish) => finish.createtime));
+    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group), ...times]);
     for (const { position } of rows) finished.add(group[position - 1] as AttemptFinish);
   };
   await run(FINISH_FIRST_SENT, finishes.filter(isFirstSent));
@@ -65,8 +67,10 @@ const FINISH_FIRST_SENT = {
           with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
         join rowpost.delivery d
           on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+            and d.createtime between $2::timestamptz and $3::timestamptz
         join rowpost.delivery_start s
           on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+            and s.createtime between $2::timestamptz and $3::timestamptz
       where not d.tracked
       order by d.deliveryid for share of d
     ), recorded as (
@@ -100,6 +104,7 @@ const FINISH = {
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
       where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        and d.createtime between $2::timestamptz and $3::timestamptz
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { timeRange } from './timeRange.js';
 
 export type DeliveryState =
   'pending' | 'sending' | 'retrying' | 'paused' | 'sent' | 'failed' | 'skipped' | 'unknown';
@@ -55,6 +56,7 @@ export async function loadDeliveries(
     keys.map((key) => key.tenantid),
     keys.map((key) => key.deliveryid),
     keys.map((key) => key.createtime),
+    ...timeRange(keys.map((key) => key.createtime)),
   ]);
   const byPosition = new Map(rows.map(({ position, ...row }) => [position, toDelivery(row)]));
   return keys.map((_, index) => byPosition.get(index + 1));
@@ -88,6 +90,9 @@ export const tenantJoins = (tenantid: string): string => `
   left join lateral (select true as listed from rowpost.email_suppression s
     where s.tenantid = ${tenantid} and s.removetime is null limit 1) sup on true`;
 
+/** What is known of a row's partition before the statement runs. */
+const inPartitions = (time: string): string => `${time} between $4::timestamptz and $5::timestamptz`;
+
 const LOAD = {
   name: 'delivery_load',
   text: `
@@ -99,12 +104,14 @@ const LOAD = {
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       join rowpost.delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
-        and d.createtime = w.createtime
+        and d.createtime = w.createtime and ${inPartitions('d.createtime')}
       left join rowpost.delivery_start s on not d.tracked
         and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
+        and ${inPartitions('s.createtime')}
       left join rowpost.email_attempt a on not d.tracked and a.attempt = 1
         and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
-      left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime
+        and ${inPartitions('a.createtime')}
+      left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
       ${tenantJoins('d.tenantid')}`,
 };

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { timeRange } from './timeRange.js';
 
 /** Says that the provider is about to be called. */
 export interface SendingStart extends DeliveryKey {
@@ -34,6 +35,7 @@ export async function startSending(
       group.map((start) => JSON.stringify(start.recipients)),
       group.map((start) => start.subject),
       leaseMs,
+      ...timeRange(group.map((start) => start.createtime)),
     ]);
     for (const { position } of rows) started.add(group[position - 1] as SendingStart);
   }
@@ -44,6 +46,9 @@ export async function startSending(
 const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[])
   with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, position)`;
 
+/** Of a delivery `d`: what is known of its partition before the statement runs. */
+const IN_PARTITIONS = 'd.createtime between $8::timestamptz and $9::timestamptz';
+
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
 // The lock is shared: it only keeps others from tracking the delivery in this moment. The key lets one start in.
@@ -53,6 +58,7 @@ const START = {
     with open as materialized (
       select w.* from ${WANTED} join rowpost.delivery d
         on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+          and ${IN_PARTITIONS}
       where w.starts = 0 and not d.tracked
       order by d.deliveryid for share of d
     ), started as (
@@ -73,6 +79,6 @@ const START_TRACKED = {
       due = now() + $7::int * interval '1 ms', subject = w.subject, recipients = ${RECIPIENTS}
     from ${WANTED}
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+      and ${IN_PARTITIONS} and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
     returning w.position::int as position`,
 };

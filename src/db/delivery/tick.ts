@@ -8,6 +8,9 @@ export interface Batch {
   readonly events: number;
   /** Of the batch, as PostgreSQL writes it: the other half of its key. */
   readonly createtime: string;
+  /** Of its first and last event. */
+  readonly mintime: string;
+  readonly maxtime: string;
 }
 
 export interface Tick {
@@ -100,7 +103,7 @@ const TICK = {
       insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
       select tenantid, array_agg(eventid order by eventid), min(time), max(time)
       from matched group by part, tenantid order by part, tenantid
-      returning batchid, tenantid, cardinality(eventids) as events, createtime
+      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
     ), ticked as (
       insert into rowpost.relay_tick (previous, snapshot)
       select last.tickid, upto.snapshot from last, upto where exists (select from fresh)
@@ -109,6 +112,7 @@ const TICK = {
       (select count(*) > 0 from beyond) as more,
       last.xmax > pg_snapshot_xmax(present.snapshot) as restored,
       coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
-        'createtime', createtime::text) order by batchid) from batched), '[]') as batches
+        'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text) order by batchid)
+        from batched), '[]') as batches
     from last, present`,
 };

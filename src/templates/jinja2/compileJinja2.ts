@@ -8,6 +8,7 @@ import { normalizeSource } from './lexer.js';
 import type { JinjaContext } from './nodes/node.js';
 import { TemplateReference } from './nodes/blockNodes.js';
 import { Frame, Run } from './runtime.js';
+import { isPlain } from './plainTemplate.js';
 import { parseTemplate } from './statementParser.js';
 
 /** The engine that renders the nodes. */
@@ -33,6 +34,8 @@ export interface Jinja2Template {
   readonly source: string;
   /** Whether the template names a method that changes lists or dicts. */
   readonly changesValues: boolean;
+  /** See `isPlain`. */
+  readonly isPlain: boolean;
   /** Renders into the emitter. @throws Fault */
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
@@ -44,11 +47,13 @@ const CHANGING_METHOD =
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
 export function compileJinja2(text: string, { limits, escaping, guarded }: Jinja2Options): Jinja2Template {
   const source = normalizeSource(text);
-  const program = compileProgram(source, parseTemplate(source, limits), { escaping, guarded });
+  const statements = parseTemplate(source, limits);
+  const program = compileProgram(source, statements, { escaping, guarded });
   const nodes = [...program.nodes];
   return {
     source,
     changesValues: CHANGING_METHOD.test(source),
+    isPlain: isPlain(statements),
     render(context, ownsContext, emitter) {
       const run = new Run(new Budget(limits), emitter, escaping, context, ownsContext);
       const frame = new Frame(run, program.slotCount);

@@ -1,9 +1,8 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
-import { isLight } from './lightTask.js';
+import { BriefRunner } from './briefRunner.js';
 import { answer, QueuedJob, takeGroup } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
-import { TaskRunner } from './taskRunner.js';
 import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
 
 export type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
@@ -20,7 +19,7 @@ export interface TemplatePoolOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Threads that render templates, away from the event loop; except for what takes less than the way to one, see `isLight`. */
+/** Threads that render templates, away from the event loop; except for what takes less than the way to one, see `BriefRunner`. */
 export interface TemplatePool {
   /** Renders all templates of a job in one place; one outcome each, in order. Rejects for bugs, and when it is closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
@@ -47,7 +46,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #open = new Set<Promise<unknown>>();
   readonly #threadCount: number;
   readonly #options: ThreadOptions;
-  readonly #here: TaskRunner;
+  readonly #brief: BriefRunner;
   #isTurnShared = false;
   #isClosed = false;
 
@@ -60,7 +59,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }: TemplatePoolOptions) {
     this.#threadCount = threads;
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
-    this.#here = new TaskRunner(this.#options.limits);
+    this.#brief = new BriefRunner(this.#options.limits);
     this.#startThreads();
   }
 
@@ -102,7 +101,8 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   #run(task: ThreadTask): Promise<RenderOutcome[]> {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
-    if (isLight(task)) return this.#runHere(task);
+    const result = this.#brief.tryRun(task);
+    if (result) return new Promise((resolve, reject) => answer(result, resolve, reject));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
       this.#waiting.push(new QueuedJob(task, resolve, reject));
@@ -118,10 +118,6 @@ class ThreadPool implements TemplatePool, ThreadEvents {
       });
     }
     return job;
-  }
-
-  #runHere(task: ThreadTask): Promise<RenderOutcome[]> {
-    return new Promise((resolve, reject) => answer(this.#here.run(task), resolve, reject));
   }
 
   #startThreads(): void {

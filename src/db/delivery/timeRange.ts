@@ -1,0 +1,13 @@
+/**
+ * The first and the last of some times as PostgreSQL writes them: in UTC, so their texts have their order. A statement
+ * that is given them besides finds its partitions before it runs; else it opens all of them, each time.
+ */
+export function timeRange(times: readonly string[]): readonly [first: string, last: string] {
+  let [first = '-infinity'] = times;
+  let last = first;
+  for (const time of times) {
+    if (time < first) first = time;
+    if (time > last) last = time;
+  }
+  return [first, last];
+}
