@@ -31,7 +31,7 @@ const MAX_STALLED = 1_000_000;
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 
 export function createBullQueue(connections: QueueConnections, log: Logger): Queue {
-  const open = <T>(name: string): BullQueue<T> => {
+  const open = (name: string): BullQueue<BatchJob | DeliveryJob> => {
     const options = {
       connection: connections.producer,
       prefix: connections.prefix,
@@ -39,34 +39,30 @@ export function createBullQueue(connections: QueueConnections, log: Logger): Que
       // Nobody reads the stream of events.
       streams: { events: { maxLen: 100 } },
     };
-    const queue = new BullQueue<T>(name, options, connections.backend as never);
+    const queue = new BullQueue<BatchJob | DeliveryJob>(name, options, connections.backend as never);
     queue.on('error', logOutages(log, `queue ${name}`));
     return queue;
   };
-  const batches = open<BatchJob>(BATCHES);
-  const deliveries = open<DeliveryJob>(DELIVERIES);
+  const batches = open(BATCHES);
+  const deliveries = open(DELIVERIES);
 
   return {
-    async addBatches(jobs) {
-      for (const part of parts(jobs)) {
-        await batches.addBulk(
-          part.map((job) => ({
-            name: 'evaluate',
-            data: job,
-            opts: { jobId: batchJobId(job), priority: priorityOf(job.ahead) },
-          })),
-        );
-      }
-    },
-    async addDeliveries(orders) {
-      for (const part of parts(orders)) await deliveries.addBulk(part.map(toDeliveryJob));
-    },
+    addBatches: (jobs) => addAll(batches, jobs.map(toBatchJob)),
+    addDeliveries: (orders) => addAll(deliveries, orders.map(toDeliveryJob)),
     work: (handlers, options) => startWorkers(connections, handlers, options, log),
     check: () => connections.check(),
     async close() {
       await Promise.all([batches.close(), deliveries.close()]);
       await connections.close();
     },
+  };
+}
+
+function toBatchJob(job: BatchJob) {
+  return {
+    name: 'evaluate',
+    data: job,
+    opts: { jobId: batchJobId(job), priority: priorityOf(job.ahead) },
   };
 }
 
@@ -82,9 +78,16 @@ function toDeliveryJob(order: DeliveryOrder) {
   };
 }
 
-function* parts<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += ADD_AT_ONCE)
-    yield items.slice(start, start + ADD_AT_ONCE);
+type NewJob = ReturnType<typeof toBatchJob> | ReturnType<typeof toDeliveryJob>;
+
+/** One job goes by itself: the pipeline that carries many takes longer to make than to send. */
+async function addAll(queue: BullQueue<BatchJob | DeliveryJob>, jobs: readonly NewJob[]): Promise<void> {
+  for (let start = 0; start < jobs.length; start += ADD_AT_ONCE) {
+    const part = jobs.slice(start, start + ADD_AT_ONCE);
+    const [only] = part;
+    if (only && part.length === 1) await queue.add(only.name, only.data, only.opts);
+    else await queue.addBulk(part);
+  }
 }
 
 type AnyWorker = Worker<BatchJob, void> | Worker<DeliveryJob, void>;

@@ -54,25 +54,22 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const wanted = { ...key, starts, tracked: loaded!.tracked, recipients: ['a@b.org'], subject: 's' };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
+  const finishOf = (key: DeliveryKey, rest: Partial<AttemptFinish>): AttemptFinish => ({
+    ...key,
+    sending: true,
+    starts: 1,
+    outcome: 'sent',
+    httpStatus: 202,
+    state: 'sent',
+    counted: true,
+    providerMessageId: 'm',
+    errorCode: null,
+    error: null,
+    nextAttemptMs: null,
+    ...rest,
+  });
   const finish = async (key: DeliveryKey, rest: Partial<AttemptFinish>) =>
-    (
-      await finishAttempts(ledger, [
-        {
-          ...key,
-          sending: true,
-          starts: 1,
-          outcome: 'sent',
-          httpStatus: 202,
-          state: 'sent',
-          counted: true,
-          providerMessageId: 'm',
-          errorCode: null,
-          error: null,
-          nextAttemptMs: null,
-          ...rest,
-        },
-      ])
-    )[0];
+    (await finishAttempts(ledger, [finishOf(key, rest)]))[0];
   const read = async (key: DeliveryKey) =>
     (await db.database
       .knex('rowpost.email_delivery')
@@ -295,6 +292,15 @@ describe('delivery: the ledger (contract 5.6)', () => {
       }
     });
 
+    it('is closed as well when an older release queued it, without the times of its events', async () => {
+      await createRule(db.database, tenant);
+      const { eventids, batch } = await writeBatch(2);
+      const { tenantid, batchid, createtime } = batch;
+      const closed = await closePlainBatch(ledger, { tenantid, batchid, createtime }, NO_LIMITS);
+      expect(closed?.ready.map(({ loaded }) => loaded?.hasEvent)).to.deep.equal([true, true]);
+      expect(await recorded()).to.have.length(eventids.length);
+    });
+
     it('is closed by one of many workers', async () => {
       await createRule(db.database, tenant);
       const { eventids, batch } = await writeBatch(2);
@@ -343,6 +349,37 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect((await loadBatch(ledger, batch))?.done).to.equal(true);
       expect(await recorded()).to.deep.equal([]);
     });
+  });
+
+  it('reads, starts and finishes deliveries of several days together', async () => {
+    await createRule(db.database, tenant);
+    await writeEvents(db.database, tenant, 3);
+    await db.database.knex.raw(
+      `update rowpost.outbox set time = time + (eventid % 3) * interval '1 day' where tenantid = ?`,
+      [tenant.tenantid],
+    );
+    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const closed = await closePlainBatch(ledger, batches[0]!, NO_LIMITS);
+    const keys = closed!.ready.map(({ tenantid, deliveryid, createtime }) => ({
+      tenantid,
+      deliveryid,
+      createtime,
+    }));
+    expect(new Set(keys.map(({ createtime }) => createtime.slice(0, 10)))).to.have.property('size', 3);
+    const loaded = await loadDeliveries(ledger, keys);
+    expect(loaded.map((delivery) => delivery?.hasEvent)).to.deep.equal([true, true, true]);
+    const wanted = keys.map((key) => ({
+      ...key,
+      starts: 0,
+      tracked: false,
+      recipients: ['a@b.org'],
+      subject: 's',
+    }));
+    expect(await startSending(ledger, wanted, LONG_MS)).to.deep.equal([true, true, true]);
+    expect(await startSending(ledger, wanted, LONG_MS), 'again').to.deep.equal([false, false, false]);
+    const sent = keys.map((key) => finishOf(key, {}));
+    expect(await finishAttempts(ledger, sent)).to.deep.equal([true, true, true]);
+    for (const key of keys) expect(await read(key)).to.include({ state: 'sent', attempts: 1 });
   });
 
   it('finds deliveries whose time has come, each once in a while', async () => {
