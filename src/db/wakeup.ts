@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
@@ -5,11 +6,13 @@ import type { Database } from './database.js';
 
 const CHANNEL = 'rowpost_relay';
 
-/** Shortest time between two wake-ups sent by one process. */
-const DEBOUNCE_MS = 4;
-/** So many mutations since the last wake-up make the next pause longer by one such time. */
-const MUTATIONS_A_STEP = 2;
-const MOST_STEPS = 5;
+/**
+ * Pause between two wake-ups sent by one process, in times that the last one took: where all goes slowly each should
+ * tell of more mutations.
+ */
+const PAUSE_ROUND_TRIPS = 5;
+const LEAST_PAUSE_MS = 2;
+const MOST_PAUSE_MS = 20;
 
 export interface RelayWaker extends Stoppable {
   /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
@@ -18,28 +21,28 @@ export interface RelayWaker extends Stoppable {
 
 /**
  * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
- * commit; sent alone after the commit, and debounced, it delays nobody. The more mutations there are, the more of them one
- * wake-up tells of: each is a transaction of its own here, and a tick of the relay there.
+ * commit; sent alone after the commit, and debounced, it delays nobody. The busier PostgreSQL is, the more mutations one
+ * wake-up tells of: each is a transaction of its own there, and a tick of the relay.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
-  let mutations = 0;
+  let wanted = false;
   let busy: Promise<void> | undefined;
   const send = async (): Promise<void> => {
-    while (mutations > 0) {
-      const pauseMs = pauseAfter(mutations);
-      mutations = 0;
+    while (wanted) {
+      wanted = false;
+      const begunMs = performance.now();
       try {
         await deps.database.pool.query(`notify ${CHANNEL}`);
       } catch (error) {
         deps.log.debug({ err: error }, 'the relay could not be woken; it polls');
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await delay(pauseAfter(performance.now() - begunMs));
     }
     busy = undefined;
   };
   return {
     wake() {
-      mutations += 1;
+      wanted = true;
       busy ??= send();
     },
     async stop() {
@@ -48,8 +51,8 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
   };
 }
 
-function pauseAfter(mutations: number): number {
-  return DEBOUNCE_MS * Math.min(1 + Math.floor(mutations / MUTATIONS_A_STEP), MOST_STEPS);
+function pauseAfter(roundTripMs: number): number {
+  return Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, LEAST_PAUSE_MS), MOST_PAUSE_MS);
 }
 
 const RECONNECT_MS = 1_000;
