@@ -20,9 +20,6 @@ const ROUTES = new Set([
 /** Addresses that end in an id, counted without it. */
 const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/'];
 
-/** How often the event loop's lag is sampled: each sample wakes the process. */
-const LAG_SAMPLE_MS = 100;
-
 /** Counts and times requests, and serves them with the process's own figures at `/metrics`. */
 export class HttpMetrics {
   readonly registry: Registry;
@@ -30,7 +27,7 @@ export class HttpMetrics {
 
   constructor(registry = new Registry()) {
     this.registry = registry;
-    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+    collectDefaultMetrics({ register: registry });
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
       help: 'Time from the request to the end of its answer.',

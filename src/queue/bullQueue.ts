@@ -80,7 +80,7 @@ function toDeliveryJob(order: DeliveryOrder) {
 
 type NewJob = ReturnType<typeof toBatchJob> | ReturnType<typeof toDeliveryJob>;
 
-/** One job goes by itself: the pipeline that carries many takes longer to make than to send. */
+/** One job goes by itself: what carries many, a pipeline of Redis or temporary tables of PostgreSQL, costs more than it. */
 async function addAll(queue: BullQueue<BatchJob | DeliveryJob>, jobs: readonly NewJob[]): Promise<void> {
   for (let start = 0; start < jobs.length; start += ADD_AT_ONCE) {
     const part = jobs.slice(start, start + ADD_AT_ONCE);

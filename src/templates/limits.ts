@@ -10,8 +10,10 @@ export interface TemplateLimits {
   readonly nodes: number;
   /** Evaluated nodes plus the work of built-ins, one step per item or character handled. */
   readonly steps: number;
-  /** Wall-clock time in milliseconds, looked at every 512 steps. */
+  /** Wall-clock time in milliseconds. */
   readonly timeMs: number;
+  /** Steps between two looks at the clock. */
+  readonly clockSteps: number;
   /** Characters and items that values made by the template may hold, added up over the render. */
   readonly allocations: number;
   /** Characters of output. */
@@ -30,15 +32,13 @@ export const DEFAULT_LIMITS: TemplateLimits = {
   nodes: 50_000,
   steps: 2_000_000,
   timeMs: 1_000,
+  clockSteps: 512,
   allocations: 5_000_000,
   outputLength: 2_000_000,
   range: 100_000,
   callDepth: 100,
   formatWidth: 10_000,
 };
-
-/** Steps between two looks at the clock. */
-const CLOCK_INTERVAL = 512;
 
 /** Counts what one render has used, and faults at the first limit reached. */
 export class Budget {
@@ -50,7 +50,7 @@ export class Budget {
 
   constructor(readonly limits: TemplateLimits) {
     this.deadline = performance.now() + limits.timeMs;
-    this.nextCheck = Math.min(CLOCK_INTERVAL, limits.steps + 1);
+    this.nextCheck = Math.min(limits.clockSteps, limits.steps + 1);
   }
 
   /** One node evaluated, one iteration begun. */
@@ -97,6 +97,6 @@ export class Budget {
     if (performance.now() > this.deadline) {
       throw limitFault(`the template takes too long (limit ${this.limits.timeMs} ms)`);
     }
-    this.nextCheck = Math.min(this.steps + CLOCK_INTERVAL, this.limits.steps + 1);
+    this.nextCheck = Math.min(this.steps + this.limits.clockSteps, this.limits.steps + 1);
   }
 }

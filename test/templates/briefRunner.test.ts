@@ -27,6 +27,11 @@ const order = (items: number): string =>
 describe('templates: what is rendered without a thread', () => {
   const runner = new BriefRunner(DEFAULT_LIMITS);
 
+  // What runs for the first time of all takes several times as long.
+  before(() => {
+    for (let i = 0; i < 50; i++) new BriefRunner(DEFAULT_LIMITS).tryRun(task(LETTER, order(2)));
+  });
+
   it('is a letter of ordinary size, and a filter that names values', () => {
     expect(outputs(runner.tryRun(task(LETTER, order(2))))).to.deep.equal([
       '<h1>7 is NEW</h1>\n1: a&lt;b 1.50\n2: a&lt;b 1.50\nThanks',
@@ -56,7 +61,15 @@ describe('templates: what is rendered without a thread', () => {
       '{% if a %}{% elif b() %}{% endif %}',
       '{{ a if b() else c }}',
       '{{ a[b()] }}',
-      '{{ a is divisibleby(b()) }}',
+      '{{ a is divisibleby(2) }}',
+      '{{ a is odd }}',
+      '{{ -a }}',
+      '{{ a|int(0, 36) }}',
+      '{{ a|int(default=1) }}',
+      '{{ a|round(-4000) }}',
+      '{{ a|round(b) }}',
+      '{{ a|trim(a) }}',
+      "{{ b|join('', 'c.d') }}",
       '{% block a %}{% endblock %}',
       '{% filter upper %}a{% endfilter %}',
     ])
@@ -66,7 +79,7 @@ describe('templates: what is rendered without a thread', () => {
   it('leaves what is large, long, at fault or not Jinja2 to a thread', () => {
     expect(runner.tryRun(task(LETTER, order(300))), 'a long loop').to.equal(undefined);
     expect(runner.tryRun(task('x', JSON.stringify({ a: 'y'.repeat(8_000) }))), 'context').to.equal(undefined);
-    expect(runner.tryRun(task('x'.repeat(4_001))), 'source').to.equal(undefined);
+    expect(runner.tryRun(task('x'.repeat(8_001))), 'source').to.equal(undefined);
     expect(runner.tryRun(task('{{ a.b.c }}')), 'a fault').to.equal(undefined);
     expect(runner.tryRun(task('{% if %}')), 'no template').to.equal(undefined);
     expect(runner.tryRun(task('x', '{')), 'no JSON').to.equal(undefined);
@@ -75,16 +88,37 @@ describe('templates: what is rendered without a thread', () => {
     );
     const liquid = { ...request('x'), syntax: 'liquid' as const };
     expect(runner.tryRun({ contextJson: '{}', templates: [liquid] })).to.equal(undefined);
+    expect(runner.tryRun({ contextJson: '{}', templates: Array(11).fill(request('x')) }), 'many').to.equal(
+      undefined,
+    );
     expect(
       new BriefRunner({ ...DEFAULT_LIMITS, steps: 3 }).tryRun(task(LETTER, order(2))),
       'a stricter limit of the pool',
     ).to.equal(undefined);
   });
 
+  it('passes over for a while what was not for here', () => {
+    const short = '{"a":"x"}';
+    const long = JSON.stringify({ a: Array(3_900).fill(1) });
+    const letter = '{% for x in a %}{% for y in a %}{{ x }}{% endfor %}{% endfor %}';
+    expect(outputs(runner.tryRun(task(letter, short)))).to.deep.equal(['x']);
+    expect(runner.tryRun(task(letter, long))).to.equal(undefined);
+    let passed = 0;
+    while (runner.tryRun(task(letter, short)) === undefined) passed++;
+    expect(passed).to.equal(50);
+  });
+
+  // What takes longer here is a machine that is busy: alone none of these takes 20 ms.
   it('takes a moment at most, whatever the template and the values', () => {
     const text = JSON.stringify({ a: '<'.repeat(7_900) });
     const list = JSON.stringify({ a: Array(3_900).fill(1) });
     const deep = `{"a":${'['.repeat(3_900)}${']'.repeat(3_900)}}`;
+    const number = `{"a":${'9'.repeat(4_200)},"l":[${'1,'.repeat(1_500)}1]}`;
+    const keys = (count: number): string =>
+      `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
+    const dict = `{"d":${keys(700)},"l":[${'1,'.repeat(200)}1]}`;
+    const dicts = `{"d":${keys(330)},"e":${keys(329)},"l":[${'1,'.repeat(100)}1]}`;
+    const emoji = JSON.stringify({ a: `${'y'.repeat(3_800)}\u{1f600}`, l: Array(1_000).fill(1) });
     const hostile: readonly (readonly [string, string])[] = [
       ['{% for x in a %}{% for y in a %}{% for z in a %}{{ x }}{% endfor %}{% endfor %}{% endfor %}', list],
       ['{% for x in a %}{{ a }}{% endfor %}', list],
@@ -93,20 +127,29 @@ describe('templates: what is rendered without a thread', () => {
       ['{% for x in a %}{{ a|e|e|e|e|length }}{% endfor %}', text],
       [`{% for x in a %}{{ a|replace('<', a)|length }}{% endfor %}`, text],
       ["{% for x in a %}{{ '%9999d'|format(1) }}{% endfor %}", text],
+      ["{% for x in l %}{{ '%.0s'|format(a) }}{{ a|string|length }}{{ a|round(2) }}{% endfor %}", number],
       ['{% for x in a %}{% if a == a and a in a %}{% endif %}{% endfor %}', list],
-      ['{% for x in a %}{{ a|int }}{{ a|round(9999999) }}{% endfor %}', `{"a":"${'9'.repeat(7_900)}"}`],
+      ['{% for x in a %}{{ a|int }}{{ a|float }}{% endfor %}', `{"a":"${'9'.repeat(7_900)}"}`],
+      ['{% for x in a %}{{ a|int }}{{ a|float }}{% endfor %}', `{"a":"${'9'.repeat(7_900)}x"}`],
+      ['{{ a|int }}'.repeat(200), `{"a":"${'9'.repeat(7_900)}x"}`],
+      [`{% for x in l %}{% if ${'d and '.repeat(110)}d %}{% endif %}{% endfor %}`, dict],
+      [`{% for x in l %}{% if ${'not '.repeat(15)}d %}{% endif %}{% endfor %}`, dict],
+      [`{% for x in l %}{% if d ${'!= e != d '.repeat(60)} %}{% endif %}{% endfor %}`, dicts],
+      [`{% for x in l %}{% if d == e %}{% endif %}{% endfor %}`, dicts],
+      ['{% for x in l %}{{ a[5] }}{{ a|length }}{{ a|last }}{% endfor %}', emoji],
       ['{{ a }}'.repeat(500), deep],
       ['{{ a }}'.repeat(500), JSON.stringify({ a: Array(1_500).fill(1e-99) })],
-      ['{{ a'.repeat(900), '{}'],
+      ['{{ a'.repeat(1_900), '{}'],
       [`{{ ${'('.repeat(1_900)} }}`, '{}'],
       [`{{ a${'|upper'.repeat(600)} }}`, text],
     ];
     for (const [source, contextJson] of hostile)
       for (const mode of ['text', 'filter', 'html', 'json', 'address'] as const) {
+        const fresh = new BriefRunner(DEFAULT_LIMITS);
         const begun = performance.now();
-        runner.tryRun({ contextJson, templates: [request(source, mode)] });
+        fresh.tryRun({ contextJson, templates: [request(source, mode)] });
         const ms = performance.now() - begun;
-        expect(ms, `${mode}: ${source.slice(0, 60)}`).to.be.lessThan(200);
+        expect(ms, `${mode}: ${source.slice(0, 60)}`).to.be.lessThan(150);
       }
   });
 

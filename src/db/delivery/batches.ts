@@ -11,6 +11,11 @@ export interface BatchKey {
   readonly maxtime?: string;
 }
 
+/** The times of a batch's first and last event, as far as they are known; see `timeRange`. */
+export function timesOf(key: BatchKey): readonly [first: string, last: string] {
+  return [key.mintime ?? '-infinity', key.maxtime ?? 'infinity'];
+}
+
 /** A committed change that some rule of its tenant may match. */
 export interface OutboxEvent {
   readonly eventid: string;
@@ -39,7 +44,7 @@ export interface LoadedBatch {
 
 /** @returns undefined when the batch, or its tenant, is gone. */
 export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBatch | undefined> {
-  const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime]);
+  const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime, ...timesOf(key)]);
   return rows[0];
 }
 
@@ -50,7 +55,8 @@ const LOAD = {
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
           'target', o.target) order by o.eventid)
-        from rowpost.outbox o where o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime), '[]') as events,
+        from rowpost.outbox o where o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
+          and o.time between $3::timestamptz and $4::timestamptz), '[]') as events,
       coalesce((select json_agg(json_build_object('ruleid', r.ruleid::text, 'operations', r.operations,
           'targets', r.targets, 'condition', r.condition) order by r.ruleid)
         from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled), '[]') as rules
@@ -71,7 +77,7 @@ export async function loadEventRecords(
   key: BatchKey,
   eventids: readonly string[],
 ): Promise<readonly EventRecords[]> {
-  return ledger.query<EventRecords>(RECORDS, [key.batchid, key.createtime, eventids]);
+  return ledger.query<EventRecords>(RECORDS, [key.batchid, key.createtime, eventids, ...timesOf(key)]);
 }
 
 const RECORDS = {
@@ -79,6 +85,7 @@ const RECORDS = {
   text: `
     select o.eventid::text as eventid, o.old::text as old, o.new::text as new
     from rowpost.relay_batch b join rowpost.outbox o on o.time between b.mintime and b.maxtime
+      and o.time between $4::timestamptz and $5::timestamptz
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])
     order by array_position($3::bigint[], o.eventid)`,
 };

@@ -1,4 +1,4 @@
-import type { BatchKey, DeliveryKey } from './batches.js';
+import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from './ledger.js';
 import { toDelivery, type LoadedDelivery, type LoadedRow } from './loadDeliveries.js';
@@ -81,8 +81,7 @@ const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => 
   limits.firesPerMinute,
   limits.emailsPerSecond,
   MOST_LOADED,
-  key.mintime ?? '-infinity',
-  key.maxtime ?? 'infinity',
+  ...timesOf(key),
 ];
 
 function toClosed(rows: readonly ClosedRow[]): ClosedBatch {

@@ -9,6 +9,7 @@ export type Getter = (item: Value) => Value;
 export function attributeGetter(attribute: Value, budget: Budget, fallback: Value = null): Getter {
   const parts = attributeParts(attribute);
   return (item) => {
+    budget.work(parts.length);
     let value = item;
     for (const part of parts) {
       value = getItem(value, part, budget);

@@ -110,11 +110,15 @@ function compileDict(nodes: readonly (readonly [Expression, Expression])[], scop
 function compileUnary({ operator, operand, offset }: Unary, scope: Scope): Evaluate {
   if (operator === 'not') {
     const condition = compileCondition(operand, scope);
-    return (frame) => !condition(frame);
+    return (frame) => {
+      frame.run.budget.step();
+      return !condition(frame);
+    };
   }
   const evaluate = compileExpression(operand, scope);
   const apply = operator === '-' ? negate : positive;
   return (frame) => {
+    frame.run.budget.step();
     const value = evaluate(frame);
     try {
       return apply(value);
@@ -143,11 +147,13 @@ function compileLogical({ operator, left, right }: Logical, scope: Scope): Evalu
   const [a, b] = [compileExpression(left, scope), compileExpression(right, scope)];
   if (operator === 'and') {
     return (frame) => {
+      frame.run.budget.step();
       const value = a(frame);
       return isTrue(value) ? b(frame) : value;
     };
   }
   return (frame) => {
+    frame.run.budget.step();
     const value = a(frame);
     return isTrue(value) ? value : b(frame);
   };
@@ -181,9 +187,9 @@ function compileCompare({ first, rest, offset }: Compare, scope: Scope): Evaluat
   }));
   return (frame) => {
     const { budget } = frame.run;
-    budget.step();
     let left = start(frame);
     for (const { holds, operand } of steps) {
+      budget.step();
       const right = operand(frame);
       try {
         if (!holds(left, right, budget)) return false;
@@ -350,5 +356,8 @@ function compileConditional({ test, then, otherwise }: Conditional, scope: Scope
     'the inline if-expression evaluated to false and no else section was defined.',
   );
   const whenFalse = otherwise === undefined ? () => absent : compileExpression(otherwise, soft);
-  return (frame) => (condition(frame) ? whenTrue(frame) : whenFalse(frame));
+  return (frame) => {
+    frame.run.budget.step();
+    return condition(frame) ? whenTrue(frame) : whenFalse(frame);
+  };
 }

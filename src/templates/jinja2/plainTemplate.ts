@@ -1,15 +1,58 @@
-import type { Expression, Statement } from './ast.js';
+import type { Arguments, Expression, Statement } from './ast.js';
 
-/** Filters whose work is what the budget counts for them, to within a small factor. */
-const PLAIN_FILTERS: ReadonlySet<string> = new Set([
-  ...['upper', 'lower', 'capitalize', 'title', 'trim', 'string', 'replace', 'truncate', 'format', 'join'],
-  ...['abs', 'int', 'float', 'round', 'length', 'count', 'first', 'last'],
-  ...['default', 'd', 'escape', 'e', 'safe'],
+/**
+ * Filters that are plain, each with its most arguments: their work grows with their input and no faster, and is
+ * charged to the budget where it makes text. What sorts, groups, parses markup or takes attributes is not among them.
+ */
+const PLAIN_FILTERS: ReadonlyMap<string, number> = new Map([
+  ...nullary(
+    'upper',
+    'lower',
+    'capitalize',
+    'title',
+    'trim',
+    'string',
+    'abs',
+    'int',
+    'float',
+    'length',
+    'count',
+  ),
+  ...nullary('first', 'last', 'escape', 'e', 'safe', 'round'),
+  ['default', 2],
+  ['d', 2],
+  ['join', 1],
+  ['replace', 2],
+  ['format', 10],
 ]);
+
+/** Tests that only look at what a value is. */
+const PLAIN_TESTS: ReadonlyMap<string, number> = new Map(
+  nullary(
+    'defined',
+    'undefined',
+    'none',
+    'boolean',
+    'true',
+    'false',
+    'string',
+    'number',
+    'integer',
+    'float',
+    'mapping',
+  ),
+);
+
+/** `round` to so many places. */
+const MOST_PLACES = 10;
+
+function nullary(...names: readonly string[]): readonly (readonly [string, number])[] {
+  return names.map((name) => [name, 0]);
+}
 
 /**
  * Whether a template only writes values, chooses and loops: it calls nothing, computes nothing and remembers nothing
- * from one iteration to the next, so that a small budget surely bounds its time and memory.
+ * from one iteration to the next. A small budget bounds what it takes: no single step of it is long.
  */
 export function isPlain(statements: readonly Statement[]): boolean {
   return statements.every(isPlainStatement);
@@ -48,7 +91,7 @@ function isPlainExpression(node: Expression | undefined): boolean {
     case 'item':
       return isPlainExpression(node.target) && isPlainExpression(node.key);
     case 'unary':
-      return isPlainExpression(node.operand);
+      return node.operator === 'not' ? isPlainExpression(node.operand) : node.operand.kind === 'constant';
     case 'logical':
       return isPlainExpression(node.left) && isPlainExpression(node.right);
     case 'compare':
@@ -56,13 +99,36 @@ function isPlainExpression(node: Expression | undefined): boolean {
     case 'conditional':
       return [node.test, node.then, node.otherwise].every(isPlainExpression);
     case 'filter':
-    case 'test': {
-      if (node.kind === 'filter' && !PLAIN_FILTERS.has(node.name)) return false;
-      const { positional, named, spread, namedSpread } = node;
-      if (spread !== undefined || namedSpread !== undefined) return false;
-      return [node.input, ...positional, ...named.map(({ value }) => value)].every(isPlainExpression);
-    }
+      if (!isPlainExpression(node.input)) return false;
+      return hasPlainArguments(node, PLAIN_FILTERS.get(node.name)) || isPlainRounding(node);
+    case 'test':
+      return isPlainExpression(node.input) && hasPlainArguments(node, PLAIN_TESTS.get(node.name));
     default:
       return false;
   }
+}
+
+function hasPlainArguments(
+  { positional, named, spread, namedSpread }: Arguments,
+  most: number | undefined,
+): boolean {
+  if (most === undefined || positional.length > most) return false;
+  return (
+    named.length === 0 &&
+    spread === undefined &&
+    namedSpread === undefined &&
+    positional.every(isPlainExpression)
+  );
+}
+
+/** `round(2)`: of a large integer and many places it would be work. */
+function isPlainRounding(node: Expression & { readonly kind: 'filter' }): boolean {
+  const [places] = node.positional;
+  return (
+    node.name === 'round' &&
+    hasPlainArguments(node, 1) &&
+    places?.kind === 'constant' &&
+    typeof places.value === 'number' &&
+    places.value <= MOST_PLACES
+  );
 }

@@ -2,47 +2,90 @@ import { TemplateError } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
-import type { TaskResult, ThreadTask } from './templateJob.js';
+import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
 
+/** Of a task. */
 const MOST_CONTEXT = 8_000;
+const MOST_TEMPLATES = 10;
+const MOST_SOURCE = 8_000;
+const MOST_MS = 10;
 
-/** A millisecond or two of work. The time is for a machine that is busy, and ends nothing but the trial. */
+/** Of each template. The clock is looked at so often because one step may handle the whole context. */
 const BRIEF_LIMITS = {
-  sourceLength: 4_000,
   nesting: 20,
   nodes: 500,
-  steps: 2_000,
-  allocations: 10_000,
+  steps: 10_000,
+  allocations: 30_000,
   outputLength: 30_000,
   formatWidth: 100,
-  timeMs: 10,
+  timeMs: MOST_MS,
+  clockSteps: 8,
 } satisfies Partial<TemplateLimits>;
+
+/** Templates that were not for here go to a thread so many times before they are tried again. */
+const REST = 50;
+const MOST_RESTING = 500;
+/** Characters of the compiled templates that are remembered: this memory is the service's own. */
+const MOST_CACHED = 200_000;
 
 /** Renders what is done in a moment, where it is called: the way to a thread and back would take longer. */
 export class BriefRunner {
   readonly #cache: CompiledCache;
+  /** Sources that were not for here, with how often they are still passed over. */
+  readonly #resting = new Map<string, number>();
 
   constructor(limits: TemplateLimits) {
-    this.#cache = new CompiledCache(strictest(limits));
+    this.#cache = new CompiledCache(strictest(limits), MOST_CACHED);
   }
 
   /** @returns undefined when it takes more than a moment, or fails: a thread has the time to do it, and to say why */
   tryRun({ templates, contextJson }: ThreadTask): TaskResult | undefined {
-    if (contextJson === undefined || contextJson.length > MOST_CONTEXT) return undefined;
-    const context = new JsonContext(contextJson);
-    const outputs: string[] = [];
-    try {
-      for (const request of templates) {
-        const template = this.#cache.get(request);
-        if (!template.isPlain) return undefined;
-        outputs.push(template.renderJson(context));
-      }
-    } catch (error) {
-      if (error instanceof TemplateError) return undefined;
-      return { bug: error };
-    }
-    return { outcomes: outputs.map((output) => ({ ok: true, output })) };
+    if (contextJson === undefined || !isSmall(templates, contextJson)) return undefined;
+    const sources = templates.map(({ source }) => source).join('\0');
+    if (this.#rests(sources)) return undefined;
+    const result = this.#run(templates, contextJson);
+    if (!result) this.#rest(sources);
+    return result;
   }
+
+  #run(templates: readonly TemplateRequest[], contextJson: string): TaskResult | undefined {
+    try {
+      const compiled = templates.map((request) => this.#cache.get(request));
+      if (!compiled.every(({ isPlain }) => isPlain)) return undefined;
+      const context = new JsonContext(contextJson);
+      const untilMs = performance.now() + MOST_MS;
+      const outcomes: RenderOutcome[] = [];
+      for (const template of compiled) {
+        outcomes.push({ ok: true, output: template.renderJson(context) });
+        if (performance.now() > untilMs) return undefined;
+      }
+      return { outcomes };
+    } catch (error) {
+      return error instanceof TemplateError ? undefined : { bug: error };
+    }
+  }
+
+  #rests(sources: string): boolean {
+    const times = this.#resting.get(sources);
+    if (times === undefined) return false;
+    if (times > 1) this.#resting.set(sources, times - 1);
+    else this.#resting.delete(sources);
+    return true;
+  }
+
+  #rest(sources: string): void {
+    if (this.#resting.size >= MOST_RESTING) this.#resting.clear();
+    this.#resting.set(sources, REST);
+  }
+}
+
+function isSmall(templates: readonly TemplateRequest[], contextJson: string): boolean {
+  return (
+    contextJson.length <= MOST_CONTEXT &&
+    templates.length <= MOST_TEMPLATES &&
+    templates.every(({ syntax }) => syntax === 'jinja2') &&
+    templates.reduce((sum, { source }) => sum + source.length, 0) <= MOST_SOURCE
+  );
 }
 
 function strictest(limits: TemplateLimits): TemplateLimits {

@@ -12,7 +12,10 @@ export class CompiledCache {
   private readonly templates = new Map<string, CompiledTemplate>();
   private characters = 0;
 
-  constructor(private readonly limits: TemplateLimits) {}
+  constructor(
+    private readonly limits: TemplateLimits,
+    private readonly mostCharacters = MAX_CHARACTERS,
+  ) {}
 
   /** @throws TemplateError when the template doesn't compile; that is not remembered */
   get({ source, syntax, mode }: Omit<TemplateRequest, 'name'>): CompiledTemplate {
@@ -28,7 +31,7 @@ export class CompiledCache {
 
   private evict(): void {
     for (const key of this.templates.keys()) {
-      if (this.templates.size <= MAX_TEMPLATES && this.characters <= MAX_CHARACTERS) return;
+      if (this.templates.size <= MAX_TEMPLATES && this.characters <= this.mostCharacters) return;
       this.templates.delete(key);
       this.characters -= key.length;
     }

@@ -238,8 +238,9 @@ function digitsInBase(digits: string, base: number, negative: boolean): Value | 
   return fromBigInt(negative ? -value : value);
 }
 
+// The second run of digits needs the point before it: else a long number would be cut in two at every digit.
 const FLOAT_TEXT =
-  /^[+-]?(?:[0-9]+(?:_[0-9]+)*\.?(?:[0-9]+(?:_[0-9]+)*)?|\.[0-9]+(?:_[0-9]+)*)(?:e[+-]?[0-9]+(?:_[0-9]+)*)?$/i;
+  /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:e[+-]?[0-9]+(?:_[0-9]+)*)?$/i;
 const NAMED_FLOAT = /^([+-]?)(?:(inf|infinity)|nan)$/i;
 
 /** Python's `float(text)` as a JavaScript number; undefined when the text is none. */
