@@ -6,13 +6,12 @@ import type { Database } from './database.js';
 
 const CHANNEL = 'rowpost_relay';
 
-/**
- * Pause between two wake-ups sent by one process, in times that the last one took: where all goes slowly each should
- * tell of more mutations.
- */
+/** Shortest pause between two wake-ups sent by one process, in times that the last one took, within these bounds. */
 const PAUSE_ROUND_TRIPS = 5;
-const LEAST_PAUSE_MS = 2;
-const MOST_PAUSE_MS = 20;
+const PAUSE_MS = { least: 2, most: 4 } as const;
+/** So many mutations since the last wake-up make the next pause longer by one such pause. */
+const MUTATIONS_A_STEP = 2;
+const MOST_STEPS = 5;
 
 export interface RelayWaker extends Stoppable {
   /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
@@ -21,28 +20,29 @@ export interface RelayWaker extends Stoppable {
 
 /**
  * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
- * commit; sent alone after the commit, and debounced, it delays nobody. The busier PostgreSQL is, the more mutations one
- * wake-up tells of: each is a transaction of its own there, and a tick of the relay.
+ * commit; sent alone after the commit, and debounced, it delays nobody. The slower it is and the more mutations there are, the
+ * more of them one wake-up tells of: each is a transaction of its own here, and a tick of the relay there.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
-  let wanted = false;
+  let mutations = 0;
   let busy: Promise<void> | undefined;
   const send = async (): Promise<void> => {
-    while (wanted) {
-      wanted = false;
+    while (mutations > 0) {
+      const told = mutations;
+      mutations = 0;
       const begunMs = performance.now();
       try {
         await deps.database.pool.query(`notify ${CHANNEL}`);
       } catch (error) {
         deps.log.debug({ err: error }, 'the relay could not be woken; it polls');
       }
-      await delay(pauseAfter(performance.now() - begunMs));
+      await delay(pauseAfter(performance.now() - begunMs, told));
     }
     busy = undefined;
   };
   return {
     wake() {
-      wanted = true;
+      mutations += 1;
       busy ??= send();
     },
     async stop() {
@@ -51,8 +51,9 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
   };
 }
 
-function pauseAfter(roundTripMs: number): number {
-  return Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, LEAST_PAUSE_MS), MOST_PAUSE_MS);
+function pauseAfter(roundTripMs: number, mutations: number): number {
+  const step = Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, PAUSE_MS.least), PAUSE_MS.most);
+  return step * Math.min(1 + Math.floor(mutations / MUTATIONS_A_STEP), MOST_STEPS);
 }
 
 const RECONNECT_MS = 1_000;
