@@ -38,6 +38,9 @@ export async function startMember(part: Part, number: number, options: MemberOpt
   const provider = await Link.open(targetOf(providerUrl), httpProtocol);
   const redis = redisUrl === undefined ? undefined : await Link.open(targetOf(redisUrl), redisProtocol);
   const links = { postgres, provider, ...(redis ? { redis } : {}) };
+  const name = `${part} ${number}`;
+  // Before it starts: it takes work in hand, and calls the provider, before it says that it has started.
+  const inHand = options.calls.watch(name, links);
   const child = spawnRowpost([part], {
     ...options.env,
     DATABASE_URL: through(databaseUrl, postgres),
@@ -45,7 +48,6 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     ...(redis && redisUrl !== undefined ? { REDIS_URL: through(redisUrl, redis) } : {}),
   });
   endWithUs(child);
-  const name = `${part} ${number}`;
   const search = new CanarySearch(options.canaries);
   let words = '';
   let tellStarted: () => void = () => undefined;
@@ -82,7 +84,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     lastWords: () => words,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
-    inHand: options.calls.watch(name, links),
+    inHand,
     signal: (signal) => void child.kill(signal),
   };
 }
