@@ -1,4 +1,4 @@
-import type { CallBook } from '../rig/calls.js';
+import type { Call, CallBook } from '../rig/calls.js';
 import type { AttemptRow } from '../rig/ledger.js';
 import type { Span, Strike } from '../rig/strikes.js';
 import { WINDOWS_WITH_DUPLICATES } from '../windows/index.js';
@@ -17,6 +17,8 @@ export interface Duplicate {
   readonly explained: boolean;
   /** Who sent the first of the two, and how long the ledger held its attempt to be under way. */
   readonly first: FirstMail | undefined;
+  /** All calls of the provider for this delivery that were seen on the wire. */
+  readonly calls: readonly Call[];
   /** What had been done to the sender of the first before that. */
   readonly before: Strike | undefined;
 }
@@ -60,6 +62,7 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
         window: window ?? span?.fault,
         explained: window === undefined ? span?.losesAnswers === true : WINDOWS_WITH_DUPLICATES.has(window),
         first,
+        calls: done.calls.of(deliveryid),
         before: first && strikesOn.get(first.by)?.findLast(({ atMs }) => atMs < first.sentAtMs),
       });
     }

@@ -24,7 +24,7 @@ export const duplicatesExplained: Invariant = {
   breaches: ({ duplicates, accounts }) =>
     duplicates
       .filter(({ explained }) => !explained)
-      .map(({ deliveryid, window, first, before }) => {
+      .map(({ deliveryid, window, first, calls, before }) => {
         const mails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
           timeOf(receivedAtMs),
         );
@@ -33,7 +33,15 @@ export const duplicatesExplained: Invariant = {
           : 'no ambiguous attempt of the first';
         const earlier = before ? ` since ${before.window} at ${timeOf(before.atMs)}` : '';
         const cause = window ?? `nothing was done to it${earlier}`;
-        return `delivery ${deliveryid}: sent at ${mails.join(', ')}; ${sender}; ${cause}`;
+        const seen = calls.map(({ by, sentAtMs }) => `${by} at ${timeOf(sentAtMs)}`);
+        const attempts = (accounts.attempts.get(deliveryid) ?? []).map(
+          ({ attempt, outcome, startedAtMs }) => `${attempt} ${outcome} from ${timeOf(startedAtMs)}`,
+        );
+        return [
+          `delivery ${deliveryid}: sent at ${mails.join(', ')}`,
+          `${sender}; ${cause}`,
+          `calls seen: ${seen.join(', ')}; attempts: ${attempts.join(', ')}`,
+        ].join('; ');
       }),
 };
 
