@@ -15,7 +15,8 @@ export interface LoopOptions {
 }
 
 const LEAST_BACKOFF_MS = 100;
-const MOST_BACKOFF_MS = 5_000;
+/** An outage that comes and goes, such as sessions ended every moment, must not keep a step from running for long. */
+const MOST_BACKOFF_MS = 1_000;
 
 /**
  * Runs a step again and again, one at a time, until stopped. A step that fails is tried again, more and more slowly;

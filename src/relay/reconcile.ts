@@ -61,9 +61,16 @@ export class Reconciler {
 
   /** Deliveries that did not end soon, those whose worker is gone, and those that wait or are due and that nobody has taken. */
   async deliveries(): Promise<void> {
-    const { ledger, queue, maxAttempts } = this.deps;
-    await sweep(ledger);
-    await endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE);
+    const { ledger, maxAttempts } = this.deps;
+    await eachInTurn(
+      () => sweep(ledger),
+      () => endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE),
+      () => this.#addDue(),
+    );
+  }
+
+  async #addDue(): Promise<void> {
+    const { ledger, queue } = this.deps;
     for (;;) {
       const due = await dueDeliveries(ledger, MOST_AT_ONCE);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
@@ -73,4 +80,11 @@ export class Reconciler {
       if (!isMany || noted === 0) return;
     }
   }
+}
+
+/** Runs all of them, also after one that fails. Rejects with the first failure. */
+async function eachInTurn(...steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

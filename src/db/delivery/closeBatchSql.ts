@@ -11,14 +11,14 @@ const IN_BATCH = `o.eventid = any (b.eventids) and o.time between b.mintime and 
 
 /** Where the matches of a batch come from; SQL texts. */
 interface MatchSource {
-  /** Of a batch `b`: whether this statement is the one for it. */
-  readonly mayClose: string;
-  /** Joins the batch's events `o` and rules `r`. */
+  /** Joins a batch `b`, its events `o` and rules `r`. */
   readonly matches: string;
   /** Orders the matches. */
   readonly position: string;
   /** The columns `code` and `message`: why nothing can be sent; null where it can. */
   readonly failure: string;
+  /** Whether this statement is the one for what was found. */
+  readonly mayClose: string;
 }
 
 // Nobody waits for the disk: a crash takes back the deliveries and that the batch is done. What comes before a mail is
@@ -29,21 +29,23 @@ interface MatchSource {
 //
 // Values: the batch's id and time, most firings a minute, most emails a second, most deliveries that are loaded, the
 // times of its first and last event.
-const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string => `
+const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
+    ), found as materialized (
+      select ${position} as position, o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file,
+        r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, ${failure}
+      from batch b ${matches}
     ), done as (
-      insert into rowpost.relay_batch_done (batchid, createtime) select b.batchid, b.createtime from batch b
+      insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
       where ${mayClose}
       on conflict do nothing
       returning batchid
     ), matched as materialized (
-      select ${position} as position, o.tenantid, o.eventid, r.ruleid, r.email_type, o.operation, o.target, o.key,
-        r.delivery, o.time, r.query_roleid, ${failure}, date_trunc('minute', o.time) as minute,
-        hashtextextended(o.target || ' ' || o.key::text, 0) as record
-      from batch b ${matches}
-      where exists (select from done)
+      select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
+        date_trunc('minute', time) as minute, hashtextextended(target || ' ' || key::text, 0) as record
+      from found where exists (select from done)
     ), fired as materialized (
       select minute, ruleid, record, count(*)::int as fires from matched
       where code is null and $3::int > 0 group by minute, ruleid, record
@@ -71,7 +73,7 @@ const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string
       on conflict (tenantid) do update
       set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
       returning next_slot
-    ), placed as (
+    ), placed as materialized (
       select *, (select next_slot from paced) - interval '1 second' / nullif($4::int, 0) * before_last as slot
       from seated
     ), recorded as (
@@ -90,9 +92,8 @@ const closeSql = ({ mayClose, position, failure, matches }: MatchSource): string
       returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
         tracked, attempts, starts, next_attempt
     ), loaded as materialized (
-      select m.tenantid, m.eventid, m.ruleid, m.query_roleid, o.old, o.new, o.file
-      from matched m join rowpost.outbox o on o.eventid = m.eventid and o.time = m.time and ${IN_PARTITIONS}
-      where (select count(*) from matched) <= $5::int
+      select tenantid, eventid, ruleid, query_roleid, old, new, file from found
+      where (select count(*) from found) <= $5::int
     )
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
       d.target, d.key::text as key,
@@ -112,14 +113,14 @@ const CONCERNED =
 export const CLOSE = {
   name: 'batch_close',
   text: closeSql({
-    mayClose: 'true',
-    position: 'm.position',
-    failure: 'm.code, m.message',
     matches: `
         cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[])
           with ordinality as m(eventid, ruleid, code, message, position)
         join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
+    position: 'm.position',
+    failure: 'm.code, m.message',
+    mayClose: 'true',
   }),
 };
 
@@ -127,14 +128,12 @@ export const CLOSE = {
 export const CLOSE_PLAIN = {
   name: 'batch_close_plain',
   text: closeSql({
-    mayClose: `not exists (
-        select from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled and r.condition is not null
-          and exists (select from rowpost.outbox o where ${IN_BATCH} and ${CONCERNED}))`,
-    position: 'row_number() over (order by o.eventid, r.ruleid)',
-    failure: 'null::text as code, null::text as message',
     matches: `
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
         join rowpost.outbox o on ${IN_BATCH}
         join rowpost.email_rule r on ${CONCERNED}`,
+    position: 'row_number() over (order by o.eventid, r.ruleid)',
+    failure: 'null::text as code, null::text as message',
+    mayClose: 'not exists (select from found where condition is not null)',
   }),
 };

@@ -57,22 +57,25 @@ function isFirstSent(finish: AttemptFinish): boolean {
   return finish.sending && finish.starts === 1 && finish.outcome === 'sent';
 }
 
-// The lock is shared: it only keeps others from tracking the delivery in this moment.
+// The lock is shared: it only keeps others from tracking the delivery in this moment. It is taken in one order.
 const FINISH_FIRST_SENT = {
   name: 'attempt_finish_first_sent',
   text: `
-    with open as materialized (
-      select w.*, s.started from rows from (json_to_recordset($1::json) as (
+    with ends as materialized (
+      select * from rows from (json_to_recordset($1::json) as (
           tenantid int, deliveryid bigint, createtime timestamptz, "httpStatus" int, "providerMessageId" text))
-          with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
-        join rowpost.delivery d
-          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-            and d.createtime between $2::timestamptz and $3::timestamptz
-        join rowpost.delivery_start s
-          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+        with ordinality as r(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
+      order by deliveryid
+    ), open as materialized (
+      select w.*, s.started from ends w
+        cross join lateral (select from rowpost.delivery d
+          where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+            and d.createtime between $2::timestamptz and $3::timestamptz and not d.tracked
+          limit 1 for share) d
+        cross join lateral (select s.started from rowpost.delivery_start s
+          where s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
             and s.createtime between $2::timestamptz and $3::timestamptz
-      where not d.tracked
-      order by d.deliveryid for share of d
+          limit 1) s
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, createtime, attempt, started, finished, outcome,
         http_status, provider_message_id)

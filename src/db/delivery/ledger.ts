@@ -25,7 +25,7 @@ const POOL_SIZE = 6;
  * it. Statistics of tables that fill within seconds are always stale: without these settings the planner at times
  * reads whole partitions.
  */
-const PLANNER_OPTIONS = [
+export const PLANNER_OPTIONS = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
   'enable_hashjoin=off',

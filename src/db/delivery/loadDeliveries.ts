@@ -103,15 +103,22 @@ const LOAD = {
       o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
-      join rowpost.delivery d on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid
-        and d.createtime = w.createtime and ${inPartitions('d.createtime')}
-      left join rowpost.delivery_start s on not d.tracked
-        and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
-        and ${inPartitions('s.createtime')}
-      left join rowpost.email_attempt a on not d.tracked and a.attempt = 1
-        and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
-        and ${inPartitions('a.createtime')}
-      left join rowpost.outbox o on o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
+      cross join lateral (select * from rowpost.delivery d
+        where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+          and ${inPartitions('d.createtime')}
+        limit 1) d
+      left join lateral (select s.deliveryid from rowpost.delivery_start s
+        where not d.tracked and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
+          and ${inPartitions('s.createtime')}
+        limit 1) s on true
+      left join lateral (select a.attempt from rowpost.email_attempt a
+        where not d.tracked and a.attempt = 1
+          and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
+          and ${inPartitions('a.createtime')}
+        limit 1) a on true
+      left join lateral (select o.eventid, o.old, o.new, o.file from rowpost.outbox o
+        where o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
+        limit 1) o on true
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
       ${tenantJoins('d.tenantid')}`,
 };

@@ -91,9 +91,7 @@ const TICK = {
     ), fresh as materialized (
       select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
       where o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
-      union all
-      select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
-      where o.xid = any ((select running from last)::xid8[])
+        or o.xid = any ((select running from last)::xid8[])
     ), matched as (
       select f.*, (row_number() over (partition by f.tenantid order by f.eventid) - 1) / $2::int as part
       from fresh f

@@ -1,6 +1,9 @@
 /**
  * The first and the last of some times as PostgreSQL writes them: in UTC, so their texts have their order. A statement
  * that is given them besides finds its partitions before it runs; else it opens all of them, each time.
+ *
+ * Such a statement looks each row up by a lateral subquery with `limit 1`. Joined plainly, the planner may read all of
+ * the range instead and pick the rows from it: it made its plan when the day's partition was all but empty.
  */
 export function timeRange(times: readonly string[]): readonly [first: string, last: string] {
   let [first = '-infinity'] = times;
