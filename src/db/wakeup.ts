@@ -9,8 +9,8 @@ const CHANNEL = 'rowpost_relay';
 /** Shortest pause between two wake-ups sent by one process, in times that the last one took, within these bounds. */
 const PAUSE_ROUND_TRIPS = 5;
 const PAUSE_MS = { least: 2, most: 4 } as const;
-/** So many mutations since the last wake-up make the next pause longer by one such pause. */
-const MUTATIONS_A_STEP = 2;
+/** So many mutations since the last wake-up make the next pause longer by one such pause; fewer, by their share. */
+const MUTATIONS_A_STEP = 3;
 const MOST_STEPS = 5;
 
 export interface RelayWaker extends Stoppable {
@@ -53,7 +53,7 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
 
 function pauseAfter(roundTripMs: number, mutations: number): number {
   const step = Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, PAUSE_MS.least), PAUSE_MS.most);
-  return step * Math.min(1 + Math.floor(mutations / MUTATIONS_A_STEP), MOST_STEPS);
+  return step * Math.min(1 + mutations / MUTATIONS_A_STEP, MOST_STEPS);
 }
 
 const RECONNECT_MS = 1_000;

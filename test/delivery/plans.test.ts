@@ -55,21 +55,23 @@ describe('delivery: the statements of a mail’s ordinary way, planned while the
     await db.drop();
   });
 
-  it('find each row of a large table by its key, in the partition of its day', async () => {
-    expect(runs.map(([{ name }]) => name)).to.deep.equal([
-      'batch_close_plain',
-      'delivery_load',
-      'sending_start',
-      'attempt_finish_first_sent',
-    ]);
+  it('find each row of a large table by its key', async () => {
     for (const run of runs) {
       const scans = (await explain(run)).filter(({ table }) => LARGE.test(table));
       expect(scans, run[0].name).not.to.be.empty;
-      const days = new Set(scans.map(({ table }) => LARGE.exec(table)?.[1]));
-      expect(days, run[0].name).to.have.property('size', 1);
       for (const { table, condition } of scans)
         expect(condition, `${run[0].name}, ${table}`).to.match(/\((eventid|deliveryid|batchid) = /);
     }
+  });
+
+  it('look only into the partition of its day, where they only read or add', async () => {
+    const looked = new Map<string | undefined, number>();
+    for (const run of runs) {
+      const days = (await explain(run)).flatMap(({ table }) => LARGE.exec(table)?.[1] ?? []);
+      looked.set(run[0].name, new Set(days).size);
+    }
+    expect(looked.get('batch_close_plain')).to.equal(1);
+    expect(looked.get('delivery_load')).to.equal(1);
   });
 
   /** The plan for all values, as the ledger's connections make it. */

@@ -1,7 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from './ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
-import { timeRange } from './timeRange.js';
 import { trackDeliveries } from './track.js';
 
 export type AttemptOutcome =
@@ -41,8 +40,7 @@ export async function finishAttempts(
   const finished = new Set<AttemptFinish>();
   const run = async (statement: LedgerStatement, group: readonly AttemptFinish[]): Promise<void> => {
     if (group.length === 0) return;
-    const times = timeRange(group.map((finish) => finish.createtime));
-    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group), ...times]);
+    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group)]);
     for (const { position } of rows) finished.add(group[position - 1] as AttemptFinish);
   };
   await run(FINISH_FIRST_SENT, finishes.filter(isFirstSent));
@@ -70,11 +68,10 @@ const FINISH_FIRST_SENT = {
       select w.*, s.started from ends w
         cross join lateral (select from rowpost.delivery d
           where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-            and d.createtime between $2::timestamptz and $3::timestamptz and not d.tracked
+            and not d.tracked
           limit 1 for share) d
         cross join lateral (select s.started from rowpost.delivery_start s
           where s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
-            and s.createtime between $2::timestamptz and $3::timestamptz
           limit 1) s
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, createtime, attempt, started, finished, outcome,
@@ -107,7 +104,6 @@ const FINISH = {
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
       where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-        and d.createtime between $2::timestamptz and $3::timestamptz
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end

@@ -110,7 +110,8 @@ const REPEATED_START = {
         then 'each worker that tried to prepare this ended while doing so' else d.error end,
       next_attempt = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.next_attempt end,
       due = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.due end
-    where d.tenantid = $1::int and d.deliveryid = $2::bigint and d.createtime = $3::timestamptz
+    from unnest(array[$1::int], array[$2::bigint], array[$3::timestamptz]) as w(tenantid, deliveryid, createtime)
+    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       and d.starts = $4::int and d.state in ('pending', 'retrying')
     returning d.state <> 'failed' as alive`,
 };

@@ -1,6 +1,5 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
-import { timeRange } from './timeRange.js';
 
 /** Says that the provider is about to be called. */
 export interface SendingStart extends DeliveryKey {
@@ -35,7 +34,6 @@ export async function startSending(
       group.map((start) => JSON.stringify(start.recipients)),
       group.map((start) => start.subject),
       leaseMs,
-      ...timeRange(group.map((start) => start.createtime)),
     ]);
     for (const { position } of rows) started.add(group[position - 1] as SendingStart);
   }
@@ -45,9 +43,6 @@ export async function startSending(
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
 const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[])
   with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, position)`;
-
-/** Of a delivery `d`: what is known of its partition before the statement runs. */
-const IN_PARTITIONS = 'd.createtime between $8::timestamptz and $9::timestamptz';
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
@@ -60,7 +55,7 @@ const START = {
       select w.* from (select * from ${WANTED} where starts = 0 order by deliveryid) w
         cross join lateral (select from rowpost.delivery d
           where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-            and ${IN_PARTITIONS} and not d.tracked
+            and not d.tracked
           limit 1 for share) d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject)
@@ -80,6 +75,6 @@ const START_TRACKED = {
       due = now() + $7::int * interval '1 ms', subject = w.subject, recipients = ${RECIPIENTS}
     from ${WANTED}
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      and ${IN_PARTITIONS} and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+      and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
     returning w.position::int as position`,
 };
