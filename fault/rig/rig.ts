@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openDatabase } from '../../src/db/database.js';
+import { openDatabase, type Database } from '../../src/db/database.js';
+import { openLedger } from '../../src/db/delivery/ledger.js';
+import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { KeyRing } from '../../src/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
@@ -22,6 +24,9 @@ import type { Span, Strike } from './strikes.js';
 /** Settings of the processes that the faults reckon with. All others are as shipped. */
 export const LEASE_MS = 6_000;
 export const GRACE_MS = 3_000;
+
+const DAYS_PAST = 3;
+const DAY_MS = 24 * 3600 * 1000;
 
 /** A whole installation under load, and everything that is known of what was done to it. */
 export interface Rig {
@@ -87,7 +92,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   };
   await release({ ...env, DATABASE_URL: databaseUrl });
   const ordinary = Array.from({ length: options.shops }, (): Speciality => ({}));
-  const created = await createShops(databaseUrl, [...ordinary, ...(options.special ?? [])]);
+  const created = await setUp(databaseUrl, [...ordinary, ...(options.special ?? [])]);
   const canaries: Canary[] = [
     { name: 'SECRET_KEYS', secret: secretKeys.slice('canary:'.length) },
     { name: 'PXADMIN_PASSWORD', secret: env.PXADMIN_PASSWORD },
@@ -145,10 +150,7 @@ async function release(env: Readonly<Record<string, string>>): Promise<void> {
   if (code !== 0) throw new Error(`rowpost release exited ${String(code)}:\n${stderr}`);
 }
 
-async function createShops(
-  databaseUrl: string,
-  specialities: readonly Speciality[],
-): Promise<readonly Shop[]> {
+async function setUp(databaseUrl: string, specialities: readonly Speciality[]): Promise<readonly Shop[]> {
   const database = openDatabase({
     url: databaseUrl,
     poolSize: 2,
@@ -159,10 +161,18 @@ async function createShops(
     log: testLog,
   });
   try {
+    await makeDaysPast(database);
     const shops: Shop[] = [];
     for (const special of specialities) shops.push(await createShop(database, shops.length + 1, special));
     return shops;
   } finally {
     await database.close();
   }
+}
+
+/** As an installation has them after some days: then the partition of today is not the first of its table. */
+async function makeDaysPast(database: Database): Promise<void> {
+  const ledger = openLedger(database, () => undefined);
+  await makePartitions(ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
+  await ledger.close();
 }

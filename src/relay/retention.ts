@@ -5,7 +5,7 @@ import { forgetRemovedSuppressions } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 
 /** So long may every relay be away before events go to the default partition. */
-const DAYS_AHEAD = 7;
+const DAYS_AHEAD = 3;
 
 /** Makes the coming days' partitions, and drops those of days past. Every relay does it; whoever comes second finds it done. */
 export async function keepPartitions(

@@ -190,6 +190,21 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(provider.calls).to.have.length(before);
   });
 
+  it('asks so when it has waited for a connection, and not before', async () => {
+    const free = createSendgridTransport({ baseUrl: provider.url });
+    provider.behave = () => ({ kind: 'slow', ms: 200 });
+    const before = provider.calls.length;
+    const patient = { ...CONTEXT, deadlineMs: 5_000 };
+    const connections = 256;
+    const others = Array.from({ length: connections }, () => free.send(MESSAGE, patient));
+    const oursUntilMs = performance.now() + 50;
+    const late = await free.send(MESSAGE, { ...patient, mayStart: () => performance.now() < oursUntilMs });
+    expect(late).to.deep.equal({ kind: 'fenced' });
+    for (const other of await Promise.all(others)) expect(other).to.include({ kind: 'sent' });
+    expect(provider.calls.length - before).to.equal(connections);
+    await free.close();
+  });
+
   it('sends nothing that the provider could not take', async () => {
     const before = provider.calls.length;
     const recipients = Array.from({ length: 1001 }, (_, i) => ({ email: `a${i}@example.com`, name: '' }));

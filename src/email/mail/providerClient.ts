@@ -29,7 +29,7 @@ export interface ProviderRequest {
 export interface CallTerms {
   /** From connect to the last byte of the answer. */
   readonly deadlineMs: number;
-  /** Asked just before the request is written. */
+  /** Asked once, on a connection that stands, just before the request is written. */
   readonly mayStart: () => boolean;
 }
 
@@ -55,7 +55,6 @@ export class ProviderClient {
   /** What the provider or the network did is in the exchange. Rejects for a request that HTTP can't carry. */
   call({ method, url, headers, body }: ProviderRequest, terms: CallTerms): Promise<Exchange> {
     const exchange = newExchange();
-    if (!terms.mayStart()) return Promise.resolve({ ...exchange, fenced: true });
     const text = JSON.stringify(body);
     return new Promise((resolve) => {
       const request = this.#protocol.request({
@@ -68,10 +67,16 @@ export class ProviderClient {
         exchange.late = true;
         request.destroy();
       }, terms.deadlineMs);
+      const begin = (): void => {
+        exchange.begun = terms.mayStart();
+        exchange.fenced = !exchange.begun;
+        // As a string it leaves in one write with the headers.
+        if (exchange.begun) request.end(text);
+        else request.destroy();
+      };
+      // The way to a connection may be long: all are taken, or this process was stopped on it. Whose turn the mail is
+      // is asked at its end.
       request.once('socket', (socket) => {
-        const begin = (): void => {
-          exchange.begun = true;
-        };
         if (request.reusedSocket || !socket.connecting) begin();
         else socket.once(this.#protocol === https ? 'secureConnect' : 'connect', begin);
       });
@@ -83,8 +88,6 @@ export class ProviderClient {
         clearTimeout(deadline);
         resolve(exchange);
       });
-      // As a string it leaves in one write with the headers.
-      request.end(text);
     });
   }
 
