@@ -164,7 +164,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   it('one row that PostgreSQL can’t take is refused', async () => {
     const { key } = await deliver();
     await start(key, 0);
-    const refused = await finish(key, { error: 'a\u0000b' }).catch((error: unknown) => error);
+    const refused = await finish(key, { providerMessageId: 'a\u0000b' }).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error);
   });
 

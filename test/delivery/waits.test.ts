@@ -53,11 +53,15 @@ describe('delivery: what waits for another session, and then looks again', () =>
     );
   };
   /** Runs it while another session has changed the rows and has not committed yet. */
-  const beside = async <T>(keys: readonly DeliveryKey[], run: () => Promise<T>): Promise<T> => {
+  const beside = async <T>(
+    keys: readonly DeliveryKey[],
+    run: () => Promise<T>,
+    change = 'due = due',
+  ): Promise<T> => {
     const other = await db.database.pool.connect();
     try {
       await other.query('begin');
-      await other.query(`update rowpost.delivery set due = due where deliveryid = any ($1)`, [
+      await other.query(`update rowpost.delivery set ${change} where deliveryid = any ($1)`, [
         keys.map((key) => key.deliveryid),
       ]);
       const answer = run();
@@ -89,6 +93,15 @@ describe('delivery: what waits for another session, and then looks again', () =>
     const inHand = keys.map((key) => ({ ...key, attempt: 1 }));
     expect(await beside(keys, () => renewLeases(ledger, inHand, 60_000))).to.deep.equal(all);
     expect(await beside(keys, () => finish(keys, 1))).to.deep.equal(all);
+  });
+
+  it('starts the others, where one is tracked meanwhile', async () => {
+    const keys = await deliver(20);
+    const [first] = keys;
+    const others = keys.map((key) => key !== first);
+    expect(
+      await beside([first!], () => start(keys, { starts: 0, tracked: false }), 'tracked = true'),
+    ).to.deep.equal(others);
   });
 
   it('counts a repeated start', async () => {

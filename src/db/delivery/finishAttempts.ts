@@ -38,15 +38,26 @@ export async function finishAttempts(
   finishes: readonly AttemptFinish[],
 ): Promise<readonly boolean[]> {
   const finished = new Set<AttemptFinish>();
-  const run = async (statement: LedgerStatement, group: readonly AttemptFinish[]): Promise<void> => {
+  const run = async (
+    statement: LedgerStatement,
+    group: readonly AttemptFinish[],
+    values: readonly unknown[],
+  ): Promise<void> => {
     if (group.length === 0) return;
-    const rows = await ledger.query<{ position: number }>(statement, [JSON.stringify(group)]);
+    const rows = await ledger.query<{ position: number }>(statement, values);
     for (const { position } of rows) finished.add(group[position - 1] as AttemptFinish);
   };
-  await run(FINISH_FIRST_SENT, finishes.filter(isFirstSent));
+  const firstSent = finishes.filter(isFirstSent);
+  await run(FINISH_FIRST_SENT, firstSent, [
+    firstSent.map((finish) => finish.tenantid),
+    firstSent.map((finish) => finish.deliveryid),
+    firstSent.map((finish) => finish.createtime),
+    firstSent.map((finish) => finish.httpStatus),
+    firstSent.map((finish) => finish.providerMessageId),
+  ]);
   const others = finishes.filter((finish) => !finished.has(finish));
   await trackDeliveries(ledger, others);
-  await run(FINISH, others);
+  await run(FINISH, others, [JSON.stringify(others)]);
   return finishes.map((finish) => finished.has(finish));
 }
 
@@ -55,24 +66,20 @@ function isFirstSent(finish: AttemptFinish): boolean {
   return finish.sending && finish.starts === 1 && finish.outcome === 'sent';
 }
 
-// The lock is shared: it only keeps others from tracking the delivery in this moment. It is taken in one order.
+// The lock is shared: it only keeps others from tracking the delivery in this moment.
 const FINISH_FIRST_SENT = {
   name: 'attempt_finish_first_sent',
   text: `
-    with ends as materialized (
-      select * from rows from (json_to_recordset($1::json) as (
-          tenantid int, deliveryid bigint, createtime timestamptz, "httpStatus" int, "providerMessageId" text))
-        with ordinality as r(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
-      order by deliveryid
-    ), open as materialized (
-      select w.*, s.started from ends w
-        cross join lateral (select from rowpost.delivery d
-          where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-            and not d.tracked
-          limit 1 for share) d
-        cross join lateral (select s.started from rowpost.delivery_start s
-          where s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
-          limit 1) s
+    with open as materialized (
+      select w.*, s.started
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[])
+          with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        join rowpost.delivery_start s
+          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+      where not d.tracked
+      order by d.deliveryid for share of d
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, createtime, attempt, started, finished, outcome,
         http_status, provider_message_id)

@@ -46,17 +46,15 @@ const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
-// The lock is shared: it only keeps others from tracking the delivery in this moment. It is taken in one order. The key
-// lets one start in.
+// The lock is shared: it only keeps others from tracking the delivery in this moment. The key lets one start in.
 const START = {
   name: 'sending_start',
   text: `
     with open as materialized (
-      select w.* from (select * from ${WANTED} where starts = 0 order by deliveryid) w
-        cross join lateral (select from rowpost.delivery d
-          where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-            and not d.tracked
-          limit 1 for share) d
+      select w.* from ${WANTED} join rowpost.delivery d
+        on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where w.starts = 0 and not d.tracked
+      order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject)
       select w.tenantid, w.deliveryid, w.createtime, now() + $7::int * interval '1 ms', ${RECIPIENTS}, w.subject

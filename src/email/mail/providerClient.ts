@@ -77,7 +77,7 @@ export class ProviderClient {
       // The way to a connection may be long: all are taken, or this process was stopped on it. Whose turn the mail is
       // is asked at its end.
       request.once('socket', (socket) => {
-        if (request.reusedSocket || !socket.connecting) begin();
+        if (!socket.connecting) begin();
         else socket.once(this.#protocol === https ? 'secureConnect' : 'connect', begin);
       });
       request.once('response', (response) => readAnswerInto(exchange, response));
