@@ -16,7 +16,7 @@ export interface QueueStore {
 /** BullMQ's schema in PostgreSQL. */
 const QUEUE_SCHEMA = 'bullmq';
 const DEADLOCK_DETECTED = '40P01';
-const MOST_TRIES = 20;
+const MOST_TRIES = 40;
 
 export function openQueueStore({ redisUrl }: Services, ledger: LedgerReader): QueueStore {
   return redisUrl === undefined ? postgresStore(ledger) : redisStore(redisUrl);
@@ -30,14 +30,16 @@ function postgresStore(ledger: LedgerReader): QueueStore {
          where schemaname = $1 and tablename <> 'migration' order by 1`,
         [QUEUE_SCHEMA],
       );
-      const truncate = `truncate ${tables.map(({ name }) => name).join(', ')}`;
-      // It locks table after table, as the processes do in another order: PostgreSQL breaks off one of them.
+      const names = tables.map(({ name }) => name);
+      // It locks table after table, as the processes do in another order: PostgreSQL breaks off one of them, and where that
+      // is this one, the next try begins with another table.
       for (let tries = 1; ; tries++) {
         try {
-          await ledger.query(truncate);
+          await ledger.query(`truncate ${names.join(', ')}`);
           return;
         } catch (error) {
           if ((error as { code?: unknown }).code !== DEADLOCK_DETECTED || tries === MOST_TRIES) throw error;
+          names.push(...names.splice(0, 1));
         }
       }
     },
