@@ -173,6 +173,9 @@ async function setUp(databaseUrl: string, specialities: readonly Speciality[]): 
 /** As an installation has them after some days: then the partition of today is not the first of its table. */
 async function makeDaysPast(database: Database): Promise<void> {
   const ledger = openLedger(database, () => undefined);
-  await makePartitions(ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
-  await ledger.close();
+  try {
+    await makePartitions(ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
+  } finally {
+    await ledger.close();
+  }
 }

@@ -4,6 +4,7 @@ import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
 import { countRepeatedStart, renewLeases } from '../../src/db/delivery/leases.js';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
 import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startSending } from '../../src/db/delivery/startSending.js';
 import { tick } from '../../src/db/delivery/tick.js';
@@ -83,6 +84,9 @@ describe('delivery: what waits for another session, and then looks again', () =>
     const all = keys.map(() => true);
     expect(await beside(keys, () => start(keys, { starts: 0, tracked: false }))).to.deep.equal(all);
     expect(await beside(keys, () => finish(keys, 1))).to.deep.equal(all);
+    // An end that the first statement did not record would have tracked its delivery.
+    const loaded = await loadDeliveries(ledger, keys);
+    expect(loaded.filter((delivery) => delivery?.tracked !== false)).to.deep.equal([]);
   });
 
   it('starts, renews and ends attempts of tracked deliveries', async () => {
