@@ -13,7 +13,7 @@ import type { KeyRing } from '../secrets.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
-import { Conditions, type EventRecords } from './email/condition.js';
+import { Conditions, type EventRecords, type Verdict } from './email/condition.js';
 import { runEmailQuery, validateEmailQuery, type EmailQuery } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
 import {
@@ -52,14 +52,14 @@ export interface DataEngine {
   runEmailQuery(principal: Principal, query: EmailQuery): Promise<string>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
   checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
-  /** For each event whether the condition holds; relations are read as they are now. One statement. Throws AppError. */
+  /** For each event whether the condition holds, or why it can't be evaluated; relations are read as they are now. Throws AppError. */
   evaluateCondition(
     tenantid: number,
     schema: string,
     target: string,
     condition: string,
     events: readonly EventRecords[],
-  ): Promise<boolean[]>;
+  ): Promise<Verdict[]>;
   /** Throws AppError PERMISSION_DENIED, NOT_FOUND when the principal does not reach the row of files with this capability now. */
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
   /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */

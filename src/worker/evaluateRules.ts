@@ -99,7 +99,7 @@ async function matchRule(
   return matches;
 }
 
-/** A condition that can't be evaluated any more, because its column is gone say, is said by a failed delivery. */
+/** Where the condition can't be evaluated, for one event or, because its column is gone say, for all, a failed delivery says so. */
 async function matchCondition(
   deps: EvaluateDeps,
   key: BatchKey,
@@ -110,25 +110,24 @@ async function matchCondition(
 ): Promise<readonly Match[]> {
   const eventids = events.map((event) => event.eventid);
   const records = await loadEventRecords(deps.ledger, key, eventids);
+  const { ruleid, target } = rule;
   try {
-    const holds = await deps.engine.evaluateCondition(key.tenantid, schema, rule.target, condition, records);
-    return records
-      .filter((_, index) => holds[index] === true)
-      .map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
+    const verdicts = await deps.engine.evaluateCondition(key.tenantid, schema, target, condition, records);
+    return records.flatMap(({ eventid }, index) => {
+      const verdict = verdicts[index];
+      if (verdict instanceof AppError) return [{ eventid, ruleid, failure: conditionFailed(verdict) }];
+      return verdict === true ? [{ eventid, ruleid }] : [];
+    });
   } catch (error) {
     // The database is away, or the tenant's share of it is taken: the batch comes back.
     if (!(error instanceof AppError) || isBusy(error)) throw error;
-    // One slow event must not take the others with it.
-    if (error.code === 'STATEMENT_TIMEOUT' && events.length > 1) {
-      const middle = Math.ceil(events.length / 2);
-      return [
-        ...(await matchCondition(deps, key, schema, rule, condition, events.slice(0, middle))),
-        ...(await matchCondition(deps, key, schema, rule, condition, events.slice(middle))),
-      ];
-    }
-    const failure = { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${error.message}`) };
-    return records.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
+    const failure = conditionFailed(error);
+    return records.map(({ eventid }) => ({ eventid, ruleid, failure }));
   }
+}
+
+function conditionFailed({ message }: AppError): NonNullable<Match['failure']> {
+  return { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${message}`) };
 }
 
 function byTarget(events: readonly OutboxEvent[]): ReadonlyMap<string, readonly OutboxEvent[]> {

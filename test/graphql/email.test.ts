@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { AppError } from '../../src/errors.js';
+import type { Verdict } from '../../src/graphql/email/condition.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
 async function errorOf(work: Promise<unknown>): Promise<AppError> {
@@ -80,7 +81,7 @@ describe('what emails ask of the engine', () => {
   });
 
   describe('conditions', () => {
-    const evaluate = (condition: string, events: { old?: object; new?: object }[]): Promise<boolean[]> =>
+    const evaluate = (condition: string, events: { old?: object; new?: object }[]): Promise<Verdict[]> =>
       shop.engine.evaluateCondition(
         shop.tenant.tenantid,
         shop.tenant.schema,

@@ -1,0 +1,131 @@
+import { expect } from 'chai';
+import { storeEmailApiKey } from '../../src/db/control/emailApiKeys.js';
+import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import type { Database } from '../../src/db/database.js';
+import { PrincipalSource } from '../../src/db/principal.js';
+import type { TransactionRequest, Transactions } from '../../src/db/tenantTransaction.js';
+import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
+import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
+import { testLog } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+import {
+  countStates,
+  createRule,
+  keyRing,
+  pipelineConfig,
+  startPipeline,
+  type Pipeline,
+} from '../delivery/pipelineSetup.js';
+
+/** Events of a batch, as shipped. */
+const EVENTS = 100;
+const CONDITION = 'number(new.secret) > 5';
+
+describe('attack: a row for which a condition fails', () => {
+  let db: TestDatabase;
+  let provider: FakeProvider;
+  let engine: DataEngine;
+  let pipeline: Pipeline;
+  let tenant: CreatedTenant;
+  let tenants = 0;
+  let statements = 0;
+
+  before(async () => {
+    db = await createTestDatabase();
+    provider = await startFakeProvider();
+    const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url });
+    const database = counting(db.database, () => (statements += 1));
+    engine = createDataEngine({ database, config, log: testLog });
+    pipeline = await startPipeline(db.database, config, { engine });
+  });
+  after(async () => {
+    await pipeline.stop();
+    await engine.close();
+    await provider.stop();
+    await db.drop();
+  });
+  beforeEach(async () => {
+    tenant = await createTenant(db.database.knex, {
+      name: `notes ${++tenants}`,
+      rootLogin: 'root',
+      rootPassword: 'correct horse',
+    });
+    const { tenantid, rootRoleid } = tenant;
+    await runTenantSql(db.database, { tenantid, sql: 'create table note (id int primary key, secret text)' });
+    await storeEmailApiKey(db.database.knex, keyRing, { tenantid, apikey: 'SG.notes', setBy: rootRoleid });
+    await createRule(
+      db.database,
+      { tenantid, roleid: rootRoleid, apiKey: '' },
+      { targets: ['note'], condition: CONDITION },
+    );
+  });
+  afterEach(async () => {
+    await db.database.knex('rowpost.email_rule').where({ tenantid: tenant.tenantid }).del();
+  });
+
+  const insertNotes = async (secrets: readonly string[]): Promise<void> => {
+    const principal = await new PrincipalSource(db.database.knex).load(tenant.tenantid, tenant.rootRoleid);
+    const { body } = await engine.execute(
+      principal!,
+      {
+        query: 'mutation ($input: [noteInput!]!) { create_many_note(input: $input) { id } }',
+        variables: { input: secrets.map((secret, index) => ({ id: index + 1, secret })) },
+      },
+      { allowMutation: true },
+    );
+    expect(body).not.to.include('"errors"');
+  };
+  const ended = (states: Record<string, number>) =>
+    waitFor('every event to be judged', async () => {
+      const found = await countStates(db.database, tenant.tenantid);
+      return JSON.stringify(sorted(found)) === JSON.stringify(sorted(states));
+    });
+
+  it('ends that event as CONDITION_FAILED, and the mails of the others are sent', async () => {
+    await insertNotes(Array.from({ length: EVENTS }, (_, index) => (index === 41 ? 'abc' : '6')));
+    await ended({ sent: EVENTS - 1, failed: 1 });
+    const failed = await db.database
+      .knex('rowpost.email_delivery')
+      .where({ tenantid: tenant.tenantid, state: 'failed' })
+      .select('key', 'error_code', 'error');
+    expect(failed).to.have.length(1);
+    expect(failed[0]).to.deep.include({ key: { id: 42 }, error_code: 'CONDITION_FAILED' });
+    expect((failed[0] as { error: string }).error).not.to.include('abc');
+  });
+
+  it('costs little more than a statement an event where every row is one', async () => {
+    const records = Array.from({ length: EVENTS }, (_, index) => ({
+      old: null,
+      new: JSON.stringify({ id: index, secret: 'abc' }),
+    }));
+    await engine.evaluateCondition(tenant.tenantid, tenant.schema, 'note', CONDITION, []);
+    statements = 0;
+    const verdicts = await engine.evaluateCondition(
+      tenant.tenantid,
+      tenant.schema,
+      'note',
+      CONDITION,
+      records,
+    );
+    expect(verdicts.map((verdict) => (verdict as { code?: string }).code)).to.deep.equal(
+      records.map(() => 'FILTER_TYPE'),
+    );
+    expect(statements).to.equal(1 + EVENTS / 10 + EVENTS);
+  });
+});
+
+function sorted(states: Record<string, number>): unknown {
+  return Object.entries(states).sort(([one], [other]) => one.localeCompare(other));
+}
+
+/** The database as it is, with a call for each transaction of a tenant. */
+function counting(database: Database, onRun: () => void): Database {
+  const transactions = {
+    run: (request: TransactionRequest) => {
+      onRun();
+      return database.transactions.run(request);
+    },
+  } as Transactions;
+  return { ...database, transactions };
+}
