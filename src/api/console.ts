@@ -6,6 +6,7 @@ import helmet from 'helmet';
 import { CONTENT_POLICY } from './contentPolicy.js';
 import { graphiqlFiles, graphiqlTags } from './graphiqlFiles.js';
 
+const NONCE = '{{nonce}}';
 // The same place relative to src/api and to dist/api.
 const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 
@@ -13,7 +14,7 @@ const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 export function consoleRoutes(): Router {
   const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8').replace(
     '{{graphiql}}',
-    graphiqlTags(),
+    graphiqlTags(NONCE),
   );
   const page: RequestHandler = (req, res, next) => {
     const nonce = randomBytes(16).toString('base64url');
@@ -23,7 +24,7 @@ export function consoleRoutes(): Router {
         return;
       }
       res.setHeader('cache-control', 'no-store');
-      res.type('html').send(html.replace('{{nonce}}', nonce));
+      res.type('html').send(html.replaceAll(NONCE, nonce));
     });
   };
   return Router()
@@ -41,8 +42,10 @@ function pagePolicy(nonce: string): ReturnType<typeof helmet.contentSecurityPoli
     useDefaults: false,
     directives: {
       ...CONTENT_POLICY,
-      // GraphiQL's dialogs add a style element that makes up for the scroll bar. No other inline style may pass.
-      'style-src': ["'self'", `'nonce-${nonce}'`],
+      // By nonce, not by origin: files that tenants uploaded have the same origin. What a script of the page imports or
+      // adds, as GraphiQL's dialogs do a style element, carries the nonce on.
+      'script-src': [`'nonce-${nonce}'`],
+      'style-src': [`'nonce-${nonce}'`],
       // Its fonts are part of its style sheet.
       'font-src': ['data:'],
     },

@@ -34,10 +34,12 @@ function packaged(manifest: string, file: string): PackagedFile {
   };
 }
 
-/** The elements that load GraphiQL into a page. */
-export function graphiqlTags(): string {
+/** The elements that load GraphiQL into a page whose policy trusts the nonce. */
+export function graphiqlTags(nonce: string): string {
   const tag = (url: string): string =>
-    url.endsWith('.css') ? `<link rel="stylesheet" href="${url}" />` : `<script defer src="${url}"></script>`;
+    url.endsWith('.css')
+      ? `<link rel="stylesheet" nonce="${nonce}" href="${url}" />`
+      : `<script defer nonce="${nonce}" src="${url}"></script>`;
   return FILES.map(({ url }) => tag(url)).join('\n    ');
 }
 

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { INSTALLATION_TENANTID } from '../../db/control/installation.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
+import { isLoopback } from '../../networkAddress.js';
 import type { Authenticator } from '../auth/authenticate.js';
 
 /** Whose mail a visitor may read. */
@@ -9,14 +10,16 @@ export type MailboxScope =
   { readonly kind: 'everything' } | { readonly kind: 'tenant'; readonly tenantid: number };
 
 export const MAILBOX_COOKIE = 'rowpost_mailbox';
-const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** What proxies and tunnels add: a request that carries one of these began somewhere else. */
+const FORWARDED =
+  /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|x-original-.+|true-client-ip|cf-.+)$/;
 
 export interface MailboxAccessDeps {
   readonly authenticator: Authenticator;
   /** An embedded installation is for trying out: whoever sits at the machine may read. */
   readonly embedded: boolean;
-  /** Behind a proxy every visitor comes from this machine. */
+  /** An operator who says that there is a proxy is believed, whatever headers it sends. */
   readonly trustProxy: number;
 }
 
@@ -44,10 +47,14 @@ export function scopeOf(principal: Principal): MailboxScope {
   return tenantid === INSTALLATION_TENANTID ? { kind: 'everything' } : { kind: 'tenant', tenantid };
 }
 
-/** A page of another site may make a browser at this machine ask, under a name that leads here: so the name is checked as well. */
-function isLocal(req: Request): boolean {
-  const host = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(req.headers.host ?? '')?.[1] ?? '';
-  return LOOPBACK.has(req.socket.remoteAddress ?? '') && LOCAL_NAMES.has(host.toLowerCase());
+/**
+ * Sent by this machine itself. A proxy on this machine connects from it as well, so nothing that was forwarded counts.
+ * A page of another site may make a browser here ask under a name that leads here: so the name is checked too.
+ */
+function isLocal({ headers, socket }: Request): boolean {
+  if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
+  const host = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(headers.host ?? '')?.[1] ?? '';
+  return isLoopback(socket.remoteAddress ?? '') && LOCAL_NAMES.has(host.toLowerCase());
 }
 
 function readCookie(req: Request): string | undefined {
