@@ -67,7 +67,7 @@ export async function executeRequest(
     const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
     const results = plan.hasFileUrls ? withFileUrls(deps, principal, answers, audience) : answers;
     if (plan.kind === 'mutation') deps.onCommitted?.();
-    const utilities = await runUtilities(plan, deps.catalogs, principal, schema);
+    const utilities = await runUtilities(plan, deps, principal, schema, answer);
     return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
   });
 }

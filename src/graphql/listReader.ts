@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from 'graphql';
+import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/database.js';
@@ -6,6 +6,7 @@ import { preparedText } from '../db/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
 import { AppError } from '../errors.js';
+import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
 import { FilterTexts } from './plan/filterTexts.js';
@@ -27,6 +28,8 @@ export interface ListReader {
     args: Readonly<Record<string, unknown>>,
     tableName: string,
   ): Promise<unknown[]>;
+  /** A field of `Aggregates`: its objects. Throws AppError, as `read` does. */
+  aggregate(info: GraphQLResolveInfo): Promise<unknown[]>;
 }
 
 export interface ListReaderDeps {
@@ -47,37 +50,52 @@ export function createListReader(deps: ListReaderDeps): ListReader {
 
   let characters = 0;
 
+  async function run(
+    info: GraphQLResolveInfo,
+    compile: (context: ReadContext, field: FieldNode) => Sql,
+  ): Promise<unknown[]> {
+    const context: ReadContext = {
+      catalog: deps.catalog,
+      fragments: new Map(Object.entries(info.fragments)),
+      variables: info.variableValues,
+      access: { predicate: deps.visible },
+      aliases: createAliasSource(),
+      limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
+      filterVariables: [],
+      skipUnknown: true,
+    };
+    const [field] = info.fieldNodes;
+    if (!field) throw new Error('a resolver is called for at least one field');
+    const { text, slots } = toStatement(bounded(compile(context, field), config.maxAnswerBytes));
+    const literals = context.filterVariables.map(
+      (name) => filters.parse(String(info.variableValues[name])).literals,
+    );
+    const values = bind({ text, slots }, { variables: info.variableValues, literals, principal });
+    const statement = preparedText(text);
+    const outcome = await transactions.run({
+      role: null,
+      mode: 'read',
+      statements: [{ statement, values }],
+    });
+    if (outcome.kind === 'failed') throw outcome.error;
+    const json = outcome.results[0]?.[0]?.[0];
+    characters += json?.length ?? 0;
+    if (json == null || characters > config.maxAnswerBytes) {
+      throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+    }
+    return JSON.parse(json) as unknown[];
+  }
+
   return {
-    async read(info, _args, tableName) {
-      const context: ReadContext = {
-        catalog: deps.catalog,
-        fragments: new Map(Object.entries(info.fragments)),
-        variables: info.variableValues,
-        access: { predicate: deps.visible },
-        aliases: createAliasSource(),
-        limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
-        filterVariables: [],
-        skipUnknown: true,
-      };
-      const { text, slots } = toStatement(bounded(compile(context, info, tableName), config.maxAnswerBytes));
-      const literals = context.filterVariables.map(
-        (name) => filters.parse(String(info.variableValues[name])).literals,
-      );
-      const values = bind({ text, slots }, { variables: info.variableValues, literals, principal });
-      const statement = preparedText(text);
-      const outcome = await transactions.run({
-        role: null,
-        mode: 'read',
-        statements: [{ statement, values }],
-      });
-      if (outcome.kind === 'failed') throw outcome.error;
-      const json = outcome.results[0]?.[0]?.[0];
-      characters += json?.length ?? 0;
-      if (json == null || characters > config.maxAnswerBytes) {
-        throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
-      }
-      return JSON.parse(json) as unknown[];
-    },
+    read: (info, _args, tableName) =>
+      run(info, (context, field) => {
+        const sets = info.fieldNodes.map((node) => node.selectionSet);
+        return ownErrors(() => {
+          const selection = selectRows(context, tableNamed(context.catalog, tableName), sets, []);
+          return listJson(context, selection, readListArguments(context, field), []);
+        });
+      }),
+    aggregate: (info) => run(info, aggregateJson),
   };
 }
 
@@ -86,13 +104,9 @@ function bounded(list: Sql, bytes: number): Sql {
   return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j end from (${list}) a(j)`;
 }
 
-function compile(context: ReadContext, info: GraphQLResolveInfo, tableName: string): Sql {
-  const [field] = info.fieldNodes;
-  if (!field) throw new Error('a resolver is called for at least one field');
+function ownErrors<T>(work: () => T): T {
   try {
-    const sets = info.fieldNodes.map((node) => node.selectionSet);
-    const selection = selectRows(context, tableNamed(context.catalog, tableName), sets, []);
-    return listJson(context, selection, readListArguments(context, field), []);
+    return work();
   } catch (error) {
     throw error instanceof FieldError ? error.error : error;
   }

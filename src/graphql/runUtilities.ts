@@ -1,41 +1,54 @@
+import type { AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import type { Plan, UtilityField } from './plan/plan.js';
 import type { FieldResult } from './runPlan.js';
+import type { TenantSchemas } from './schema/tenantSchema.js';
+
+export interface UtilityDeps {
+  readonly catalogs: CatalogStore;
+  readonly schemas: TenantSchemas;
+}
 
 /** Carries out the fields of `Utility` that were asked for. Throws what pg throws. */
 export async function runUtilities(
   plan: Plan,
-  catalogs: CatalogStore,
+  { catalogs, schemas }: UtilityDeps,
   principal: Principal,
   schema: string,
+  answer: AnswerShare,
 ): Promise<ReadonlyMap<UtilityField, FieldResult>> {
   const results = new Map<UtilityField, FieldResult>();
+  // Once for all aliases of it.
+  let read: Promise<string | AppError> | undefined;
   for (const field of plan.fields) {
     if (field.kind !== 'object') continue;
     for (const inner of field.fields) {
       if (inner.kind !== 'utility') continue;
-      results.set(inner, await introspect(catalogs, principal, schema, [field.key, inner.key]));
+      read ??= introspect(catalogs, schemas, principal, schema);
+      const json = await read;
+      const error = json instanceof AppError ? json : answer.take(json.length);
+      results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
     }
   }
   return results;
 }
 
+/** `{gql, json: {__schema}}` as signing in shows it. */
 async function introspect(
   catalogs: CatalogStore,
+  schemas: TenantSchemas,
   principal: Principal,
   schema: string,
-  path: readonly string[],
-): Promise<FieldResult> {
+): Promise<string | AppError> {
   if (!principal.isAdmin) {
     const message = 'Only root and roles with admin may read the tables again.';
-    return new FieldError(
-      new AppError('PERMISSION_DENIED', message, { details: { capability: 'admin' } }),
-      path,
-    );
+    return new AppError('PERMISSION_DENIED', message, { details: { capability: 'admin' } });
   }
-  await catalogs.introspect(principal.tenantid, schema);
-  return 'true';
+  const { sdl, introspectionJson } = schemas
+    .of(await catalogs.introspect(principal.tenantid, schema))
+    .describe();
+  return `{"gql":${JSON.stringify(sdl)},"json":${introspectionJson}}`;
 }

@@ -42,7 +42,11 @@ describe('POST /auth, GET /auth', () => {
     expect(body['roleid']).to.equal(tenant.rootRoleid);
     expect(body['tenantid']).to.equal(tenant.tenantid);
     const base = fixture.config.baseUrl;
-    expect(body['routes']).to.deep.equal({ base, query: `${base}/query`, roles_pbac: `${base}/roles_pbac` });
+    expect(body['routes']).to.deep.equal({
+      base: `${base}/`,
+      query: `${base}/query`,
+      roles_pbac: `${base}/roles_pbac`,
+    });
     expect(at(body, 'schema.gql')).to.include('type customer');
     expect(at(body, 'schema.json.__schema.queryType.name')).to.equal('Query');
     expect(at(body, 'rpb_schema.gql')).to.include('input email_typesInput');

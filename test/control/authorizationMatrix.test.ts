@@ -251,7 +251,10 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
           ? Object.keys((field.type as NonNullable<typeof type>).getFields()).map(
               (inner) => `Utility.${inner}`,
             )
-          : [name],
+          : // Over the rows that the lists show: test/contract/aggregates.test.ts
+            name === 'Aggregates'
+            ? []
+            : [name],
       );
     expect([...Object.keys(LISTS), ...Object.keys(utilities())]).to.have.members(
       names(schema.getQueryType()),

@@ -3,11 +3,11 @@ import type { CreatedTenant } from '../../src/db/control/tenants.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: role_classInput) { create_role_class(input: $input) {
-  classid name tenantid inherit members creatorid } }`;
+  classid name tenantid inherit members { roleid } creatorid } }`;
 const UPDATE = `mutation ($id: ID!, $input: role_classInput) {
-  update_role_class(classid: $id, input: $input) { classid name inherit members } }`;
-const DELETE = 'mutation ($id: ID!) { delete_role_class(classid: $id) { classid members } }';
-const CLASSES = 'query ($filter: String) { role(filter: $filter) { classes } }';
+  update_role_class(classid: $id, input: $input) { classid name inherit members { roleid } } }`;
+const DELETE = 'mutation ($id: ID!) { delete_role_class(classid: $id) { classid members { roleid } } }';
+const CLASSES = 'query ($filter: String) { role(filter: $filter) { classes { classid } } }';
 
 describe('roles_pbac: role_class', () => {
   let fixture: WebFixture;
@@ -34,7 +34,8 @@ describe('roles_pbac: role_class', () => {
   }
 
   async function classesOf(roleid: number): Promise<unknown> {
-    return at(await fixture.control(root, CLASSES, { filter: `roleid = ${roleid}` }), 'data.role.0.classes');
+    const { data } = await fixture.control(root, CLASSES, { filter: `roleid = ${roleid}` });
+    return (at(data, 'role.0.classes') as { classid: string }[]).map(({ classid }) => Number(classid));
   }
 
   /** Lets members of the class read notes. */
@@ -64,16 +65,18 @@ describe('roles_pbac: role_class', () => {
       name: 'staff',
       tenantid: tenant.tenantid,
       inherit: 'none',
-      members: [String(roleid)],
+      members: [{ roleid: String(roleid) }],
       creatorid: tenant.rootRoleid,
     });
     const id = Number(textAt(made, 'data.create_role_class.classid'));
     expect(await classesOf(roleid)).to.deep.equal([id]);
     const listed = await fixture.control(
       root,
-      `{ role_class(filter: "name = 'staff'") { classid members } }`,
+      `{ role_class(filter: "name = 'staff'") { classid members { roleid } } }`,
     );
-    expect(listed.data).to.deep.equal({ role_class: [{ classid: String(id), members: [String(roleid)] }] });
+    expect(listed.data).to.deep.equal({
+      role_class: [{ classid: String(id), members: [{ roleid: String(roleid) }] }],
+    });
     const changed = await fixture.control(root, UPDATE, { id, input: { name: 'crew', members: [] } });
     expect(at(changed, 'data.update_role_class')).to.deep.include({
       name: 'crew',
@@ -83,7 +86,7 @@ describe('roles_pbac: role_class', () => {
     expect(await classesOf(roleid)).to.deep.equal([]);
     await fixture.control(root, UPDATE, { id, input: { members: [roleid] } });
     expect(at(await fixture.control(root, DELETE, { id }), 'data.delete_role_class.members')).to.deep.equal([
-      String(roleid),
+      { roleid: String(roleid) },
     ]);
     expect(await classesOf(roleid)).to.deep.equal([]);
   });

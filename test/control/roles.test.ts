@@ -3,7 +3,7 @@ import type { CreatedTenant } from '../../src/db/control/tenants.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: roleInput) { create_role(input: $input) {
-  roleid login name tenantid parentid classes capabilities deleted creatorid createtime password_createtime
+  roleid login name tenantid parentid classes { classid } capabilities deleted creatorid createtime password_createtime
   parent { roleid login } tenant { tenantid name } children { roleid } } }`;
 const UPDATE =
   'mutation ($id: ID!, $input: roleInput) { update_role(roleid: $id, input: $input) { roleid login capabilities parentid deleted } }';
@@ -58,7 +58,7 @@ describe('roles_pbac: role', () => {
     const listed = await fixture.control(
       root,
       `query ($filter: String) { role(filter: $filter) {
-        roleid login name tenantid parentid classes capabilities deleted creatorid createtime password_createtime
+        roleid login name tenantid parentid classes { classid } capabilities deleted creatorid createtime password_createtime
         parent { roleid login } tenant { tenantid name } children { roleid } } }`,
       { filter: "login = 'clerk'" },
     );

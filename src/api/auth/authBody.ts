@@ -28,7 +28,7 @@ export function composeAuthBody(parts: AuthBodyParts): string {
     message: `Logged in as ${principal.login ?? 'role ' + String(principal.roleid)}.`,
     roleid: principal.roleid,
     tenantid: principal.tenantid,
-    routes: { base: baseUrl, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` },
+    routes: { base: `${baseUrl}/`, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` },
   });
   return `${head.slice(0, -1)},"schema":${render(parts.schema)},"rpb_schema":${render(parts.controlSchema)}}`;
 }

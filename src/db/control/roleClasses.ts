@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { insertRow, readRow } from './stored.js';
+import { insertRow, readRow, readRows } from './stored.js';
 
 /** Who else is in a class: nobody; roles made below a member, from then on; all roles below a member, for as long as it is one. */
 export type Inherit = 'none' | 'creation' | 'full';
@@ -12,9 +12,13 @@ export interface RoleClassRow {
   readonly inherit: Inherit;
   /** Ids of the roles that were put there; not of those that inherit it. */
   readonly members: readonly number[];
+  /** Whether visitors may sign up into it. */
+  readonly allow_signup: boolean;
   readonly creatorid: number | null;
   readonly createtime: string;
 }
+
+const COLUMNS = 'classid, tenantid, name, inherit, members, allow_signup, creatorid, createtime';
 
 /** Throws AppError NAME_TAKEN. @returns classid. */
 export function insertRoleClass(
@@ -24,6 +28,7 @@ export function insertRoleClass(
     readonly name: string;
     readonly inherit: Inherit;
     readonly creatorid: number;
+    readonly allow_signup: boolean;
   },
 ): Promise<number> {
   return orNameTaken(insertRow<number>(knex, 'role_class', values, 'classid'), ...nameTaken(values.name));
@@ -34,7 +39,7 @@ export async function updateRoleClass(
   knex: Knex,
   tenantid: number,
   classid: number,
-  changes: { readonly name?: string; readonly inherit?: Inherit },
+  changes: { readonly name?: string; readonly inherit?: Inherit; readonly allow_signup?: boolean },
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await orNameTaken(
@@ -86,8 +91,24 @@ export function readRoleClass(
   tenantid: number,
   classid: number,
 ): Promise<RoleClassRow | undefined> {
-  const columns = 'classid, tenantid, name, inherit, members, creatorid, createtime';
-  return readRow<RoleClassRow>(knex, 'role_class_shown', columns, { tenantid, classid });
+  return readRow<RoleClassRow>(knex, 'role_class_shown', COLUMNS, { tenantid, classid });
+}
+
+/** The classes of the tenant with these ids, by id. */
+export function readRoleClassesById(
+  knex: Knex,
+  tenantid: number,
+  classids: readonly number[],
+): Promise<readonly RoleClassRow[]> {
+  return readRows(knex, 'role_class_shown', COLUMNS, { tenantid, classid: classids }, 'classid');
+}
+
+/** The classes that visitors may sign up into. */
+export async function signupClasses(knex: Knex, tenantid: number): Promise<readonly number[]> {
+  const rows = await knex('rowpost.role_class')
+    .where({ tenantid, allow_signup: true })
+    .select<{ classid: number }[]>('classid');
+  return rows.map((row) => row.classid);
 }
 
 /** The classes that a role made below `parentid` begins with. */

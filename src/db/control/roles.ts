@@ -15,6 +15,8 @@ export interface RoleRow {
   readonly creatorid: number | null;
   readonly createtime: string;
   readonly password_createtime: string | null;
+  /** The role that set it. */
+  readonly password_setby: number | null;
 }
 
 export interface NewRole {
@@ -46,7 +48,7 @@ export interface Login {
 }
 
 const COLUMNS = `roleid, tenantid, login, name, parentid, classes, capabilities, deleted, creatorid, createtime,
-  password_createtime`;
+  password_createtime, password_setby`;
 
 /** Throws AppError NAME_TAKEN when another role of the tenant has the login. @returns roleid. */
 export function insertRole(knex: Knex, role: NewRole): Promise<number> {
@@ -55,6 +57,7 @@ export function insertRole(knex: Knex, role: NewRole): Promise<number> {
     ...values,
     password_hash: passwordHash,
     password_createtime: passwordHash === null ? null : knex.fn.now(),
+    password_setby: passwordHash === null ? null : role.creatorid,
   };
   return orNameTaken(insertRow<number>(knex, 'role', columns, 'roleid'), ...loginTaken(role.login));
 }
@@ -73,12 +76,16 @@ export async function updateRole(
   );
 }
 
-/** @param now tokens issued before it are refused from now on. Milliseconds since the epoch. */
+/**
+ * @param setby the role that sets it
+ * @param now tokens issued before it are refused from now on. Milliseconds since the epoch.
+ */
 export async function setPassword(
   knex: Knex,
   tenantid: number,
   roleid: number,
   passwordHash: string,
+  setby: number,
   now: number,
 ): Promise<void> {
   await knex('rowpost.role')
@@ -86,6 +93,7 @@ export async function setPassword(
     .update({
       password_hash: passwordHash,
       password_createtime: knex.fn.now(),
+      password_setby: setby,
       tokens_valid_from: new Date(now).toISOString(),
     });
 }
@@ -93,6 +101,15 @@ export async function setPassword(
 /** @returns undefined when the tenant has no such role. Deleted roles are found. */
 export function readRole(knex: Knex, tenantid: number, roleid: number): Promise<RoleRow | undefined> {
   return readRow<RoleRow>(knex, 'role', COLUMNS, { tenantid, roleid });
+}
+
+/** The roles of the tenant with these ids, by id. */
+export function readRolesById(
+  knex: Knex,
+  tenantid: number,
+  roleids: readonly number[],
+): Promise<readonly RoleRow[]> {
+  return readRows(knex, 'role', COLUMNS, { tenantid, roleid: roleids }, 'roleid');
 }
 
 /** The roles directly below one. */
@@ -150,6 +167,21 @@ export async function findLogin(knex: Knex, tenantid: number, login: string): Pr
   return await knex('rowpost.role')
     .where({ tenantid, login, deleted: false })
     .first<Login | undefined>('roleid', 'password_hash');
+}
+
+/** Whether another living role of the tenant has this login, in whatever case. */
+export async function isLoginLike(
+  knex: Knex,
+  tenantid: number,
+  login: string,
+  except: number | undefined,
+): Promise<boolean> {
+  const row: unknown = await knex('rowpost.role')
+    .where({ tenantid, deleted: false })
+    .whereRaw('lower(login) = lower(?)', [login])
+    .whereNot({ roleid: except ?? -1 })
+    .first('roleid');
+  return row !== undefined;
 }
 
 function loginTaken(login: string | null): [string, { field: string }] {

@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 
-type Equalities = Readonly<Record<string, string | number | null>>;
+type Equalities = Readonly<Record<string, string | number | null | readonly number[]>>;
 
 /**
  * Reads rows as the API shows them: the same JSON that PostgreSQL builds for lists, so that an object looks the same
  * after a mutation and in a query (timestamps as ISO 8601 text).
  * @param table, columns, order SQL from our own source; the order is that of the first column when left out
- * @param where values by column; null for one that must be null
+ * @param where values by column; null for one that must be null, a list for one of several
  */
 export async function readRows<T>(
   knex: Knex,
@@ -15,7 +15,11 @@ export async function readRows<T>(
   where: Equalities,
   order = '1',
 ): Promise<readonly T[]> {
-  const found = knex(`rowpost.${table}`).select(knex.raw(columns)).where(where).orderByRaw(order).as('t');
+  const found = knex(`rowpost.${table}`).select(knex.raw(columns)).orderByRaw(order).as('t');
+  for (const [column, value] of Object.entries(where)) {
+    if (typeof value === 'object' && value !== null) void found.whereIn(column, [...value]);
+    else void found.where({ [column]: value });
+  }
   const rows: readonly { row: T }[] = await knex.from(found).select(knex.raw('to_json(t) as row'));
   return rows.map(({ row }) => row);
 }

@@ -1,7 +1,7 @@
 import { GraphQLList, GraphQLString, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { jsonText } from '../../db/catalog/types.js';
-import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
+import { empty, identifier, join, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { AGGREGATES } from '../filter/aggregateTable.js';
 import { compileFilter } from '../filter/compile.js';
@@ -14,9 +14,9 @@ import { argumentNode, argumentValue } from '../read/argument.js';
 import { concatText } from '../read/jsonConcat.js';
 import { readFilter, readListArguments, type ListFilter } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
-import { columnSql, readable, where, windowSql } from '../read/rowsSql.js';
+import { columnSql, readable, tableSql, where, windowSql } from '../read/rowsSql.js';
 import { GroupedRows } from './groupedRows.js';
-import { resultTable } from './resultTable.js';
+import { resultTable, withQualifiedKeys } from './resultTable.js';
 import { readSubquery, type Subquery } from './subquery.js';
 
 /** Results may all be read: what they are made of was filtered. */
@@ -36,14 +36,20 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const text = argumentValue(argumentNode(node, 'subquery'), GraphQLString, context.variables);
   if (typeof text !== 'string') throw new AppError('BAD_USER_INPUT', `${name} needs a subquery.`);
   const subquery = readSubquery(text, context.catalog);
-  const page = readListArguments(context, node);
+  const given = readListArguments(context, node);
   const having = readFilter(context, argumentNode(node, 'having'));
   const table = resultTable(name, subquery);
+  const page = { ...given, ordering: orderingOf(given.ordering, subquery) };
   const alias = context.aliases.next();
-  const results: OrderingScope = { ...context, access: RESULTS, table, alias };
+  const results: OrderingScope = {
+    ...context,
+    access: RESULTS,
+    table: withQualifiedKeys(table, subquery),
+    alias,
+  };
   const condition = having ? where([havingSql(results, name, subquery, having)]) : empty;
   const groups = sql`(${groupsOf(context, name, subquery, table, page.filter)}) ${alias}${condition}`;
-  const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, table));
+  const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, results.table));
   const limited = sql`${rows}${windowSql(page)}`;
   const row = context.aliases.next();
   return sql`select '[' || coalesce(string_agg(${objectJson(table, row)}, ','), '') || ']' from (${limited}) ${row}`;
@@ -60,34 +66,55 @@ function groupsOf(
   result: Table,
   filter: ListFilter | undefined,
 ): Sql {
-  const { table, columns } = subquery;
+  const { table, columns, page } = subquery;
   const aggregate = AGGREGATES.get(name);
   if (!aggregate) throw new Error(`there is no aggregate ${name}`);
   const rows = new GroupedRows(context, table);
   const [aggregated, ...keys] = columns.map((column) => rows.valueOf(column)) as [Sql, ...Sql[]];
-  const scope = { ...context, table, alias: rows.alias };
+  const isPaged = page.limit !== undefined || page.offset !== undefined;
+  const alias = isPaged ? context.aliases.next() : rows.alias;
+  const scope = { ...context, table, alias };
   const filters: ListFilter[] = [
     ...(filter ? [filter] : []),
-    ...(subquery.filter ? [{ parsed: subquery.filter, filterIndex: 'fixed' } as const] : []),
+    ...(page.filter ? [{ parsed: page.filter, filterIndex: 'fixed' } as const] : []),
   ];
   const condition = where([
-    readable(context, table, rows.alias),
+    readable(context, table, alias),
     ...filters.map(
       ({ parsed, filterIndex }) =>
         sql`(${compileFilter(parsed.tree, parsed.literals, { ...scope, filterIndex })})`,
     ),
   ]);
+  const order = compileOrdering(page.ordering, scope);
   const names = [...result.columns.values()].map((column) => identifier(column.sqlName));
   const values = [aggregate.write(aggregated), ...keys];
   const results = values.map((value, i) => sql`${value} as ${names[i] ?? empty}`);
   const grouping = keys.length === 0 ? empty : sql` group by ${join(keys, ', ')}`;
-  return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;
+  if (!isPaged) return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;
+  const limit = page.limit === undefined ? empty : sql` limit ${wholeNumber(page.limit)}`;
+  const first = sql`select ${alias}.* from ${tableSql(table)} ${alias}${condition}${order}${limit} offset ${wholeNumber(page.offset ?? 0)}`;
+  return sql`select ${join(results, ', ')} from ${rows.from(first)}${grouping} offset 0`;
+}
+
+/** The results' ordering; when there is none, what the subquery's own ordering says of its keys. */
+function orderingOf(ordering: ParsedOrdering, { columns: [, ...keys], page }: Subquery): ParsedOrdering {
+  if (ordering.terms.length > 0) return ordering;
+  const terms = page.ordering.terms.flatMap((term): OrderingTerm[] => {
+    const name = term.path.names.join('.');
+    const found = keys.find(({ path, column }) => namesOf(path, column) === name);
+    return found ? [{ ...term, path: { ...term.path, names: [found.key] } }] : [];
+  });
+  return { terms, shape: '' };
+}
+
+function namesOf(path: Subquery['columns'][0]['path'], { name }: Column): string {
+  return [...path.map((step) => step.relation.field), name].join('.');
 }
 
 /** `having` names the aggregate as `sum`, and as `sum(total)` and `sum(*)` when that is what is aggregated. */
 function havingSql(results: OrderingScope, name: string, subquery: Subquery, having: ListFilter): Sql {
   const [{ path, column }] = subquery.columns;
-  const names = [...path.map((step) => step.relation.field), column.name].join('.');
+  const names = namesOf(path, column);
   const aggregateColumn = ({ name: called, star, args: [arg] }: CallNode): string | undefined =>
     called === name && (star || (arg?.kind === 'path' && arg.names.join('.') === names)) ? name : undefined;
   const { parsed, filterIndex } = having;

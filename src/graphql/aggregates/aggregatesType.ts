@@ -1,4 +1,4 @@
-import { GraphQLList, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLList, GraphQLObjectType, GraphQLString, type GraphQLFieldResolver } from 'graphql';
 import { AGGREGATES } from '../filter/aggregateTable.js';
 import { SCALARS } from '../schema/scalars.js';
 
@@ -19,9 +19,15 @@ const ARGUMENTS = {
 };
 
 /** The type of `Aggregates` on Query: one field per aggregate, each a list of objects. */
-export const AGGREGATES_TYPE = new GraphQLObjectType({
-  name: 'Aggregates',
-  fields: Object.fromEntries(
-    [...AGGREGATES.keys()].sort().map((name) => [name, { type: SCALARS.GenericScalar, args: ARGUMENTS }]),
-  ),
-});
+export function aggregatesType<Context>(
+  resolve?: GraphQLFieldResolver<unknown, Context>,
+): GraphQLObjectType<unknown, Context> {
+  const field = { type: SCALARS.GenericScalar, args: ARGUMENTS, ...(resolve ? { resolve } : {}) };
+  return new GraphQLObjectType<unknown, Context>({
+    name: 'Aggregates',
+    fields: Object.fromEntries([...AGGREGATES.keys()].sort().map((name) => [name, field])),
+  });
+}
+
+/** For the tenants' tables, whose requests are compiled to SQL. */
+export const AGGREGATES_TYPE = aggregatesType();

@@ -24,9 +24,9 @@ export class GroupedRows {
     return columnSql(alias, column);
   }
 
-  /** What follows `from`. */
-  from(): Sql {
-    return join([sql`${tableSql(this.table)} ${this.alias}`, ...this.#joins], ' ');
+  /** What follows `from`. @param rows a page of the table's rows in place of the table */
+  from(rows?: Sql): Sql {
+    return join([sql`${rows ? sql`(${rows})` : tableSql(this.table)} ${this.alias}`, ...this.#joins], ' ');
   }
 
   #join(here: Sql, { relation, target, names }: Step): Sql {

@@ -34,6 +34,17 @@ export function resultTable(aggregate: string, { table, columns: [aggregated, ..
   };
 }
 
+/** With `<table>_<column>` as further names of keys that are columns of the table itself: clients write both. */
+export function withQualifiedKeys(result: Table, { table, columns: [, ...keys] }: Subquery): Table {
+  const columns = new Map(result.columns);
+  for (const { key, path } of keys) {
+    const qualified = `${table.name}_${key}`;
+    const found = result.columns.get(key);
+    if (path.length === 0 && found && !columns.has(qualified)) columns.set(qualified, found);
+  }
+  return { ...result, columns };
+}
+
 function keyColumn({ key, column: { type } }: SubqueryColumn, sqlName: string): Column {
   const element = elementOf(type);
   const hasEquality = isNative(element) && (family(element) !== 'json' || /jsonb/.test(type.sqlType));

@@ -1,24 +1,38 @@
 import {
   GraphQLError,
+  GraphQLList,
+  GraphQLString,
   Kind,
   parse,
+  valueFromAST,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLInputType,
 } from 'graphql';
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 import { suggestion } from '../filter/suggestion.js';
+import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js';
 import { collectFields } from '../read/collectFields.js';
+import { SCALARS } from '../schema/scalars.js';
 
 /** What an aggregate is over: a table, and columns reached from it. */
 export interface Subquery {
   readonly table: Table;
   /** In the order of the text; the first is aggregated, the others are group keys. */
   readonly columns: readonly [SubqueryColumn, ...SubqueryColumn[]];
-  /** A filter written in the text itself. */
-  readonly filter: ParsedFilter | undefined;
+  /** Arguments written in the text itself: which rows of the table are aggregated. */
+  readonly page: SubqueryPage;
+}
+
+export interface SubqueryPage {
+  readonly filter?: ParsedFilter;
+  readonly ordering: ParsedOrdering;
+  /** All rows when left out. */
+  readonly limit?: number;
+  readonly offset?: number;
 }
 
 export interface SubqueryColumn {
@@ -70,7 +84,7 @@ export function readSubquery(text: string, catalog: Catalog): Subquery {
   if (columns.length > MOST_COLUMNS) {
     throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MOST_COLUMNS} columns.`);
   }
-  return { table, columns: [first, ...others], filter: writtenFilter(root) };
+  return { table, columns: [first, ...others], page: writtenPage(root) };
 }
 
 interface Reading {
@@ -117,17 +131,43 @@ function collectColumns(
   return columns;
 }
 
-function writtenFilter(root: FieldNode): ParsedFilter | undefined {
-  let filter: ParsedFilter | undefined;
+const PAGE_ARGUMENTS: Readonly<Record<string, GraphQLInputType>> = {
+  filter: GraphQLString,
+  ordering: new GraphQLList(GraphQLString),
+  limit: SCALARS.Int,
+  offset: SCALARS.Int,
+};
+
+function writtenPage(root: FieldNode): SubqueryPage {
+  const given: Record<string, unknown> = {};
   for (const { name, value } of root.arguments ?? []) {
+    const type = PAGE_ARGUMENTS[name.value];
+    if (!type) throw invalid(`"${name.value}" does not go in a subquery.`, root, ARGUMENTS_HINT);
     if (value.kind === Kind.VARIABLE || value.kind === Kind.NULL) continue;
-    if (name.value !== 'filter' || value.kind !== Kind.STRING) {
-      throw invalid(`"${name.value}" does not go in a subquery.`, root, 'Give it to the aggregate itself.');
+    const read = valueFromAST(value, type, {});
+    const isCount = name.value === 'limit' || name.value === 'offset';
+    if (read === undefined || (isCount && Number(read) < 0)) {
+      throw invalid(`"${name.value}" in the subquery has no such value.`, root, ARGUMENTS_HINT);
     }
-    if (value.value.trim() !== '') filter = parseFilter(value.value);
+    given[name.value] = read;
   }
-  return filter;
+  const { filter, ordering = [], limit, offset } = given as WrittenArguments;
+  return {
+    ...(filter !== undefined && filter.trim() !== '' ? { filter: parseFilter(filter) } : {}),
+    ordering: parseOrdering(ordering.filter((item) => item !== null)),
+    ...(limit === undefined ? {} : { limit }),
+    ...(offset === undefined ? {} : { offset }),
+  };
 }
+
+interface WrittenArguments {
+  readonly filter?: string;
+  readonly ordering?: readonly (string | null)[];
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+const ARGUMENTS_HINT = 'A subquery takes filter, ordering, limit and offset, as a list does.';
 
 function parseText(text: string): DocumentNode {
   if (text.length > MOST_CHARACTERS) {

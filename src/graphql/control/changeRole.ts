@@ -15,6 +15,7 @@ import { checkPassword, grantable } from './makeRole.js';
 import { denied, isNobody, requireCapability, requireClasses } from './permissions.js';
 import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireOwnTenant, requireParent } from './rolePermissions.js';
+import { requireOwnLogin } from './signUp.js';
 
 /** What every role may change of itself. */
 const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
@@ -28,7 +29,7 @@ export async function changeRole(context: ControlContext, roleid: number, input:
   if (input.password !== undefined) {
     if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
     const hash = context.passwordHashes.take(checkPassword(input.password ?? ''));
-    await setPassword(db, principal.tenantid, roleid, hash, deps.clock.now());
+    await setPassword(db, principal.tenantid, roleid, hash, principal.roleid, deps.clock.now());
   }
   await bumpPolicyVersion(db, principal.tenantid);
 }
@@ -71,6 +72,7 @@ async function collectChanges(
   if (input.login !== undefined) {
     requireFreeLogin(input.login);
     if (role.login === NOBODY_LOGIN) throw denied('The role of anonymous visitors keeps its login.');
+    await requireOwnLogin(context, input.login, role.roleid);
     changes.login = input.login;
   }
   if (input.name !== undefined) changes.name = input.name;

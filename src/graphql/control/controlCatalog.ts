@@ -13,23 +13,22 @@ export const CONTROL_CATALOG: Catalog = {
       table('tenant', 'tenantid int4, name text, schema text, root_roleid int4, createtime timestamptz'),
       table(
         'role',
-        `roleid int4, tenantid int4, login text, name text, parentid int4, classes int4[], capabilities text[],
-         deleted bool, creatorid int4, createtime timestamptz, password_createtime timestamptz`,
+        `roleid int4, tenantid int4, login text, name text, parentid int4, capabilities text[], deleted bool,
+         creatorid int4, createtime timestamptz, password_createtime timestamptz, password_setby int4`,
         [
           toOne('parent', 'role', { parentid: 'roleid' }),
           toOne('tenant', 'tenant', { tenantid: 'tenantid' }),
           toMany('children', 'role', { roleid: 'parentid' }),
+          ofClasses('classes', 'role_class', { roleid: 'roleid' }, { classid: 'classid' }),
         ],
       ),
       table('capability', 'capability text, package text, subset text, description text'),
-      {
-        ...table(
-          'role_class',
-          'classid int4, name text, tenantid int4, inherit text, members int4[], creatorid int4, createtime timestamptz',
-        ),
-        sqlName: 'role_class_shown',
-        kind: 'view' as const,
-      },
+      table(
+        'role_class',
+        'classid int4, name text, tenantid int4, inherit text, allow_signup bool, creatorid int4, createtime timestamptz',
+        [ofClasses('members', 'role', { tenantid: 'tenantid', classid: 'classid' }, { memberid: 'roleid' })],
+      ),
+      table('role_class_member', 'roleid int4, tenantid int4, parentid int4, classid int4, memberid int4'),
       table(
         'oidc_providers',
         `providerid int4, name text, auth_uri text, token_uri text, jwks_uri text, comparison_field text, issuer text,
@@ -42,7 +41,7 @@ export const CONTROL_CATALOG: Catalog = {
       compositeKey(table('role_oidc', 'roleid int4, confid int4, sub_id text'), 2),
       table(
         'policy_rule',
-        `ruleid int4, name text, capabilities text[], targets text[], roles int4[], classes int4[], filter text,
+        `ruleid int4, tenantid int4, name text, capabilities text[], targets text[], roles int4[], classes int4[], filter text,
          creatorid int4, createtime timestamptz`,
       ),
       table(
@@ -144,6 +143,19 @@ function toOne(field: string, target: string, pairs: Pairs): Relation {
 
 function toMany(field: string, target: string, pairs: Pairs): Relation {
   return { kind: 'to-many', field, target, pairs: columnPairs(pairs) };
+}
+
+/** Between roles and classes. */
+function ofClasses(field: string, target: string, near: Pairs, far: Pairs): Relation {
+  const through = 'role_class_member';
+  return {
+    kind: 'many-to-many',
+    field,
+    target,
+    through,
+    nearPairs: columnPairs(near),
+    farPairs: columnPairs(far),
+  };
 }
 
 function columnPairs(pairs: Pairs): { here: string; there: string }[] {

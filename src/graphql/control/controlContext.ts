@@ -51,6 +51,8 @@ export interface ControlContext {
     args: Readonly<Record<string, unknown>>,
     table: string,
   ) => Promise<unknown[]>;
+  /** Reads a field of `Aggregates`; in turn with the lists. */
+  readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
   /** Runs one piece of work after another: a transaction is one connection, which takes one statement at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Counts a read of objects that a stored one leads to. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */

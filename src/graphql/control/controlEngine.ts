@@ -170,6 +170,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     options,
     passwordHashes,
     list: (info, args, table) => readInTurn(() => reader.read(info, args, table)),
+    aggregate: (info) => readInTurn(() => reader.aggregate(info)),
     inTurn,
     countRelatedRead: () => {
       if (++relatedReads <= MOST_RELATED_READS) return;

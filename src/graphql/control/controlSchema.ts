@@ -1,4 +1,5 @@
 import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
+import { aggregatesType } from '../aggregates/aggregatesType.js';
 import { capability } from './capability.js';
 import type { ControlContext } from './controlContext.js';
 import type { ControlFields, ControlObject } from './controlObject.js';
@@ -44,6 +45,9 @@ const UTILITY_MUTATIONS: ControlFields = {
   ...redriveMutations,
 };
 
+/** Over the rows that lists show. */
+const AGGREGATES = aggregatesType<ControlContext>((_source, _args, context, info) => context.aggregate(info));
+
 /** The GraphQL schema of `/roles_pbac`. */
 export function buildControlSchema(): GraphQLSchema {
   const queries = Object.assign({}, ...OBJECTS.map((object) => object.queries)) as ControlFields;
@@ -53,6 +57,7 @@ export function buildControlSchema(): GraphQLSchema {
       name: 'Query',
       fields: {
         ...queries,
+        Aggregates: { type: AGGREGATES, resolve: () => ({}) },
         Utility: namespace('Utility', { ...utilityQueries, email_webhook: emailWebhook }),
       },
     }),

@@ -9,6 +9,7 @@ import { badInput, requireItems } from './controlObject.js';
 import { holds, requireCapability, requireClasses, requireHolding } from './permissions.js';
 import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireOwnTenant, requireParent } from './rolePermissions.js';
+import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
 
 /** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. @returns roleid. */
 export async function makeRole(context: ControlContext, input: RoleInput): Promise<number> {
@@ -19,10 +20,9 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
   if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
   const parentid = input.parentid ?? principal.roleid;
   await requireParent(context, parentid);
-  const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
-  const given = requireItems(input.classes ?? [], 'classes');
-  requireClasses(principal, given);
-  await requireKnownClasses(context, given);
+  await requireOwnLogin(context, input.login);
+  const { capabilities, classes: given } =
+    (await readSignUp(context, input)) ?? (await readGrants(context, input));
   // What comes with the place in the tree was decided when the class was made.
   const inherited = await classesAtCreation(db, principal.tenantid, parentid);
   const classes = [...new Set([...given, ...inherited])];
@@ -38,6 +38,15 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
   });
   await bumpPolicyVersion(db, principal.tenantid);
   return roleid;
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED, BAD_USER_INPUT. */
+async function readGrants(context: ControlContext, input: RoleInput): Promise<SignUp> {
+  const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
+  const classes = requireItems(input.classes ?? [], 'classes');
+  requireClasses(context.principal, classes);
+  await requireKnownClasses(context, classes);
+  return { capabilities, classes };
 }
 
 /** A role with a password is made to sign in. */

@@ -22,11 +22,13 @@ import { badInput, numericId, requireItems, requireValue } from './controlObject
 import { crudObject } from './crudObject.js';
 import { requireKnownCapabilities } from './makeRole.js';
 import { requireSchema, requireTenantAdmin } from './permissions.js';
+import { requireOwnTenant } from './rolePermissions.js';
 
 const policyRuleType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'policy_rule',
   fields: {
     ruleid: { type: new GraphQLNonNull(GraphQLID) },
+    tenantid: { type: SCALARS.Int },
     name: { type: GraphQLString },
     capabilities: { type: new GraphQLList(GraphQLString) },
     targets: { type: new GraphQLList(GraphQLString) },
@@ -42,6 +44,7 @@ const policyRuleInput = new GraphQLInputObjectType({
   name: 'policy_ruleInput',
   fields: {
     name: { type: GraphQLString },
+    tenantid: { type: SCALARS.Int, description: "The caller's own tenant." },
     capabilities: { type: new GraphQLList(GraphQLString) },
     targets: { type: new GraphQLList(GraphQLString), description: 'Tables and views.' },
     roles: { type: new GraphQLList(SCALARS.Int), description: 'With no roles and no classes: every role.' },
@@ -52,6 +55,7 @@ const policyRuleInput = new GraphQLInputObjectType({
 
 interface PolicyRuleInput {
   readonly name?: string | null;
+  readonly tenantid?: number | null;
   readonly capabilities?: readonly (string | null)[] | null;
   readonly targets?: readonly (string | null)[] | null;
   readonly roles?: readonly (number | null)[] | null;
@@ -68,6 +72,7 @@ export const policyRule = crudObject<PolicyRuleRow, number, PolicyRuleInput>({
   find: ({ db, principal }, ruleid) => readPolicyRule(db, principal.tenantid, ruleid),
   async create(context, given) {
     const { principal, db } = context;
+    requireOwnTenant(context, given.tenantid);
     const values = {
       name: requireValue(given.name, 'name'),
       capabilities: requireItems(requireValue(given.capabilities, 'capabilities'), 'capabilities'),
@@ -83,6 +88,7 @@ export const policyRule = crudObject<PolicyRuleRow, number, PolicyRuleInput>({
   },
   async update(context, before, given) {
     const { tenantid, ruleid } = before;
+    requireOwnTenant(context, given.tenantid);
     const values = {
       name: given.name === undefined ? before.name : requireValue(given.name, 'name'),
       capabilities:

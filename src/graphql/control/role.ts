@@ -1,72 +1,12 @@
-import {
-  GraphQLBoolean,
-  GraphQLID,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-} from 'graphql';
-import { readChildren, readRole, type RoleRow } from '../../db/control/roles.js';
-import { readTenant } from '../../db/control/tenants.js';
-import { LIST_ARGS } from '../schema/dataSchema.js';
-import { SCALARS } from '../schema/scalars.js';
+import { GraphQLID, GraphQLNonNull } from 'graphql';
+import { readRole } from '../../db/control/roles.js';
 import { changeRole, removeRole } from './changeRole.js';
 import type { ControlContext } from './controlContext.js';
-import {
-  badInput,
-  listField,
-  notFound,
-  numericId,
-  requireInput,
-  type ControlObject,
-} from './controlObject.js';
+import { listField, notFound, numericId, requireInput, type ControlObject } from './controlObject.js';
 import { makeRole } from './makeRole.js';
-import { holds } from './permissions.js';
 import { roleInput, type RoleInput } from './roleInput.js';
-import { related, StoredRow } from './storedRow.js';
-import { tenantType } from './tenant.js';
-
-const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'role',
-  fields: () => ({
-    roleid: { type: new GraphQLNonNull(GraphQLID) },
-    tenantid: { type: SCALARS.Int },
-    login: { type: GraphQLString },
-    name: { type: GraphQLString },
-    parentid: { type: SCALARS.Int },
-    classes: { type: new GraphQLList(SCALARS.Int) },
-    capabilities: { type: new GraphQLList(GraphQLString) },
-    deleted: { type: GraphQLBoolean },
-    creatorid: { type: SCALARS.Int },
-    createtime: { type: SCALARS.DateTime },
-    password_createtime: { type: SCALARS.DateTime },
-    children: {
-      type: new GraphQLList(roleType),
-      args: LIST_ARGS,
-      resolve: related<RoleRow>(async (row, context, args) => {
-        const children = await readChildren(context.db, row.tenantid, row.roleid);
-        return pageOf(children.filter(visibleAfterChange(context)), context, args).map(
-          (child) => new StoredRow(child),
-        );
-      }),
-    },
-    parent: {
-      type: roleType,
-      resolve: related<RoleRow>(async (row, context) => {
-        const parent =
-          row.parentid === null ? undefined : await readRole(context.db, row.tenantid, row.parentid);
-        return parent && visibleAfterChange(context)(parent) ? new StoredRow(parent) : null;
-      }),
-    },
-    tenant: {
-      type: tenantType,
-      resolve: related<RoleRow>(async (row, { db }) => {
-        const tenant = await readTenant(db, row.tenantid);
-        return tenant ? new StoredRow(tenant) : null;
-      }),
-    },
-  }),
-});
+import { roleType } from './roleTypes.js';
+import { StoredRow } from './storedRow.js';
 
 const input = { input: { type: roleInput } };
 const roleid = { roleid: { type: new GraphQLNonNull(GraphQLID) } };
@@ -101,30 +41,6 @@ export const role: ControlObject = {
     },
   },
 };
-
-/** What lists show of the tenant's roles, said of a row that this transaction may have changed. See `visibleTo`. */
-function visibleAfterChange({ principal }: ControlContext): (row: RoleRow) => boolean {
-  return ({ roleid, parentid }) =>
-    holds(principal, 'view_role') || roleid === principal.roleid || parentid === principal.roleid;
-}
-
-/** Throws AppError BAD_USER_INPUT for what only lists of queries can do. */
-function pageOf(
-  rows: readonly RoleRow[],
-  { deps: { config } }: ControlContext,
-  args: Readonly<Record<string, unknown>>,
-): readonly RoleRow[] {
-  for (const arg of ['filter', 'ordering']) {
-    if (args[arg] != null)
-      throw badInput(arg, `After a mutation children take limit and offset; query with ${arg}.`);
-  }
-  const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;
-  const offset = (args['offset'] as number | null | undefined) ?? 0;
-  if (limit < 0 || limit > config.listMaxLimit || offset < 0) {
-    throw badInput('limit', `limit is from 0 to ${config.listMaxLimit}, offset is not negative.`);
-  }
-  return rows.slice(offset, offset + limit);
-}
 
 async function stored({ db, principal }: ControlContext, id: number): Promise<StoredRow> {
   const row = await readRole(db, principal.tenantid, id);

@@ -1,11 +1,4 @@
-import {
-  GraphQLID,
-  GraphQLInputObjectType,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLID, GraphQLInputObjectType, GraphQLList, GraphQLString } from 'graphql';
 import {
   deleteRoleClass,
   insertRoleClass,
@@ -16,30 +9,15 @@ import {
   type RoleClassRow,
 } from '../../db/control/roleClasses.js';
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
+import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../schema/scalars.js';
 import { setMembers } from './classMembers.js';
-import type { ControlContext } from './controlContext.js';
 import { badInput, numericId, requireValue } from './controlObject.js';
 import { crudObject } from './crudObject.js';
-import { requireCapability, requireClasses } from './permissions.js';
+import { denied, requireCapability, requireClasses } from './permissions.js';
 import { requireOwnTenant } from './rolePermissions.js';
-
-const classType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'role_class',
-  fields: {
-    classid: { type: new GraphQLNonNull(GraphQLID) },
-    name: { type: GraphQLString },
-    tenantid: { type: SCALARS.Int },
-    inherit: { type: GraphQLString },
-    members: {
-      type: new GraphQLList(GraphQLID),
-      description: 'The roles that were put there; not those that have it from a role above.',
-    },
-    creatorid: { type: SCALARS.Int },
-    createtime: { type: SCALARS.DateTime },
-  },
-});
+import { classType } from './roleTypes.js';
 
 const classInput = new GraphQLInputObjectType({
   name: 'role_classInput',
@@ -52,6 +30,10 @@ const classInput = new GraphQLInputObjectType({
         '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
     },
     members: { type: new GraphQLList(GraphQLID) },
+    allow_signup: {
+      type: GraphQLBoolean,
+      description: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',
+    },
   },
 });
 
@@ -60,6 +42,7 @@ interface ClassInput {
   readonly tenantid?: number | null;
   readonly inherit?: string | null;
   readonly members?: readonly (string | null)[] | null;
+  readonly allow_signup?: boolean | null;
 }
 
 export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
@@ -73,11 +56,13 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
   async create(context, given) {
     const { principal, db } = context;
     requireOwnTenant(context, given.tenantid);
+    requireSignupAdmin(principal, given);
     const classid = await insertRoleClass(db, {
       tenantid: principal.tenantid,
       creatorid: principal.roleid,
       name: requireValue(given.name, 'name'),
       inherit: readInherit(given.inherit ?? 'none'),
+      allow_signup: given.allow_signup ?? false,
     });
     if (given.members != null) await setMembers(context, classid, [], given.members);
     await bumpPolicyVersion(db, principal.tenantid);
@@ -86,11 +71,13 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
   async update(context, { tenantid, classid, members }, given) {
     const { principal, db } = context;
     requireOwnTenant(context, given.tenantid);
+    requireSignupAdmin(principal, given);
     // Both bring the rules that name the class to other roles.
     if (given.inherit != null || given.members != null) requireClasses(principal, [classid]);
     await updateRoleClass(db, tenantid, classid, {
       ...(given.name === undefined ? {} : { name: requireValue(given.name, 'name') }),
       ...(given.inherit == null ? {} : { inherit: readInherit(given.inherit) }),
+      ...(given.allow_signup == null ? {} : { allow_signup: given.allow_signup }),
     });
     if (given.members != null) await setMembers(context, classid, members, given.members);
     await bumpPolicyVersion(db, tenantid);
@@ -107,6 +94,12 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
     await bumpPolicyVersion(db, tenantid);
   },
 });
+
+/** What visitors may become is for administrators to say. Throws AppError PERMISSION_DENIED. */
+function requireSignupAdmin(principal: Principal, given: ClassInput): void {
+  if (given.allow_signup == null || principal.isAdmin) return;
+  throw denied("Only the tenant's root role and admins allow sign-up.", { field: 'allow_signup' });
+}
 
 function readInherit(given: string): Inherit {
   if (given === 'none' || given === 'creation' || given === 'full') return given;

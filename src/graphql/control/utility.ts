@@ -1,5 +1,6 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { ensureNobody } from '../../db/control/nobody.js';
+import { ensureNobody, NOBODY_LOGIN } from '../../db/control/nobody.js';
+import { findLogin } from '../../db/control/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../schema/scalars.js';
@@ -12,11 +13,14 @@ import { requireManageable } from './rolePermissions.js';
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
 const introspect: Utility<object> = {
-  type: GraphQLBoolean,
-  description: "Reads the tenant's tables again, now.",
+  type: SCALARS.GenericScalar,
+  description:
+    "Reads the tenant's tables again, now. Answers the schema of /query: `{gql, json: {__schema}}`.",
   resolve: async (_source, _args, { principal, deps }) => {
-    await deps.engine.introspect(principal.tenantid, requireTenantAdmin(principal));
-    return true;
+    const schema = requireTenantAdmin(principal);
+    await deps.engine.introspect(principal.tenantid, schema);
+    const { sdl, introspectionJson } = await deps.engine.describe(principal.tenantid, schema);
+    return { gql: sdl, json: JSON.parse(introspectionJson) as unknown };
   },
 };
 
@@ -52,13 +56,14 @@ const roleToken: Utility<{ roleid: number }> = {
 
 /** In Query by contract, though it changes something: so by POST only, and in a transaction of its own. */
 const anonymousLogins: Utility<{ enable?: boolean | null }> = {
-  type: GraphQLBoolean,
-  description: 'Whether visitors may sign in without a password. Give `enable` to change it.',
+  type: SCALARS.Int,
+  description:
+    'The role of visitors, who sign in without a password; null while they may not. Give `enable` to change it.',
   args: { enable: { type: GraphQLBoolean } },
   resolve: async (_source, { enable }, { principal, db, deps, options }) => {
     requireTenantAdmin(principal);
     const { tenantid } = principal;
-    if (enable == null) return readAnonymousLogins(db, tenantid);
+    if (enable == null) return readNobody(db, tenantid);
     if (!principal.isRoot) throw denied("Only the tenant's root role changes this.");
     if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes go by POST.');
     await db.transaction(async (trx) => {
@@ -67,9 +72,15 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
       await bumpPolicyVersion(trx, tenantid);
     });
     deps.principals.forget(tenantid);
-    return enable;
+    return readNobody(db, tenantid);
   },
 };
+
+/** The role of visitors while they may sign in. */
+async function readNobody(db: ControlContext['db'], tenantid: number): Promise<number | null> {
+  if ((await readAnonymousLogins(db, tenantid)) !== true) return null;
+  return (await findLogin(db, tenantid, NOBODY_LOGIN))?.roleid ?? null;
+}
 
 export const utilityQueries: ControlFields = {
   introspect,

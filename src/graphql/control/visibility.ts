@@ -11,6 +11,14 @@ export function visibleTo(principal: Principal): Visible {
   const tenantid = constant(principal.tenantid, 'int4');
   const roleid = constant(principal.roleid, 'int4');
   const ofTenant = (alias: Sql): Sql => sql`${alias}.tenantid = ${tenantid}`;
+  const seenRoles = (alias: Sql): Sql =>
+    holds(principal, 'view_role')
+      ? ofTenant(alias)
+      : sql`${ofTenant(alias)} and ${roleid} in (${alias}.roleid, ${alias}.parentid)`;
+  const seenClasses = (alias: Sql): Sql =>
+    holds(principal, 'view_class')
+      ? ofTenant(alias)
+      : sql`${ofTenant(alias)} and ${alias}.classid = any (${constant(principal.classes, 'int4[]')})`;
   return (table, alias) => {
     switch (table.name) {
       case 'capability':
@@ -18,13 +26,11 @@ export function visibleTo(principal: Principal): Visible {
       case 'tenant':
         return isInstallationAdmin(principal) ? 'all' : ofTenant(alias);
       case 'role':
-        return holds(principal, 'view_role')
-          ? ofTenant(alias)
-          : sql`${ofTenant(alias)} and ${roleid} in (${alias}.roleid, ${alias}.parentid)`;
+        return seenRoles(alias);
       case 'role_class':
-        return holds(principal, 'view_class')
-          ? ofTenant(alias)
-          : sql`${ofTenant(alias)} and ${alias}.classid = any (${constant(principal.classes, 'int4[]')})`;
+        return seenClasses(alias);
+      case 'role_class_member':
+        return sql`${seenRoles(alias)} and ${seenClasses(alias)}`;
       case 'oidc_providers':
         return isInstallationAdmin(principal)
           ? 'all'

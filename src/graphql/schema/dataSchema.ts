@@ -1,5 +1,4 @@
 import {
-  GraphQLBoolean,
   GraphQLEnumType,
   GraphQLID,
   GraphQLInputObjectType,
@@ -41,7 +40,10 @@ const ON_CONFLICT = new GraphQLEnumType({
 const UTILITY = new GraphQLObjectType({
   name: 'Utility',
   fields: {
-    introspect: { type: GraphQLBoolean, description: 'Reads the tables of the schema again.' },
+    introspect: {
+      type: SCALARS.GenericScalar,
+      description: 'Reads the tables of the schema again. Answers `{gql, json: {__schema}}`.',
+    },
   },
 });
 

@@ -197,7 +197,7 @@ describe('Aggregates', () => {
     ['count(subquery: "{ orders }")', 'GRAPHQL_VALIDATION', /names no column/],
     ['count(subquery: "{ orders { idd } }")', 'GRAPHQL_VALIDATION', /no field "idd"/],
     ['count(subquery: "{ orders { id item_collection { id } } }")', 'GRAPHQL_VALIDATION', /collection/],
-    ['count(subquery: "{ orders(limit: 5) { id } }")', 'GRAPHQL_VALIDATION', /"limit" does not go/],
+    ['count(subquery: "{ orders(first: 5) { id } }")', 'GRAPHQL_VALIDATION', /"first" does not go/],
     ['sum(subquery: "{ orders { status } }")', 'BAD_USER_INPUT', /sum does not go with text/],
     ['count(subquery: "{ orders { id raw } }")', 'BAD_USER_INPUT', /group key/],
     ['count(subquery: "{ orders { id spot } }")', 'BAD_USER_INPUT', /group key/],
