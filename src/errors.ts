@@ -104,6 +104,7 @@ const CODES = {
   ],
 
   // Files
+  FILE_COLUMN_READ_ONLY: [400, 'Leave the column out: upload_<table> and delete_file_<table> write it.'],
   FILE_URL_INVALID: [403, 'Use the address exactly as it was given, with the method that it was given for.'],
   FILE_URL_EXPIRED: [410, 'Ask for a new address: upload_<table> for an upload, thefiles for a download.'],
   FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload address takes one file, once.'],

@@ -13,13 +13,13 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts the secrets that are stored: API keys, client secrets, signing keys; and signs what leaves and comes back.
- * The first key encrypts and signs; every key decrypts and verifies, so that keys rotate without a rewrite.
+ * Encrypts the secrets that are stored: API keys, client secrets, signing keys; and seals what leaves and comes back.
+ * The first key encrypts and seals; every key decrypts and opens, so that keys rotate without a rewrite.
  */
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #currentId: string;
-  /** By purpose and id: deriving one takes longer than signing with it, and an answer may hold many signatures. */
+  /** By purpose and id: deriving one takes longer than sealing with it, and an answer may hold many sealed texts. */
   readonly #derived = new Map<string, Buffer>();
 
   private constructor(keys: ReadonlyMap<string, Buffer>, currentId: string) {
@@ -80,13 +80,37 @@ export class KeyRing {
   }
 
   /**
-   * @param purpose what the text is for, such as `file links`: a signature is worth nothing for another purpose
-   * @returns a signature that `isSignature` knows again
+   * Encrypts a text that is given out, under a key of its own for each purpose. The nonce is made of the text, so that
+   * however many texts are sealed no nonce serves two of them, and a text is sealed the same each time.
+   * @param purpose what the text is for, such as `file links`: it opens for no other
+   * @returns base64url
    */
-  sign(text: string, purpose: string): Buffer {
-    return this.#macOf(this.#currentId, text, purpose);
+  seal(text: string, purpose: string): string {
+    const nonce = this.#macOf(this.#currentId, text, `${purpose}, nonce`).subarray(0, NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.#derive(this.#currentId, `${purpose}, seal`), nonce);
+    const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
   }
 
+  /** The reverse of `seal`. @returns undefined for what no key has sealed for this purpose, and for another spelling of it */
+  open(sealed: string, purpose: string): string | undefined {
+    const bytes = Buffer.from(sealed, 'base64url');
+    if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
+    for (const id of this.#keys.keys()) {
+      const key = this.#derive(id, `${purpose}, seal`);
+      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES));
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      const text = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
+      try {
+        return Buffer.concat([text, decipher.final()]).toString('utf8');
+      } catch {
+        // Sealed by another key, or by none: that is how GCM says so.
+      }
+    }
+    return undefined;
+  }
+
+  /** Whether a key of ours signed the text. */
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
     return [...this.#keys.keys()].some((id) => {
       const expected = this.#macOf(id, text, purpose);
@@ -96,13 +120,17 @@ export class KeyRing {
 
   /** HMAC-SHA-256 under a key of its own for each purpose; purposes are few, and ours. */
   #macOf(id: string, text: string, purpose: string): Buffer {
+    return createHmac('sha256', this.#derive(id, purpose)).update(text).digest();
+  }
+
+  #derive(id: string, purpose: string): Buffer {
     const name = `${purpose}:${id}`;
     let derived = this.#derived.get(name);
     if (!derived) {
       derived = Buffer.from(hkdfSync('sha256', this.#key(id), '', purpose, KEY_BYTES));
       this.#derived.set(name, derived);
     }
-    return createHmac('sha256', derived).update(text).digest();
+    return derived;
   }
 
   #key(id: string): Buffer {

@@ -14,9 +14,19 @@ export interface AttachmentDeps {
 /** A mail's files are looked up one by one, each with the rules of its row. */
 const MOST_ATTACHMENTS = 100;
 
+/** A file that the type attaches. */
+interface NamedFile {
+  readonly storagekey: string;
+  /** Whether a query returned it; else the event names it, and it must belong to the event's row. */
+  readonly isQueried: boolean;
+  readonly field: string;
+}
+
 /**
- * The files that the type attaches: `file`, of an upload; those among a query's results; or the one that a column of the
- * record names. The occasion's role must be allowed to download each. Throws EmailProblem.
+ * The files that the type attaches: `file`, of an upload; those that a query returned; or the one that a column of the
+ * record names. A storage key is data, and anybody may have written it: it counts for files of the event's own row, and
+ * for those that the query found with the rules of the occasion's role. That role must be allowed to download each.
+ * Throws EmailProblem.
  */
 export async function findAttachments(
   deps: AttachmentDeps,
@@ -24,41 +34,57 @@ export async function findAttachments(
   type: EmailType,
   queries: readonly QueryOutcome[],
 ): Promise<readonly Attachment[]> {
-  const names = type.attachments ?? [];
-  const named = names.flatMap((name, index) =>
-    storagekeysOf(name, occasion, queries).map((storagekey) => ({
-      storagekey,
-      field: `attachments[${index}]`,
-    })),
+  const named = (type.attachments ?? []).flatMap((name, index) =>
+    filesNamed(name, occasion, queries, `attachments[${index}]`),
   );
-  if (named.length === 0) return [];
-  const wanted = new Map(named.map(({ storagekey, field }) => [storagekey, field]));
-  const [first] = wanted.values();
-  if (wanted.size > MOST_ATTACHMENTS) {
+  const wanted = withoutRepeats(named);
+  const [first] = wanted;
+  if (!first) return [];
+  if (wanted.length > MOST_ATTACHMENTS) {
     throw problem(
       'TOO_MANY_ATTACHMENTS',
-      first ?? 'attachments',
-      `${wanted.size} files to attach; a mail takes ${MOST_ATTACHMENTS}`,
+      first.field,
+      `${wanted.length} files to attach; a mail takes ${MOST_ATTACHMENTS}`,
     );
   }
-  const files = await loadFiles(deps, occasion, [...wanted.keys()]);
-  return [...wanted.values()].map((field, index) => {
-    const file = files[index];
+  const files = await loadFiles(deps, occasion, wanted);
+  return wanted.map(({ storagekey, field }) => {
+    const file = files.get(storagekey);
     if (file) return toAttachment(file);
-    throw problem('ATTACHMENT_MISSING', field, "a file is gone, or the email's role may not download it");
+    const message = "a file is gone, is another row's, or the email's role may not download it";
+    throw problem('ATTACHMENT_MISSING', field, message);
   });
+}
+
+/** Each file once, where it is named first. */
+function withoutRepeats(named: readonly NamedFile[]): readonly NamedFile[] {
+  const files = new Map<string, NamedFile>();
+  for (const file of named) {
+    const { storagekey, isQueried } = file;
+    const known = files.get(storagekey);
+    files.set(storagekey, known ? { ...known, isQueried: known.isQueried || isQueried } : file);
+  }
+  return [...files.values()];
 }
 
 async function loadFiles(
   { engine, principals }: AttachmentDeps,
-  { tenantid, queryRoleid }: Occasion,
-  storagekeys: readonly string[],
-): Promise<readonly (StoredFile | undefined)[]> {
+  occasion: Occasion,
+  wanted: readonly NamedFile[],
+): Promise<ReadonlyMap<string, StoredFile>> {
+  const { tenantid, queryRoleid, target } = occasion;
   const principal = await principals.load(tenantid, queryRoleid);
   if (!principal)
     throw problem('QUERY_ROLE_MISSING', 'attachments', "the role that reads the email's files is gone");
+  const keys = (isQueried: boolean): readonly string[] =>
+    wanted.filter((file) => file.isQueried === isQueried).map(({ storagekey }) => storagekey);
+  const ofRow = { target: target ?? '', record: recordOf(occasion) };
   try {
-    return await engine.findFiles(principal, 'download', storagekeys);
+    const found = await Promise.all([
+      engine.findFiles(principal, 'download', keys(true)),
+      engine.findFiles(principal, 'download', keys(false), ofRow),
+    ]);
+    return new Map(found.flat().flatMap((file) => (file ? [[file.storagekey, file]] : [])));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw problem(error.code, 'attachments', error.message, isTransient(error) ? 'retry' : 'failed');
@@ -66,28 +92,32 @@ async function loadFiles(
 }
 
 /** None where the record or the results name no file. */
-function storagekeysOf(
+function filesNamed(
   name: string,
-  { file, new: changed, old }: Occasion,
+  occasion: Occasion,
   queries: readonly QueryOutcome[],
-): readonly string[] {
-  if (name === 'file') return fileObjects(JSON.parse(file ?? 'null'));
+  field: string,
+): readonly NamedFile[] {
+  if (name === 'file') {
+    const file = JSON.parse(occasion.file ?? 'null') as { readonly storagekey: string } | null;
+    return file ? [{ storagekey: file.storagekey, isQueried: false, field }] : [];
+  }
   const query = queries.find(({ outvar }) => outvar === name);
-  if (query) return query.ok ? fileObjects(JSON.parse(query.json)) : [];
-  const record = JSON.parse(changed ?? old ?? 'null') as Readonly<Record<string, unknown>> | null;
+  if (query) {
+    const files = query.ok ? query.files : [];
+    return files.map((storagekey) => ({ storagekey, isQueried: true, field }));
+  }
+  const record = JSON.parse(recordOf(occasion)) as Readonly<Record<string, unknown>> | null;
   if (!record || !Object.hasOwn(record, name)) {
     throw problem('ATTACHMENT_UNKNOWN', 'attachments', `neither a query nor a column is named "${name}"`);
   }
   const value = record[name];
-  return typeof value === 'string' && value !== '' ? [value] : [];
+  return typeof value === 'string' && value !== '' ? [{ storagekey: value, isQueried: false, field }] : [];
 }
 
-/** The storage keys of all file objects in a result, in its order. */
-function fileObjects(value: unknown): readonly string[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const { storagekey } = value as { storagekey?: unknown };
-  if (typeof storagekey === 'string') return [storagekey];
-  return Object.values(value).flatMap(fileObjects);
+/** The event's row as JSON text. */
+function recordOf({ new: changed, old }: Occasion): string {
+  return changed ?? old ?? 'null';
 }
 
 function toAttachment({ filename, mimetype, size, objectkey }: StoredFile): Attachment {

@@ -51,9 +51,9 @@ export interface EmailFailure {
   readonly hint?: string;
 }
 
-/** What a query of the type gave: JSON text, or an error. */
+/** What a query of the type gave: JSON text with the storage keys of the files in it, or an error. */
 export type QueryOutcome =
-  | { readonly outvar: string; readonly ok: true; readonly json: string }
+  | { readonly outvar: string; readonly ok: true; readonly json: string; readonly files: readonly string[] }
   | { readonly outvar: string; readonly ok: false; readonly problem: EmailProblem };
 
 /** Ends the composing of an email. It does not leave this folder except inside a `QueryOutcome`. */

@@ -26,12 +26,12 @@ export async function runQueries(
       const field = filters[index];
       const { outvar } = query;
       try {
-        const json = await deps.engine.runEmailQuery(principal, {
+        const result = await deps.engine.runEmailQuery(principal, {
           query: query.query,
           ...(field ? { filter: filterOf(field) } : {}),
           ...otherArguments(query),
         });
-        return { outvar, ok: true, json };
+        return { outvar, ok: true, ...result };
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         return { outvar, ok: false, problem: problemOf(error, query, index) };

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.js';
 import type { KeyRing } from '../secrets.js';
 
-/** What a signed address allows. It is all in the signature: changing a part makes it worthless. */
+/** What a signed address allows. It is sealed as a whole: changing a part makes it worthless, and nobody can read it. */
 export interface FileLink {
   readonly method: 'GET' | 'PUT';
   readonly tenantid: number;
@@ -17,15 +17,15 @@ export interface FileLink {
 
 export const FILES_PATH = '/files/';
 const PURPOSE = 'rowpost file link';
-const FORM = /^([\w-]{1,300})\.([\w-]{43})$/;
+const FORM = /^[\w-]{1,500}$/;
+/** Of addresses that earlier versions gave out: readable, with a signature. They are good until they expire. */
+const SIGNED_FORM = /^([\w-]{1,300})\.([\w-]{43})$/;
 
 /** @returns the whole address. */
 export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): string {
   const { method, tenantid, roleid, storagekey, size, expires } = link;
   const text = JSON.stringify([method, tenantid, roleid, storagekey, size, expires]);
-  const payload = Buffer.from(text).toString('base64url');
-  const signature = keyRing.sign(payload, PURPOSE).toString('base64url');
-  return `${baseUrl}${FILES_PATH}${payload}.${signature}`;
+  return `${baseUrl}${FILES_PATH}${keyRing.seal(text, PURPOSE)}`;
 }
 
 /**
@@ -33,16 +33,25 @@ export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): str
  * Throws AppError FILE_URL_INVALID, FILE_URL_EXPIRED.
  */
 export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileLink {
-  const [, payload = '', signature = ''] = FORM.exec(signed) ?? [];
+  const text = FORM.test(signed) ? keyRing.open(signed, PURPOSE) : readSigned(keyRing, signed);
+  if (text === undefined) throw new AppError('FILE_URL_INVALID', 'The address of the file is not valid.');
+  const [method, tenantid, roleid, storagekey, size, expires] = JSON.parse(text) as [
+    FileLink['method'],
+    number,
+    number,
+    string,
+    number | null,
+    number,
+  ];
+  if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The address of the file has expired.');
+  return { method, tenantid, roleid, storagekey, size, expires };
+}
+
+function readSigned(keyRing: KeyRing, signed: string): string | undefined {
+  const [, payload = '', signature = ''] = SIGNED_FORM.exec(signed) ?? [];
   const bytes = Buffer.from(signature, 'base64url');
   // Base64 has spare bits: of several spellings of one signature only ours counts.
   const isCanonical = signature !== '' && bytes.toString('base64url') === signature;
-  if (!isCanonical || !keyRing.isSignature(bytes, payload, PURPOSE)) {
-    throw new AppError('FILE_URL_INVALID', 'The address of the file is not valid.');
-  }
-  const [method, tenantid, roleid, storagekey, size, expires] = JSON.parse(
-    Buffer.from(payload, 'base64url').toString('utf8'),
-  ) as [FileLink['method'], number, number, string, number | null, number];
-  if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The address of the file has expired.');
-  return { method, tenantid, roleid, storagekey, size, expires };
+  if (!isCanonical || !keyRing.isSignature(bytes, payload, PURPOSE)) return undefined;
+  return Buffer.from(payload, 'base64url').toString('utf8');
 }

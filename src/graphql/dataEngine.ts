@@ -3,7 +3,7 @@ import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/database.js';
-import { readFiles, type StoredFile } from '../db/files/files.js';
+import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.js';
 import type { PromisedUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
@@ -14,7 +14,12 @@ import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer 
 import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
 import { Conditions, type EventRecords, type Verdict } from './email/condition.js';
-import { runEmailQuery, validateEmailQuery, type EmailQuery } from './email/emailQuery.js';
+import {
+  runEmailQuery,
+  validateEmailQuery,
+  type EmailQuery,
+  type EmailQueryResult,
+} from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
 import {
   reachedFiles,
@@ -48,8 +53,8 @@ export interface DataEngine {
   introspect(tenantid: number, schema: string): Promise<Catalog>;
   /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
   checkEmailQuery(tenantid: number, schema: string, query: string): Promise<void>;
-  /** Runs it read-only under the principal's rules. @returns JSON text: the list of its single root field, or the object of several. Throws AppError. */
-  runEmailQuery(principal: Principal, query: EmailQuery): Promise<string>;
+  /** Runs it read-only under the principal's rules. Throws AppError. */
+  runEmailQuery(principal: Principal, query: EmailQuery): Promise<EmailQueryResult>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
   checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
   /** For each event whether the condition holds, or why it can't be evaluated; relations are read as they are now. Throws AppError. */
@@ -64,11 +69,15 @@ export interface DataEngine {
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
   /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */
   recordFile(principal: Principal, upload: PromisedUpload, bytes: StoredBytes): Promise<RecordedFile>;
-  /** In the order of `storagekeys`; undefined for a file that is gone or out of the principal's reach. Throws AppError. */
+  /**
+   * In the order of `storagekeys`; undefined for a file that is gone, out of the principal's reach, or another row's than
+   * the one named. Throws AppError.
+   */
   findFiles(
     principal: Principal,
     capability: 'upload' | 'download',
     storagekeys: readonly string[],
+    ofRow?: RecordedRow,
   ): Promise<readonly (StoredFile | undefined)[]>;
   /** A link to a file for an email; whether it may be downloaded is asked when it is used. */
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
@@ -168,13 +177,14 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       deps.onCommitted?.();
       return file;
     },
-    async findFiles(principal, capability, storagekeys) {
-      const files = await readFiles(pool, principal.tenantid, storagekeys);
-      const schema = schemaOf(principal);
-      return withCurrentCatalog(catalogs, principal.tenantid, schema, (catalog) =>
-        reachedFiles(engine, principal, catalog, capability, files),
-      );
-    },
+    findFiles: (principal, capability, storagekeys, ofRow) =>
+      withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), async (catalog) => {
+        const row = ofRow && { ...ofRow, target: catalog.tables.get(ofRow.target)?.sqlName ?? '' };
+        const files = await readFiles(pool, principal.tenantid, storagekeys, row).catch((error: unknown) => {
+          throw toAppError(error);
+        });
+        return reachedFiles(engine, principal, catalog, capability, files);
+      }),
     fileLink: (principal, storagekey) => engine.fileUrls.link(principal, storagekey),
     forget: (tenantid) => {
       catalogs.forget(tenantid);

@@ -10,7 +10,7 @@ import type { ReadyDocument } from './document/document.js';
 import { shapeKey } from './document/shapers.js';
 import { coerceVariables } from './document/variables.js';
 import { createAliasSource } from './filter/scope.js';
-import type { FileUrls } from './files/fileUrls.js';
+import type { FilesOfEmail, FileUrls } from './files/fileUrls.js';
 import type { FilterTexts } from './plan/filterTexts.js';
 import type { Plan, StatementField } from './plan/plan.js';
 import type { PlanCache } from './plan/planCache.js';
@@ -53,7 +53,7 @@ export async function executeRequest(
   request: GraphqlRequest,
   allowMutation: boolean,
   answer: AnswerShare,
-  audience: 'caller' | 'email' = 'caller',
+  email?: FilesOfEmail,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -65,7 +65,7 @@ export async function executeRequest(
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
     const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
-    const results = plan.hasFileUrls ? withFileUrls(deps, principal, answers, audience) : answers;
+    const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
     if (plan.kind === 'mutation') deps.onCommitted?.();
     const utilities = await runUtilities(plan, deps, principal, schema, answer);
     return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
@@ -76,10 +76,10 @@ function withFileUrls(
   { fileUrls }: EngineDeps,
   principal: Principal,
   answers: ReadonlyMap<StatementField, FieldResult>,
-  audience: 'caller' | 'email',
+  email: FilesOfEmail | undefined,
 ): ReadonlyMap<StatementField, FieldResult> {
   const written = (result: FieldResult): FieldResult =>
-    typeof result === 'string' ? fileUrls.write(result, principal, audience) : result;
+    typeof result === 'string' ? fileUrls.write(result, principal, email) : result;
   return new Map([...answers].map(([field, result]) => [field, written(result)]));
 }
 

@@ -7,20 +7,20 @@ const KEY = '3e0e5e0a-3a52-4a4c-9a1e-0123456789ab';
 describe('files: addresses in answers', () => {
   it('sign one file once, however often it is asked for', () => {
     const keyRing = KeyRing.parse(KeyRing.generateEntry('k'));
-    const sign = keyRing.sign.bind(keyRing);
-    let signatures = 0;
-    keyRing.sign = (...args) => {
-      signatures += 1;
-      return sign(...args);
+    const seal = keyRing.seal.bind(keyRing);
+    let sealed = 0;
+    keyRing.seal = (...args) => {
+      sealed += 1;
+      return seal(...args);
     };
     const seconds = { urlSeconds: 60, linkSeconds: 60 };
     const urls = new FileUrls({ ...seconds, keyRing, baseUrl: '', maxBytes: 1, now: Date.now });
     const mark = (key: string): string => `"${urls.terms.marker}GET:${key}:;"`;
     const marks = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
 
-    const answer = urls.write(`[${marks.join(',')}]`, { tenantid: 7, roleid: 8 } as never, 'caller');
+    const answer = urls.write(`[${marks.join(',')}]`, { tenantid: 7, roleid: 8 } as never);
 
     const written = JSON.parse(answer) as string[];
-    expect([written.length, new Set(written).size, signatures]).to.deep.equal([1_001, 2, 2]);
+    expect([written.length, new Set(written).size, sealed]).to.deep.equal([1_001, 2, 2]);
   });
 });

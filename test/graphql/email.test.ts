@@ -26,7 +26,7 @@ describe('what emails ask of the engine', () => {
       shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, text);
 
     it('answer the list of their single root field', async () => {
-      const json = await shop.engine.runEmailQuery(shop.root, {
+      const { json } = await shop.engine.runEmailQuery(shop.root, {
         query,
         filter: 'order_id < 3',
         ordering: ['order_id desc'],
@@ -36,7 +36,7 @@ describe('what emails ask of the engine', () => {
     });
 
     it('answer the object of several', async () => {
-      const json = await shop.engine.runEmailQuery(shop.root, {
+      const { json } = await shop.engine.runEmailQuery(shop.root, {
         query: '{ a: customer(limit: 1) { name } b: orders(limit: 1) { status } }',
       });
       expect(json).to.equal('{"a":[{"name":"Ada"}],"b":[{"status":"open"}]}');
@@ -48,7 +48,7 @@ describe('what emails ask of the engine', () => {
         ['select'],
         [{ capabilities: ['select'], targets: ['customer'], filter: "country = 'US'" }],
       );
-      expect(await shop.engine.runEmailQuery(clerk, { query: '{ customer { name } }' })).to.equal(
+      expect((await shop.engine.runEmailQuery(clerk, { query: '{ customer { name } }' })).json).to.equal(
         '[{"name":"Grace"}]',
       );
       expect((await errorOf(shop.engine.runEmailQuery(clerk, { query }))).code).to.equal('PERMISSION_DENIED');

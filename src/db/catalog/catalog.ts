@@ -31,6 +31,11 @@ export interface Table {
   readonly fileColumn?: Column;
 }
 
+/** The column that uploads write, and nobody else: none when the file column is one of the key. */
+export function namedFileColumn({ fileColumn }: Table): Column | undefined {
+  return fileColumn?.inPrimaryKey === false ? fileColumn : undefined;
+}
+
 export interface Column {
   readonly name: string;
   readonly sqlName: string;

@@ -22,18 +22,37 @@ interface FileRow extends Omit<StoredFile, 'size' | 'checksum'> {
   readonly sha256: Buffer;
 }
 
+/** A row as an event recorded it. */
+export interface RecordedRow {
+  readonly target: string;
+  /** JSON text, by SQL names. */
+  readonly record: string;
+}
+
 const STORAGEKEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @returns in the order of `storagekeys`; undefined for one that the tenant does not have. */
+/**
+ * @param ofRow the row that they must belong to, its table by SQL name; any when it is left out
+ * @returns in the order of `storagekeys`; undefined for one that the tenant, or the row, does not have
+ */
 export async function readFiles(
   pool: Pool,
   tenantid: number,
   storagekeys: readonly string[],
+  ofRow?: RecordedRow,
 ): Promise<readonly (StoredFile | undefined)[]> {
+  if (storagekeys.length === 0) return [];
   const { rows } = await pool.query<FileRow>(
     `select storagekey, target, key::text as key, filenum, filename, mimetype, size, sha256, objectkey, createtime
-     from rowpost.file where tenantid = $1 and storagekey = any ($2::uuid[])`,
-    [tenantid, storagekeys.filter((key) => STORAGEKEY.test(key))],
+     from rowpost.file f where tenantid = $1 and storagekey = any ($2::uuid[])
+       and ($3::text is null or target = $3 and f.key =
+         (select jsonb_object_agg(name, $4::jsonb -> name) from jsonb_object_keys(f.key) name))`,
+    [
+      tenantid,
+      storagekeys.filter((key) => STORAGEKEY.test(key)),
+      ofRow?.target ?? null,
+      ofRow?.record ?? null,
+    ],
   );
   const byKey = new Map(rows.map((row) => [row.storagekey, toFile(row)]));
   return storagekeys.map((key) => byKey.get(key));

@@ -49,24 +49,26 @@ export function validateEmailQuery(
   }
 }
 
+export interface EmailQueryResult {
+  /** JSON text: the value of the single root field, or the object of several. */
+  readonly json: string;
+  /** Storage keys of the files in it, in its order: those of `thefiles`, and nothing that merely looks like one. */
+  readonly files: readonly string[];
+}
+
 /**
- * Runs the query read-only under the principal's rules. @returns JSON text: the value of its single root field, or the
- * object of several. Throws AppError: EMAIL_QUERY_INVALID, or what went wrong with a field.
+ * Runs the query read-only under the principal's rules. Throws AppError: EMAIL_QUERY_INVALID, or what went wrong with a field.
  */
 export async function runEmailQuery(
   deps: EngineDeps,
   principal: Principal,
   { query, ...variables }: EmailQuery,
-): Promise<string> {
+): Promise<EmailQueryResult> {
+  const files: string[] = [];
   const answer = deps.answers.open();
-  const { fields, errors } = await executeRequest(
-    deps,
-    principal,
-    { query, variables },
-    false,
-    answer,
-    'email',
-  )
+  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer, {
+    onFile: (storagekey) => files.push(storagekey),
+  })
     .catch((error: unknown) => {
       throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
     })
@@ -74,8 +76,8 @@ export async function runEmailQuery(
   const [error] = errors;
   if (error) throw error.error;
   const [first, second] = fields;
-  if (first && !second) return first[1];
-  return `{${fields.map(([key, json]) => `"${key}":${json}`).join(',')}}`;
+  if (first && !second) return { json: first[1], files };
+  return { json: `{${fields.map(([key, json]) => `"${key}":${json}`).join(',')}}`, files };
 }
 
 function checkOperation({ operation }: ReadyDocument): void {

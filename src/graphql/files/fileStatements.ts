@@ -1,4 +1,4 @@
-import type { Column, Table } from '../../db/catalog/catalog.js';
+import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
@@ -47,7 +47,7 @@ export interface RecordSlots {
 
 /** The file's record, its event and the row's file column, or nothing of the three. Gives the file as JSON text. */
 export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql {
-  const column = namedColumn(table);
+  const column = namedFileColumn(table);
   const prior = priorRow(table, keyIs(table, slots.keyJson), reach, 'lock');
   const changed = column
     ? [setColumn(table, column, param(slots.storagekey, fullSqlType(column.type)), sql``)]
@@ -83,7 +83,7 @@ export function dropFile(
   const target = textConstant(table.sqlName);
   const dropped = sql`dropped as materialized (select d.* from prior,
     lateral rowpost_tenant.drop_files(${target}, ${rowKey(table, PRIOR)}, ${storagekey}, ${filenum}) d)`;
-  const column = namedColumn(table);
+  const column = namedFileColumn(table);
   // files_of still sees what this statement removes.
   const left = sql`(select f.storagekey from rowpost_tenant.files_of(${target}, ${rowKey(table, PRIOR)}) f
     where f.storagekey not in (select d.storagekey from dropped d) order by f.createtime desc, f.filenum desc limit 1)`;
@@ -105,9 +105,4 @@ function setColumn(table: Table, column: Column, value: Sql, condition: Sql): Sq
   const same = table.primaryKey.map((key) => sql`${columnSql(T, key)} = ${columnSql(PRIOR, key)}`);
   return sql`changed as (update ${tableSql(table)} t set ${identifier(column.sqlName)} = ${value}
     from prior where ${join(same, ' and ')}${condition} returning t.*)`;
-}
-
-/** The column that uploads write: none when the file column is one of the key. */
-function namedColumn({ fileColumn }: Table): Column | undefined {
-  return fileColumn?.inPrimaryKey === false ? fileColumn : undefined;
 }

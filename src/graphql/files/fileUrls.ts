@@ -6,12 +6,18 @@ import type { KeyRing } from '../../secrets.js';
 
 /** What the plans of statements with addresses of files share. */
 export interface FileTerms {
-  /** Stands in an answer where an address is to be. */
+  /** Stands in an answer where an address, or the name of a file, is to be. */
   readonly marker: string;
   /** Of uploads, in seconds. */
   readonly urlSeconds: number;
   /** Of one file. */
   readonly maxBytes: number;
+}
+
+/** An email whose query asks for files: its addresses are good for longer. */
+export interface FilesOfEmail {
+  /** Told the storage key of each file that an answer lists by it, in the answer's order. */
+  readonly onFile: (storagekey: string) => void;
 }
 
 export interface FileUrlSettings {
@@ -26,7 +32,8 @@ export interface FileUrlSettings {
 
 /**
  * Puts signed addresses into answers. PostgreSQL writes an answer as text, and does not know the key: where an address
- * belongs it writes a mark, which holds a secret of this process, so that no data can pass for one.
+ * belongs it writes a mark, which holds a secret of this process, so that no data can pass for one. So it does where a
+ * file's storage key belongs: which files an answer lists is then known without trusting its data.
  */
 export class FileUrls {
   readonly terms: FileTerms;
@@ -36,17 +43,24 @@ export class FileUrls {
     const marker = `@${randomBytes(16).toString('hex')}:`;
     const { urlSeconds, maxBytes } = settings;
     this.terms = { marker, urlSeconds, maxBytes };
-    this.#marks = new RegExp(`${marker}(GET|PUT):([0-9a-f-]{36}):(\\d*);`, 'g');
+    this.#marks = new RegExp(`${marker}(GET|PUT|KEY):([0-9a-f-]{36}):(\\d*);`, 'g');
   }
 
-  /** The answer with addresses in place of marks. They act for the principal. */
-  write(answer: string, principal: Principal, audience: 'caller' | 'email'): string {
-    const seconds = audience === 'email' ? this.settings.linkSeconds : this.settings.urlSeconds;
+  /**
+   * The answer with addresses, which act for the principal, and storage keys in place of marks.
+   * @param email when the answer is for one
+   */
+  write(answer: string, principal: Principal, email?: FilesOfEmail): string {
+    const seconds = email ? this.settings.linkSeconds : this.settings.urlSeconds;
     // One file may be in an answer very often: it is signed once.
     const signed = new Map<string, string>();
     return answer.replace(
       this.#marks,
-      (mark: string, method: FileLink['method'], storagekey: string, size: string) => {
+      (mark: string, method: FileLink['method'] | 'KEY', storagekey: string, size: string) => {
+        if (method === 'KEY') {
+          email?.onFile(storagekey);
+          return storagekey;
+        }
         const known = signed.get(mark);
         if (known !== undefined) return known;
         const url = this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds);
@@ -72,6 +86,11 @@ export class FileUrls {
     const expires = Math.floor(now() / 1000) + seconds;
     return signLink(keyRing, baseUrl, { method, tenantid, roleid, storagekey, size, expires });
   }
+}
+
+/** A mark as JSON text, for the storage key itself. */
+export function keyMark({ marker }: FileTerms, storagekey: Sql): Sql {
+  return sql`${constant(`"${marker}KEY:`, 'text')} || ${storagekey} || ':;"'`;
 }
 
 /** A mark as JSON text, for the file that `storagekey` names. */

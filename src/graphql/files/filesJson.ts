@@ -6,7 +6,7 @@ import type { ReadContext } from '../read/readContext.js';
 import type { SelectedFiles } from '../read/selection.js';
 import { rowKey } from './rowKey.js';
 import type { FieldNames } from './selectFiles.js';
-import { urlMark } from './fileUrls.js';
+import { keyMark, urlMark } from './fileUrls.js';
 
 /** The files of the row `alias` as the JSON text of a list. */
 export function filesJson(context: ReadContext, { table, fields }: SelectedFiles, alias: Sql): Sql {
@@ -25,6 +25,7 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
       case 'url':
         return urlJson(context, table, row, file);
       case 'storagekey':
+        return keyJson(context, file);
       case 'filename':
       case 'mimetype':
         return jsonString(sql`${file}.${identifier(name)}`);
@@ -43,11 +44,18 @@ export function objectJson(fields: FieldNames, valueOf: (name: string) => string
   return concatText([...parts, fields.length === 0 ? '{}' : '}']);
 }
 
+function keyJson({ files, onFileMark }: ReadContext, file: Sql): Sql {
+  const storagekey = sql`${file}.storagekey`;
+  if (!files) return jsonString(storagekey);
+  onFileMark?.();
+  return sql`(${keyMark(files, storagekey)})`;
+}
+
 function urlJson(context: ReadContext, table: Table, row: Sql, file: Sql): string | Sql {
   const { policy, files } = context;
   const reach = policy?.reach('download', table, row) ?? 'none';
   if (reach === 'none' || !files) return 'null';
-  context.onFileUrl?.();
+  context.onFileMark?.();
   const mark = sql`(${urlMark(files, 'GET', sql`${file}.storagekey`)})`;
   return reach === 'all' ? mark : sql`case when ${reach} then ${mark} else 'null' end`;
 }

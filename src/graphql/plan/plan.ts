@@ -9,8 +9,8 @@ export interface Plan {
   readonly fields: readonly PlannedField[];
   /** Names of the variables whose filters' literals the statements take, in the order of `Inputs.literals`. */
   readonly filterVariables: readonly string[];
-  /** Whether answers hold marks where addresses of files belong. */
-  readonly hasFileUrls: boolean;
+  /** Whether answers hold marks, see `FileUrls`. */
+  readonly hasFileMarks: boolean;
 }
 
 export type PlannedField =

@@ -45,7 +45,7 @@ export function planOperation(
   variables: Readonly<Record<string, unknown>>,
   deps: PlanDeps,
 ): Plan {
-  let hasFileUrls = false;
+  let hasFileMarks = false;
   const context: ReadContext = {
     catalog: deps.catalog,
     fragments: ready.fragments,
@@ -56,7 +56,7 @@ export function planOperation(
     filterVariables: [],
     policy: deps.policy,
     files: deps.files,
-    onFileUrl: () => (hasFileUrls = true),
+    onFileMark: () => (hasFileMarks = true),
   };
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
@@ -66,7 +66,7 @@ export function planOperation(
         ? placeErrors([key], nodes, () => planMutationField(context, deps, index, key, nodes))
         : refuseErrors([key], nodes, () => planQueryField(context, deps, key, nodes)),
   );
-  return { kind, fields, filterVariables: context.filterVariables, hasFileUrls };
+  return { kind, fields, filterVariables: context.filterVariables, hasFileMarks };
 }
 
 /** Refuses an answer that is larger, so that it never reaches this process. */

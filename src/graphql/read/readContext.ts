@@ -21,8 +21,8 @@ export interface ReadContext {
   /** For the addresses of files; without both there are none. */
   readonly policy?: Policy | undefined;
   readonly files?: FileTerms | undefined;
-  /** Told when the answer will hold an address of a file. */
-  readonly onFileUrl?: (() => void) | undefined;
+  /** Told when the answer will hold a mark, see `FileUrls`. */
+  readonly onFileMark?: (() => void) | undefined;
 }
 
 export function tableNamed(catalog: Catalog, name: string): Table {

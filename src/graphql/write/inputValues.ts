@@ -1,14 +1,22 @@
-import type { Column, ColumnType, Table } from '../../db/catalog/catalog.js';
+import { namedFileColumn, type Column, type ColumnType, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
 
-/** The columns that a row of input gives, in the table's order. Throws AppError when there is no row. */
+/**
+ * The columns that a row of input gives, in the table's order. Throws AppError when there is no row, and
+ * FILE_COLUMN_READ_ONLY: also for null, since a plan is made for the columns that are given, whatever their values.
+ */
 export function givenColumns(table: Table, input: unknown): readonly Column[] {
   const row = inputRow(input);
-  return [...table.columns.values()].filter((column) => row[column.name] !== undefined);
+  const given = [...table.columns.values()].filter((column) => row[column.name] !== undefined);
+  const named = namedFileColumn(table);
+  if (!named || !given.includes(named)) return given;
+  throw new AppError('FILE_COLUMN_READ_ONLY', `${table.name}.${named.name} is written by uploads alone.`, {
+    details: { table: table.name, column: named.name },
+  });
 }
 
 export function inputRow(input: unknown): InputRow {

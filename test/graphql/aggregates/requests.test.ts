@@ -89,7 +89,7 @@ describe('Aggregates of /query', () => {
     const query =
       'query ($filter: String) { Aggregates { sum(subquery: "{ orders { total } }", filter: $filter) } }';
     await shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, query);
-    const json = await shop.engine.runEmailQuery(shop.root, { query, filter: 'order_id = 2' });
+    const { json } = await shop.engine.runEmailQuery(shop.root, { query, filter: 'order_id = 2' });
     expect(JSON.parse(json)).to.deep.equal({ sum: [{ sum: 20 }] });
     const wrong = '{ Aggregates { sum(subquery: "{ nothing { total } }") } }';
     const error: unknown = await shop.engine
