@@ -129,25 +129,6 @@ export async function isBelow(knex: Knex, roleid: number, ancestor: number): Pro
   return rows.length > 0;
 }
 
-/** The classes that a role is in, itself or through the roles above it. */
-export async function classesInEffect(
-  knex: Knex,
-  tenantid: number,
-  roleid: number,
-): Promise<readonly number[]> {
-  const { rows } = await knex.raw<{ rows: { classid: number }[] }>(
-    `with recursive line(roleid, parentid, classes) as (
-       select roleid, parentid, classes from rowpost.role where roleid = :roleid and tenantid = :tenantid
-       union select r.roleid, r.parentid, r.classes from rowpost.role r join line l on r.roleid = l.parentid
-     ) select c.classid from rowpost.role_class c
-       where c.tenantid = :tenantid and exists (
-         select from line where c.classid = any (line.classes) and (c.inherit = 'full' or line.roleid = :roleid))
-       order by c.classid`,
-    { tenantid, roleid },
-  );
-  return rows.map((row) => row.classid);
-}
-
 /** Of the given ids, those that are no living role of the tenant. */
 export async function findUnknownRoles(
   knex: Knex,

@@ -53,7 +53,8 @@ async function authorize(context: ControlContext, roleid: number, input: RoleInp
   if (input.deleted === true) requireCapability(principal, 'delete_role');
   requireCapability(principal, 'update_role');
   if (isOwn && input.deleted === true) throw denied('A role does not delete itself.');
-  return requireManageable(context, roleid);
+  const isInherited = input.parentid !== undefined || input.classes !== undefined;
+  return requireManageable(context, roleid, isInherited ? 'subtree' : 'role');
 }
 
 async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> {

@@ -18,7 +18,7 @@ export async function setMembers(
   const added = members.filter((roleid) => !before.includes(roleid));
   const removed = before.filter((roleid) => !members.includes(roleid));
   await requireKnownRoles(context, added, 'members');
-  for (const roleid of [...added, ...removed]) await requireManageable(context, roleid);
+  for (const roleid of [...added, ...removed]) await requireManageable(context, roleid, 'subtree');
   await changeMembers(context.db, context.principal.tenantid, classid, { added, removed });
 }
 

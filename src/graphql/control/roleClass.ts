@@ -13,10 +13,11 @@ import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../schema/scalars.js';
 import { setMembers } from './classMembers.js';
+import type { ControlContext } from './controlContext.js';
 import { badInput, numericId, requireValue } from './controlObject.js';
 import { crudObject } from './crudObject.js';
 import { denied, requireCapability, requireClasses } from './permissions.js';
-import { requireOwnTenant } from './rolePermissions.js';
+import { requireMember, requireOwnTenant } from './rolePermissions.js';
 import { classType } from './roleTypes.js';
 
 const classInput = new GraphQLInputObjectType({
@@ -68,23 +69,28 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
     await bumpPolicyVersion(db, principal.tenantid);
     return classid;
   },
-  async update(context, { tenantid, classid, members }, given) {
+  async update(context, before, given) {
+    const { tenantid, classid, members } = before;
     const { principal, db } = context;
     requireOwnTenant(context, given.tenantid);
     requireSignupAdmin(principal, given);
     // Both bring the rules that name the class to other roles.
     if (given.inherit != null || given.members != null) requireClasses(principal, [classid]);
+    const inherit = given.inherit == null ? before.inherit : readInherit(given.inherit);
+    if (inherit !== before.inherit) await requireMembers(context, members);
     await updateRoleClass(db, tenantid, classid, {
       ...(given.name === undefined ? {} : { name: requireValue(given.name, 'name') }),
-      ...(given.inherit == null ? {} : { inherit: readInherit(given.inherit) }),
+      inherit,
       ...(given.allow_signup == null ? {} : { allow_signup: given.allow_signup }),
     });
     if (given.members != null) await setMembers(context, classid, members, given.members);
     await bumpPolicyVersion(db, tenantid);
     return classid;
   },
-  async delete({ principal, db }, { tenantid, classid }) {
+  async delete(context, { tenantid, classid, members }) {
+    const { principal, db } = context;
     requireClasses(principal, [classid]);
+    await requireMembers(context, members);
     if (await isNamedByRules(db, tenantid, classid)) {
       throw new AppError('ROLE_CLASS_IN_USE', `Policy rules name the class ${classid}.`, {
         details: { classid },
@@ -99,6 +105,11 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
 function requireSignupAdmin(principal: Principal, given: ClassInput): void {
   if (given.allow_signup == null || principal.isAdmin) return;
   throw denied("Only the tenant's root role and admins allow sign-up.", { field: 'allow_signup' });
+}
+
+/** Each must be a role that the principal may change, or the principal itself. Throws AppError PERMISSION_DENIED, NOT_FOUND. */
+async function requireMembers(context: ControlContext, members: readonly number[]): Promise<void> {
+  for (const roleid of members) await requireMember(context, roleid);
 }
 
 function readInherit(given: string): Inherit {

@@ -1,16 +1,23 @@
 import { NOBODY_LOGIN } from '../../db/control/nobody.js';
-import { classesInEffect, isBelow, readRole, type RoleRow } from '../../db/control/roles.js';
+import { findExcess, type Excess } from '../../db/control/roleReach.js';
+import { isBelow, readRole, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound } from './controlObject.js';
-import { denied, isNobody, requireClasses, requireHolding } from './permissions.js';
+import { denied, isNobody } from './permissions.js';
 
 /**
- * The role that is to be changed. It must be below the principal and hold nothing that the principal lacks: who sets
- * its password can act as it. Throws AppError NOT_FOUND, PERMISSION_DENIED.
+ * The role that is to be changed. It must be below the principal and hold nothing that the principal lacks, no
+ * capability, class or policy rule: who sets its password can act as it.
+ * @param scope `subtree` for changes that the roles below it inherit: then none of them may hold more either
+ * Throws AppError NOT_FOUND, PERMISSION_DENIED.
  */
-export async function requireManageable(context: ControlContext, roleid: number): Promise<RoleRow> {
+export async function requireManageable(
+  context: ControlContext,
+  roleid: number,
+  scope: 'role' | 'subtree' = 'role',
+): Promise<RoleRow> {
   const { principal, db } = context;
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
@@ -25,10 +32,37 @@ export async function requireManageable(context: ControlContext, roleid: number)
       ? denied('The role is not below this one.')
       : notFound('role', roleid);
   }
-  requireHolding(principal, role.capabilities);
-  requireClasses(principal, await classesInEffect(db, principal.tenantid, roleid));
+  await requireNoExcess(context, roleid, scope);
   return role;
 }
+
+/** As `requireManageable`, for what a change of a class brings to a member, which may be the principal itself. */
+export async function requireMember(context: ControlContext, roleid: number): Promise<void> {
+  const { principal } = context;
+  if (roleid !== principal.roleid || isNobody(principal)) await requireManageable(context, roleid, 'subtree');
+  else if (!principal.isAdmin) await requireNoExcess(context, roleid, 'subtree');
+}
+
+/** Nobody acts for a role that reaches anything it does not reach itself. Throws AppError PERMISSION_DENIED. */
+async function requireNoExcess(
+  { principal, db }: ControlContext,
+  roleid: number,
+  scope: 'role' | 'subtree',
+): Promise<void> {
+  const excess = await findExcess(db, principal.tenantid, roleid, {
+    than: principal.roleid,
+    below: scope === 'subtree',
+  });
+  if (!excess) return;
+  throw denied(`Role ${excess.roleid} ${MORE[excess.kind](excess.what)}.`, { roleid: excess.roleid });
+}
+
+/** A rule that is not in the caller's scope is not the caller's to know. */
+const MORE: Readonly<Record<Excess['kind'], (what: string) => string>> = {
+  capability: (what) => `holds "${what}", which this role does not`,
+  class: (what) => `is in class ${what}, which this role is not`,
+  rule: () => 'is in scope of policy rules that this role is not in scope of',
+};
 
 /** Where a role may be put: below oneself or a role that one may change, as a place brings classes; anywhere for admins. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
 export async function requireParent(context: ControlContext, parentid: number): Promise<void> {
