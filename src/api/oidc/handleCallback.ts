@@ -45,12 +45,12 @@ export async function handleCallback(
   callbackUrl: URL,
 ): Promise<Principal> {
   const { tenantid, roleid, confid, state, codeVerifier, nonce } = signIn;
-  const registration = await findRegistration(deps, tenantid, confid);
+  const registration = await deps.issuers.complete(deps, await findRegistration(deps, tenantid, confid));
   const idToken = await exchangeCode(deps.callProvider, { registration, callbackUrl, state, codeVerifier });
   const claims = await verifyIdToken(deps.providerKeys, registration, idToken, nonce);
   // Read now, not at the start: a mapping that was taken away meanwhile counts no more.
   const mapping = await findMapping(deps, tenantid, roleid, confid);
-  matchIdentity(claims, registration.provider.comparison_field, mapping.sub_id);
+  matchIdentity(claims, registration.provider, mapping.sub_id);
   const principal = await signInAs(deps, tenantid, roleid);
   if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
   return principal;

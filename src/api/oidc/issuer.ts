@@ -1,6 +1,6 @@
 import type { OidcProviderRow } from '../../db/control/oidcProviders.js';
 
-/** Whether an `iss` is the provider: its issuer, or, when none is configured, any on the host of `auth_uri`. */
+/** Whether an `iss` is the provider: its issuer, or, when none is given and none was found, any on the host of `auth_uri`. */
 export function isIssuerOf(provider: OidcProviderRow, iss: unknown): iss is string {
   if (typeof iss !== 'string') return false;
   if (provider.issuer !== null) return iss === provider.issuer;

@@ -1,11 +1,16 @@
 import type { JWTPayload } from 'jose';
+import type { OidcProviderRow } from '../../db/control/oidcProviders.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**
  * Whether the claim that the provider is compared by says what the role's mapping says. Neither value is told.
  * Throws AppError OIDC_CLAIM_MISSING, OIDC_IDENTITY_MISMATCH.
  */
-export function matchIdentity(claims: JWTPayload, comparisonField: string, subId: string): void {
+export function matchIdentity(
+  claims: JWTPayload,
+  { comparison_field: comparisonField, email_always_verified: alwaysVerified }: OidcProviderRow,
+  subId: string,
+): void {
   const value = Object.hasOwn(claims, comparisonField) ? claims[comparisonField] : undefined;
   if (typeof value !== 'string') {
     throw oidcFailure('OIDC_CLAIM_MISSING', `The ID token has no text in the claim "${comparisonField}".`);
@@ -13,12 +18,15 @@ export function matchIdentity(claims: JWTPayload, comparisonField: string, subId
   if (value !== subId) {
     throw oidcFailure('OIDC_IDENTITY_MISMATCH', 'The identity at the provider is not the one of this role.');
   }
-  // Where users may enter any address, one that is not verified proves nothing.
-  if (comparisonField === 'email' && claims['email_verified'] === false) {
+  // Where users may enter any address, one that is not verified proves nothing. Only `true` says that it is: OpenID
+  // Connect Core 5.1 makes the claim a boolean, and what another type means is the provider's own affair.
+  const verified = claims['email_verified'];
+  if (comparisonField !== 'email' || verified === true) return;
+  if (verified !== undefined || !alwaysVerified) {
     throw oidcFailure(
       'OIDC_IDENTITY_MISMATCH',
-      'The provider has not verified the email address.',
-      'Let the user verify it there, then sign in again.',
+      'The provider does not say that the email address is verified.',
+      'Let the user verify it there, then sign in again; email_always_verified is for providers that never say it.',
     );
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { SignInDeps } from '../auth/signIn.js';
 import type { ProviderClient } from './providerClient.js';
+import type { ProviderIssuers } from './providerIssuers.js';
 import type { ProviderKeys } from './providerKeys.js';
 
 /** What the steps of a sign-in through a provider stand on. */
@@ -15,6 +16,7 @@ export interface OidcDeps extends SignInDeps {
   >;
   readonly callProvider: ProviderClient;
   readonly providerKeys: ProviderKeys;
+  readonly issuers: ProviderIssuers;
 }
 
 /** Where the provider sends the browser back to: registered there exactly so. */

@@ -1,16 +1,25 @@
 import type { Clock } from '../../clock.js';
 import type { Config } from '../../config.js';
 import { createProviderClient, type ProviderClient } from './providerClient.js';
+import { ProviderIssuers } from './providerIssuers.js';
 import { ProviderKeys } from './providerKeys.js';
 
-/** The ways to identity providers: calls of their endpoints, and their keys, which a process remembers. */
+/** The ways to identity providers: calls of their endpoints, and what a process remembers of them. */
 export function createProviderAccess(
   config: Pick<Config, 'production' | 'oidcAllowPrivateNetwork' | 'oidcTimeoutMs'>,
   clock: Clock,
-): { readonly callProvider: ProviderClient; readonly providerKeys: ProviderKeys } {
+): {
+  readonly callProvider: ProviderClient;
+  readonly providerKeys: ProviderKeys;
+  readonly issuers: ProviderIssuers;
+} {
   const callProvider = createProviderClient({
     timeoutMs: config.oidcTimeoutMs,
     allowPrivateNetwork: !config.production || config.oidcAllowPrivateNetwork,
   });
-  return { callProvider, providerKeys: new ProviderKeys(callProvider, clock) };
+  return {
+    callProvider,
+    providerKeys: new ProviderKeys(callProvider, clock),
+    issuers: new ProviderIssuers(callProvider, clock),
+  };
 }

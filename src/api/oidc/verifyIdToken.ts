@@ -109,7 +109,7 @@ function explain(error: unknown): unknown {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  iss: "The provider's issuer, or the host of its auth_uri, differs from the one in its ID tokens.",
+  iss: 'The issuer that is given for the provider, or that its discovery document names, differs from the one in its ID tokens.',
   aud: 'The ID token is for another client: check client_id.',
   azp: 'The ID token was asked for by another client: check client_id.',
   nonce: 'The ID token belongs to another sign-in.',

@@ -8,22 +8,26 @@ export interface OidcProviderValues {
   readonly auth_uri: string;
   readonly token_uri: string;
   readonly jwks_uri: string;
-  /** null: any issuer on the host of `auth_uri`. */
+  /** null: the one that the provider's discovery document names, see `discovered_issuer`. */
   readonly issuer: string | null;
   readonly comparison_field: string;
+  /** Whether an `email` counts without `email_verified`: the provider never sends that, and verifies every address. */
+  readonly email_always_verified: boolean;
   /** null: every tenant may use it. */
   readonly tenantid: number | null;
 }
 
 export interface OidcProviderRow extends OidcProviderValues {
   readonly providerid: number;
+  /** null: none was found so far, so any issuer on the host of `auth_uri`. */
+  readonly discovered_issuer: string | null;
   readonly creatorid: number | null;
   readonly createtime: string;
 }
 
 const FOREIGN_KEY_VIOLATION = '23503';
-const COLUMNS =
-  'providerid, tenantid, name, auth_uri, token_uri, jwks_uri, issuer, comparison_field, creatorid, createtime';
+const COLUMNS = `providerid, tenantid, name, auth_uri, token_uri, jwks_uri, issuer, comparison_field, email_always_verified,
+  discovered_issuer, creatorid, createtime`;
 
 /** Throws AppError NAME_TAKEN. @returns providerid. */
 export function insertOidcProvider(
@@ -37,16 +41,29 @@ export function insertOidcProvider(
   );
 }
 
-/** Throws AppError NAME_TAKEN. */
+/** What was discovered of the provider before counts no more. Throws AppError NAME_TAKEN. */
 export async function updateOidcProvider(
   knex: Knex,
   providerid: number,
   values: OidcProviderValues,
 ): Promise<void> {
   await orNameTaken(
-    knex('rowpost.oidc_providers').where({ providerid }).update(values),
+    knex('rowpost.oidc_providers')
+      .where({ providerid })
+      .update({ ...values, discovered_issuer: null }),
     ...nameTaken(values.name),
   );
+}
+
+/** Keeps the issuer that a provider's discovery document names, unless the provider was changed meanwhile. */
+export async function storeDiscoveredIssuer(
+  knex: Knex,
+  { providerid, auth_uri, jwks_uri }: OidcProviderRow,
+  issuer: string,
+): Promise<void> {
+  await knex('rowpost.oidc_providers')
+    .where({ providerid, auth_uri, jwks_uri, issuer: null })
+    .update({ discovered_issuer: issuer });
 }
 
 /** Throws AppError OIDC_PROVIDER_IN_USE. */

@@ -32,7 +32,7 @@ export const CONTROL_CATALOG: Catalog = {
       table(
         'oidc_providers',
         `providerid int4, name text, auth_uri text, token_uri text, jwks_uri text, comparison_field text, issuer text,
-         tenantid int4, creatorid int4, createtime timestamptz`,
+         email_always_verified bool, tenantid int4, creatorid int4, createtime timestamptz`,
       ),
       table(
         'oidc_config',

@@ -1,4 +1,11 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import {
+  GraphQLBoolean,
+  GraphQLID,
+  GraphQLInputObjectType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+} from 'graphql';
 import {
   deleteOidcProvider,
   insertOidcProvider,
@@ -26,6 +33,7 @@ const providerType = new GraphQLObjectType<unknown, ControlContext>({
     jwks_uri: { type: GraphQLString },
     comparison_field: { type: GraphQLString },
     issuer: { type: GraphQLString },
+    email_always_verified: { type: GraphQLBoolean },
     tenantid: { type: SCALARS.Int, description: 'The one tenant it is for; null for all.' },
     creatorid: { type: SCALARS.Int },
     createtime: { type: SCALARS.DateTime },
@@ -45,7 +53,12 @@ const providerInput = new GraphQLInputObjectType({
     },
     issuer: {
       type: GraphQLString,
-      description: 'The `iss` of its ID tokens; any on the host of auth_uri when left out.',
+      description: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
+    },
+    email_always_verified: {
+      type: GraphQLBoolean,
+      description:
+        'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
     },
     tenantid: { type: SCALARS.Int, description: 'For one tenant only; for all when left out.' },
   },
@@ -97,6 +110,7 @@ async function readProvider(
     jwks_uri: uri('jwks_uri'),
     issuer,
     comparison_field: comparison || 'sub',
+    email_always_verified: given.email_always_verified ?? before?.email_always_verified ?? false,
     tenantid,
   };
 }

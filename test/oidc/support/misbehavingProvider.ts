@@ -23,6 +23,8 @@ export interface Misbehaviour {
   readonly idToken?: string;
   readonly token?: Answer;
   readonly jwks?: Answer;
+  /** What stands at a `/.well-known/openid-configuration`, by its path; nothing by default. */
+  readonly discovery?: Readonly<Record<string, object>>;
   /** The parameters of the redirect back; `code` and `state` are added to none. */
   readonly callback?: Readonly<Record<string, string>>;
 }
@@ -76,7 +78,11 @@ export class MisbehavingProvider {
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const url = new URL(req.url ?? '/', this.issuer);
-    if (url.pathname === '/authorize') this.#authorize(url, res);
+    const wellKnown = /^(.*)\/\.well-known\/openid-configuration$/.exec(url.pathname)?.[1];
+    if (wellKnown !== undefined) {
+      const document = this.misbehaviour.discovery?.[wellKnown];
+      json(res, document ? 200 : 404, document ?? { error: 'not found' });
+    } else if (url.pathname.endsWith('/authorize')) this.#authorize(url, res);
     else if (url.pathname === '/jwks') await this.#jwks(res);
     else await this.#token(req, res);
   }
