@@ -1,27 +1,46 @@
 /** What the reader leaves to its caller: how numbers and objects are represented. */
 export interface JsonValues {
-  /** @param literal as written */
+  /** @param literal as written; integers of up to 15 digits are JavaScript's numbers and are not asked for */
   number(literal: string): unknown;
-  /** @param members in the order of the text, repeated names included */
+  /**
+   * Of names among which JavaScript would change the order, or take one for the prototype; other objects are plain.
+   * @param members in the order of the text, repeated names included
+   */
   object(members: readonly (readonly [name: string, value: unknown])[]): unknown;
 }
 
+/** A list or an object that is not read to its end. Of an object with an unusual name, the members are kept. */
 interface Open {
-  readonly close: '}' | ']';
-  readonly members: [string, unknown][];
-  readonly items: unknown[];
+  readonly list: unknown[] | undefined;
+  readonly object: Record<string, unknown>;
+  members: [string, unknown][] | undefined;
   name: string;
 }
 
+/** Digits of an integer that a double surely holds. */
+const SAFE_DIGITS = 15;
+
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const SPACE = /[ \t\n\r]*/y;
 // eslint-disable-next-line no-control-regex -- what a string must not hold is for JSON.parse to refuse
 const NOT_PLAIN = /[\\\u0000-\u001f]/;
+const UNUSUAL_NAME = /^(?:\d+|__proto__)$/;
 const WORDS = [
   ['true', true],
   ['false', false],
   ['null', null],
 ] as const;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 /**
  * Reads JSON as JSON.parse does, but hands over numbers as they are written. Iterative: depth costs no stack.
@@ -33,6 +52,7 @@ export function readJson(text: string, values: JsonValues, maxDepth = Infinity):
 
 class Reader {
   #at = 0;
+  #result: unknown;
   readonly #open: Open[] = [];
 
   constructor(
@@ -43,26 +63,25 @@ class Reader {
 
   read(): unknown {
     for (;;) {
-      this.#space();
       const value = this.#begin();
       if (value !== OPENED && this.#end(value)) return this.#result;
     }
   }
 
-  #result: unknown;
-
   /** A value that is complete, or a list or an object whose first value comes next. */
   #begin(): unknown {
-    const char = this.text[this.#at];
-    if (char !== '{' && char !== '[') return this.#scalar();
+    const code = this.#next();
+    if (code === QUOTE) return this.#string();
+    if (code !== OPEN_OBJECT && code !== OPEN_LIST) return this.#shortInteger(code) ?? this.#scalar();
     if (this.#open.length >= this.maxDepth) {
       throw new SyntaxError(`the JSON nests deeper than ${this.maxDepth} levels`);
     }
-    const open: Open = { close: char === '{' ? '}' : ']', members: [], items: [], name: '' };
     this.#at++;
-    if (this.#skip(open.close)) return this.#valueOf(open);
+    const list = code === OPEN_LIST ? [] : undefined;
+    if (this.#skip(list ? CLOSE_LIST : CLOSE_OBJECT)) return list ?? {};
+    const open: Open = { list, object: {}, members: undefined, name: '' };
     this.#open.push(open);
-    if (char === '{') this.#name(open);
+    if (!list) this.#name(open);
     return OPENED;
   }
 
@@ -71,36 +90,48 @@ class Reader {
     for (;;) {
       const open = this.#open.at(-1);
       if (!open) {
-        this.#space();
-        if (this.#at < this.text.length) throw this.#unexpected();
+        if (!Number.isNaN(this.#next())) throw this.#unexpected();
         this.#result = value;
         return true;
       }
-      if (open.close === '}') open.members.push([open.name, value]);
-      else open.items.push(value);
-      if (this.#skip(',')) {
-        if (open.close === '}') this.#name(open);
+      if (open.list) open.list.push(value);
+      else if (open.members) open.members.push([open.name, value]);
+      else open.object[open.name] = value;
+      if (this.#skip(COMMA)) {
+        if (!open.list) this.#name(open);
         return false;
       }
-      if (!this.#skip(open.close)) throw this.#unexpected();
+      if (!this.#skip(open.list ? CLOSE_LIST : CLOSE_OBJECT)) throw this.#unexpected();
       this.#open.pop();
-      value = this.#valueOf(open);
+      value = open.list ?? (open.members ? this.values.object(open.members) : open.object);
     }
   }
 
-  #valueOf({ close, members, items }: Open): unknown {
-    return close === '}' ? this.values.object(members) : items;
+  #name(open: Open): void {
+    if (this.#next() !== QUOTE) throw this.#unexpected();
+    open.name = this.#string();
+    if (!this.#skip(COLON)) throw this.#unexpected();
+    if (!open.members && UNUSUAL_NAME.test(open.name)) open.members = Object.entries(open.object);
   }
 
-  #name(open: Open): void {
-    this.#space();
-    if (this.text[this.#at] !== '"') throw this.#unexpected();
-    open.name = this.#string();
-    if (!this.#skip(':')) throw this.#unexpected();
+  /** Most numbers: undefined for all others. */
+  #shortInteger(first: number): number | undefined {
+    const { text } = this;
+    const start = first === MINUS ? this.#at + 1 : this.#at;
+    let at = start;
+    let code = text.charCodeAt(at);
+    let value = 0;
+    for (; code >= ZERO && code <= NINE; code = text.charCodeAt(++at)) {
+      if (at - start === SAFE_DIGITS) return undefined;
+      value = value * 10 + code - ZERO;
+    }
+    if (at === start || code === POINT || (code | 0x20) === 0x65) return undefined;
+    if (text.charCodeAt(start) === ZERO && (first === MINUS || at - start > 1)) return undefined;
+    this.#at = at;
+    return first === MINUS ? -value : value;
   }
 
   #scalar(): unknown {
-    if (this.text[this.#at] === '"') return this.#string();
     for (const [word, value] of WORDS) {
       if (!this.text.startsWith(word, this.#at)) continue;
       this.#at += word.length;
@@ -131,15 +162,17 @@ class Reader {
     return (quote - first) % 2 === 1;
   }
 
-  #space(): void {
-    SPACE.lastIndex = this.#at;
-    SPACE.exec(this.text);
-    this.#at = SPACE.lastIndex;
+  /** The character after any space; NaN at the end. */
+  #next(): number {
+    for (;;) {
+      const code = this.text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      this.#at++;
+    }
   }
 
-  #skip(mark: string): boolean {
-    this.#space();
-    if (this.text[this.#at] !== mark) return false;
+  #skip(mark: number): boolean {
+    if (this.#next() !== mark) return false;
     this.#at++;
     return true;
   }

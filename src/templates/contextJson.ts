@@ -1,4 +1,5 @@
 import { readJson, type JsonValues } from '../jsonReader.js';
+import { Decimal, MAX_DIGITS } from './values/decimal.js';
 import { fromBigInt } from './values/numbers.js';
 import { Dict } from './values/dict.js';
 import { toFloat } from './values/value.js';
@@ -11,7 +12,7 @@ import type { Value } from './values/value.js';
 const NEEDS_OWN_READER = /\d\.0*(?!\d)|\d[eE]|\d{16}|"\d+"\s*:/;
 
 /**
- * JSON text as values that keep Python's types: `10.0` stays a float, big integers stay exact.
+ * JSON text as values that keep Python's types: `10.0` stays a float, big integers stay exact, `10.00E0` is a Decimal.
  * @throws SyntaxError when it is no JSON
  */
 export function parseContextJson(text: string): Value {
@@ -19,12 +20,17 @@ export function parseContextJson(text: string): Value {
 }
 
 const MAX_DEPTH = 500;
+/** The exponent of a number that is a Decimal, as whoever made the context says: `10.00E0`. */
+const DECIMAL_MARK = 'E0';
 
 const VALUES: JsonValues = {
-  number: (literal) => (/[.eE]/.test(literal) ? toFloat(Number(literal)) : fromBigInt(BigInt(literal))),
-  object(members) {
-    const entries = members as readonly (readonly [string, Value])[];
-    const plain = entries.every(([key]) => !/^\d+$/.test(key) && key !== '__proto__');
-    return plain ? Object.fromEntries(entries) : Dict.of(entries);
-  },
+  number: numberOf,
+  object: (members) => Dict.of(members as readonly (readonly [string, Value])[]),
 };
+
+function numberOf(literal: string): Value {
+  if (literal.endsWith(DECIMAL_MARK)) return Decimal.parse(literal.slice(0, -DECIMAL_MARK.length));
+  if (/[.eE]/.test(literal)) return toFloat(Number(literal));
+  // An int of Python has no more digits; reading them all would take long, and this keeps them.
+  return literal.length > MAX_DIGITS ? Decimal.parse(literal) : fromBigInt(BigInt(literal));
+}

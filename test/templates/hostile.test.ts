@@ -13,6 +13,8 @@ interface HostileCase {
   /** The template as pieces and how often each is repeated. */
   readonly parts?: readonly (readonly [piece: string, times: number])[];
   readonly context?: Record<string, unknown>;
+  /** The context as pieces of JSON text and how often each is repeated. */
+  readonly contextParts?: readonly (readonly [piece: string, times: number])[];
   readonly syntax?: string;
 }
 
@@ -31,7 +33,9 @@ interface HostileResult {
 }
 
 const HERE = import.meta.dirname;
-const SOURCE = path.resolve(HERE, '../../src/templates');
+const SOURCE = path.resolve(HERE, '../../src');
+/** The library, and the reader of JSON that it shares with the rest. */
+const FILES = /^(?:templates[/\\].*|jsonReader)\.ts$/;
 /** Within node_modules, so that the library's own dependencies are found from there. */
 const BUILT = path.resolve(HERE, `../../node_modules/.cache/rowpost-hostile-${process.pid}`);
 const AT_ONCE = 2;
@@ -39,7 +43,7 @@ const AT_ONCE = 2;
 /** Plain JavaScript of the library: a loader in each process would cost more than the templates. */
 async function buildLibrary(): Promise<void> {
   for (const file of await readdir(SOURCE, { recursive: true })) {
-    if (!file.endsWith('.ts')) continue;
+    if (!FILES.test(file)) continue;
     const source = await readFile(path.join(SOURCE, file), 'utf8');
     const { outputText } = ts.transpileModule(source, {
       compilerOptions: {
@@ -55,10 +59,15 @@ async function buildLibrary(): Promise<void> {
   await writeFile(path.join(BUILT, 'package.json'), '{"type":"module"}');
 }
 
+function repeated(parts: readonly (readonly [piece: string, times: number])[]): string {
+  return parts.map(([piece, times]) => piece.repeat(times)).join('');
+}
+
 async function runCase(hostile: HostileCase): Promise<HostileResult> {
-  const { id, template, parts = [], context, syntax } = hostile;
-  const source = template ?? parts.map(([piece, times]) => piece.repeat(times)).join('');
-  const library = pathToFileURL(path.join(BUILT, 'compileTemplate.js')).href;
+  const { id, template, parts = [], context, contextParts, syntax } = hostile;
+  const source = template ?? repeated(parts);
+  const contextJson = contextParts && repeated(contextParts);
+  const library = pathToFileURL(path.join(BUILT, 'templates/compileTemplate.js')).href;
   const child = spawn(
     process.execPath,
     ['--max-old-space-size=512', path.join(HERE, 'hostileProcess.mjs'), library],
@@ -68,7 +77,7 @@ async function runCase(hostile: HostileCase): Promise<HostileResult> {
       timeout: 10_000,
     },
   );
-  child.stdin.end(JSON.stringify({ template: source, context, syntax }));
+  child.stdin.end(JSON.stringify({ template: source, context, contextJson, syntax }));
   const exited = once(child, 'close') as Promise<[number | null]>;
   const printed = await text(child.stdout);
   const [exitCode] = await exited;

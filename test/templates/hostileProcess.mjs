@@ -3,14 +3,15 @@
 import { readFileSync } from 'node:fs';
 
 const { compileTemplate } = await import(process.argv[2]);
-const { template, context = {}, syntax = 'jinja2' } = JSON.parse(readFileSync(0, 'utf8'));
+const { template, context = {}, contextJson, syntax = 'jinja2' } = JSON.parse(readFileSync(0, 'utf8'));
 compileTemplate('{{ 1 }}', { syntax }).render({});
 
 const rssBefore = process.memoryUsage().rss;
 const cpuBefore = process.cpuUsage();
 let outcome;
 try {
-  const output = compileTemplate(template, { syntax, mode: 'html' }).render(context);
+  const compiled = compileTemplate(template, { syntax, mode: 'html' });
+  const output = contextJson === undefined ? compiled.render(context) : compiled.renderJson(contextJson);
   outcome = { ok: true, length: output.length, head: output.slice(0, 200) };
 } catch (error) {
   outcome = { ok: false, name: error.name, kind: error.kind, message: error.message };

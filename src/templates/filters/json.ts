@@ -1,5 +1,6 @@
 import type { Budget } from '../limits.js';
 import { limitFault, renderFault } from '../errors.js';
+import { Decimal } from '../values/decimal.js';
 import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
@@ -28,6 +29,7 @@ class JsonWriter {
     if (isText(value)) return this.text(textOf(value));
     if (isFloat(value)) return floatJson(asNumber(value) ?? 0);
     if (typeof value === 'number' || typeof value === 'bigint') return value.toString();
+    if (value instanceof Decimal) return str(value, this.budget);
     const items = sequenceItems(value);
     if (items !== undefined)
       return this.wrap(

@@ -1,6 +1,7 @@
 import { Context, Liquid } from 'liquidjs';
 import { limitFault, renderFault } from '../errors.js';
 import type { Evaluation } from '../values/callable.js';
+import { Decimal } from '../values/decimal.js';
 import { asNumber } from '../values/numbers.js';
 import { str } from '../values/text.js';
 import { isText, textOf, Undefined } from '../values/value.js';
@@ -20,7 +21,7 @@ function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'):
   const pattern = textOf(format);
   if (pattern.length > LONGEST_FORMAT || WIDE_PADDING.test(pattern))
     throw limitFault('the date format is too long or too wide');
-  const value = isText(input) ? textOf(input) : (asNumber(input) ?? str(input, budget));
+  const value = isText(input) ? textOf(input) : (numberOf(input) ?? str(input, budget));
   const scope = { context: new Context({}, liquid.options, { sync: true }), liquid };
   const print: unknown = liquid.filters['date'];
   if (typeof print !== 'function') throw new Error('LiquidJS has no date filter');
@@ -28,12 +29,16 @@ function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'):
   return typeof printed === 'string' ? printed : str(input, budget);
 }
 
+function numberOf(value: Value): number | undefined {
+  return value instanceof Decimal ? value.toNumber() : asNumber(value);
+}
+
 /** The input or the bound, whichever is larger (or smaller). */
 function bound(choose: (a: number, b: number) => number) {
   return filter(
     ['limit'],
     (input, _, limit = null) => {
-      const [number, other] = [asNumber(input), asNumber(limit)];
+      const [number, other] = [numberOf(input), numberOf(limit)];
       if (number === undefined || other === undefined)
         throw renderFault('at_least and at_most compare numbers');
       return choose(number, other) === number ? input : limit;

@@ -1,9 +1,13 @@
 import { renderFault } from '../errors.js';
 import { fixed } from '../format/decimal.js';
 import type { Evaluation } from '../values/callable.js';
+import { Decimal } from '../values/decimal.js';
+import { contextual, negated, quantized } from '../values/decimalArithmetic.js';
+import { decimalToInt } from '../values/decimalOperators.js';
 import {
   asInteger,
   asNumber,
+  floatText,
   floorDivideInts,
   fromBigInt,
   multiplyInts,
@@ -20,6 +24,7 @@ import { filter, filterTable, indexArgument, textArgument } from './filter.js';
 /** Python's `float(value)` as a JavaScript number, or undefined where Python raises TypeError or ValueError. */
 function floatOf(value: Value): number | undefined {
   if (value instanceof Undefined) throw value.fault();
+  if (value instanceof Decimal) return value.toNumber();
   return isText(value) ? parseFloatText(textOf(value)) : asNumber(value);
 }
 
@@ -34,7 +39,10 @@ function toInt(input: Value, fallback: Value, base: number): Value {
   if (isText(input)) {
     const integer = parseInteger(textOf(input), base);
     if (integer !== undefined) return integer;
+    const number = parseFloatText(textOf(input));
+    return number === undefined || !Number.isFinite(number) ? fallback : (truncated(number) ?? fallback);
   }
+  if (input instanceof Decimal) return decimalToInt(input);
   const integer = asInteger(input);
   if (integer !== undefined) return integer;
   const number = floatOf(input);
@@ -45,6 +53,7 @@ function toInt(input: Value, fallback: Value, base: number): Value {
 function roundCommon(value: Value, precision: number): Value {
   const integer = asInteger(value);
   if (integer !== undefined) return precision >= 0 ? integer : roundInteger(integer, -precision);
+  if (value instanceof Decimal) return quantized(value, -precision);
   const number = asNumber(value);
   if (number === undefined) throw renderFault(`type ${typeName(value)} doesn't define __round__ method`);
   if (!Number.isFinite(number) || precision > 340) return toFloat(number);
@@ -74,6 +83,10 @@ function roundBy(
   const product = BINARY_OPERATORS['*'](value, factor, budget);
   if (asInteger(product) !== undefined) return BINARY_OPERATORS['/'](product, factor, budget);
   const scaled = asNumber(product);
+  if (product instanceof Decimal) {
+    const whole = decimalToInt(product, direction === 'ceil' ? 'ROUND_CEILING' : 'ROUND_FLOOR');
+    return BINARY_OPERATORS['/'](whole, factor, budget);
+  }
   if (scaled === undefined) throw renderFault(`must be real number, not ${typeName(value)}`);
   const rounded = truncated(direction === 'ceil' ? Math.ceil(scaled) : Math.floor(scaled));
   if (rounded === undefined) throw renderFault('cannot convert float NaN to integer');
@@ -86,7 +99,8 @@ const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB'];
 function fileSize(bytes: number, binary: boolean): string {
   const base = binary ? 1024 : 1000;
   if (bytes === 1) return '1 Byte';
-  if (bytes < base) return `${Math.trunc(bytes)} Bytes`;
+  if (!Number.isFinite(bytes)) return `${floatText(bytes)} ${binary ? 'YiB' : 'YB'}`;
+  if (bytes < base) return `${BigInt(Math.trunc(bytes))} Bytes`;
   const units = binary ? BINARY_UNITS : DECIMAL_UNITS;
   const steps = units.findIndex((_, i) => bytes < base ** (i + 2));
   const at = steps < 0 ? units.length - 1 : steps;
@@ -98,6 +112,7 @@ export const NUMBER_FILTERS = filterTable({
   abs: filter([], (input) => {
     const integer = asInteger(input);
     if (integer !== undefined) return integer < 0 ? subtractInts(0, integer) : multiplyInts(integer, 1);
+    if (input instanceof Decimal) return input.isNegative ? negated(input) : contextual(input);
     const number = asNumber(input);
     if (number === undefined) throw renderFault(`bad operand type for abs(): '${typeName(input)}'`);
     return number < 0 || Object.is(number, -0) ? negate(input) : input;
@@ -113,9 +128,10 @@ export const NUMBER_FILTERS = filterTable({
     if (input instanceof Undefined) throw input.fault();
     switch (textArgument(method, 'method')) {
       case 'common':
-        return precision === null
-          ? toInt(roundCommon(input, 0), 0, 10)
-          : roundCommon(input, indexArgument(precision));
+        if (precision !== null) return roundCommon(input, indexArgument(precision));
+        return input instanceof Decimal
+          ? decimalToInt(input, 'ROUND_HALF_EVEN')
+          : toInt(roundCommon(input, 0), 0, 10);
       case 'ceil':
         return roundBy(input, indexArgument(precision), 'ceil', evaluation);
       case 'floor':

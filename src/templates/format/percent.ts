@@ -1,6 +1,8 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
+import { Decimal } from '../values/decimal.js';
+import { decimalToInt } from '../values/decimalOperators.js';
 import { dictGet, isDict } from '../values/dict.js';
 import { escapeHtml, htmlOf } from '../values/escape.js';
 import { asInteger, asNumber, fromBigInt } from '../values/numbers.js';
@@ -176,6 +178,7 @@ function character(value: Value): string {
 function integerOf(value: Value, type: string, escaping: boolean): number | bigint {
   const integer = asInteger(value);
   if (integer !== undefined) return integer;
+  if (value instanceof Decimal) return decimalToInt(value);
   if (!isFloat(value)) {
     if (value instanceof Undefined && !escaping) throw value.fault();
     throw renderFault(`%${type} format: a real number is required, not ${typeName(value)}`);
@@ -187,6 +190,7 @@ function integerOf(value: Value, type: string, escaping: boolean): number | bigi
 }
 
 function floatOf(value: Value): number {
+  if (value instanceof Decimal) return value.toNumber();
   const number = isInt(value) || isFloat(value) ? asNumber(value) : undefined;
   if (number !== undefined) return number;
   if (value instanceof Undefined) throw value.fault();

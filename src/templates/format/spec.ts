@@ -1,24 +1,16 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
-import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
+import { sliceCodePoints } from '../values/codePoints.js';
 import { asInteger, asNumber, floatText } from '../values/numbers.js';
+import { Decimal } from '../values/decimal.js';
 import { str } from '../values/text.js';
 import { isFloat, isInt, isText, textOf, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { exponent, fixed, general } from './decimal.js';
-
-/** Python's format specification: `[[fill]align][sign][z][#][0][width][grouping][.precision][type]`. */
-interface FormatSpec {
-  readonly fill: string;
-  readonly align: string;
-  readonly sign: string;
-  readonly alternate: boolean;
-  readonly width: number;
-  readonly grouping: string;
-  readonly precision: number | undefined;
-  readonly type: string;
-}
+import { formatDecimal } from './decimalSpec.js';
+import { pad, padNumber, signOf } from './padding.js';
+import type { FormatSpec } from './padding.js';
 
 const SPEC =
   /^(?:(?<fill>.)(?=[<>=^]))?(?<align>[<>=^])?(?<sign>[-+ ])?(?<negativeZero>z)?(?<alternate>#)?(?<zero>0)?(?<width>[0-9]+)?(?<grouping>[,_])?(?:\.(?<precision>[0-9]+))?(?<type>[a-zA-Z%])?$/su;
@@ -50,6 +42,7 @@ export function formatValue(value: Value, specText: string, budget: Budget): str
   if (isText(value)) return formatText(textOf(value), spec);
   if (isInt(value)) return formatInt(value, spec);
   if (isFloat(value)) return formatFloat(asNumber(value) ?? 0, spec);
+  if (value instanceof Decimal) return formatDecimal(value, spec, budget);
   throw renderFault(`unsupported format string passed to ${typeName(value)}.__format__`);
 }
 
@@ -121,41 +114,6 @@ function floatDigits(value: number, spec: FormatSpec): string {
         ? floatText(magnitude)
         : general(magnitude, spec.precision, spec.alternate, true);
   }
-}
-
-function signOf(negative: boolean, spec: FormatSpec): string {
-  if (negative) return '-';
-  return spec.sign === '-' ? '' : spec.sign;
-}
-
-function padNumber(sign: string, digits: string, rest: string, spec: FormatSpec, groupSize: number): string {
-  const inner = spec.align === '=' && spec.fill === '0' ? spec.width - sign.length - rest.length : 0;
-  const grouped = spec.grouping === '' ? digits : group(digits, spec.grouping, groupSize, inner);
-  if (spec.align === '=') {
-    const missing = Math.max(0, spec.width - sign.length - grouped.length - rest.length);
-    return sign + spec.fill.repeat(missing) + grouped + rest;
-  }
-  return pad(sign + grouped + rest, spec, spec.align || '>');
-}
-
-/** Digits with separators, led by zeros (themselves separated) up to a width. */
-function group(digits: string, separator: string, size: number, width: number): string {
-  if (digits === '') return digits;
-  let padded = digits;
-  while (padded.length + Math.floor((padded.length - 1) / size) < width) padded = `0${padded}`;
-  const first = padded.length % size || size;
-  let out = padded.slice(0, first);
-  for (let i = first; i < padded.length; i += size) out += separator + padded.slice(i, i + size);
-  return out;
-}
-
-function pad(text: string, spec: FormatSpec, align: string): string {
-  const missing = spec.width - codePointLength(text);
-  if (missing <= 0) return text;
-  if (align === '<') return text + spec.fill.repeat(missing);
-  if (align === '>') return spec.fill.repeat(missing) + text;
-  const left = Math.floor(missing / 2);
-  return spec.fill.repeat(left) + text + spec.fill.repeat(missing - left);
 }
 
 function unknownCode(spec: FormatSpec, type: string): Fault {

@@ -3,6 +3,7 @@ import type { CallArguments, Evaluation } from '../values/callable.js';
 import { bindArguments } from '../values/callable.js';
 import { contains, equals, ordered } from '../values/compare.js';
 import type { Ordering } from '../values/compare.js';
+import { Decimal } from '../values/decimal.js';
 import { hashKey, isDict } from '../values/dict.js';
 import { tryIterate, tryLength } from '../values/iterate.js';
 import { BINARY_OPERATORS } from '../values/operators.js';
@@ -71,7 +72,7 @@ const DEFINITIONS: Readonly<Record<string, (name: string) => Predicate>> = {
   false: simple((value) => value === false),
   integer: simple((value) => isInt(value) && typeof value !== 'boolean'),
   float: simple(isFloat),
-  number: simple((value) => isInt(value) || isFloat(value)),
+  number: simple((value) => isInt(value) || isFloat(value) || value instanceof Decimal),
   string: simple(isText),
   mapping: simple(isDict),
   sequence: simple((value) => isSequence(value) && tryLength(value) !== undefined),

@@ -1,12 +1,15 @@
 import { renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
 import { floatText } from '../values/numbers.js';
+import { Decimal } from '../values/decimal.js';
+import { decimalToInt } from '../values/decimalOperators.js';
 import { sequenceItems } from '../values/dict.js';
 import { Float, isText, textOf, typeName, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
 const WORD_CHARACTER = /[\p{L}\p{N}_.$]/u;
+const MAX_LITERAL_DIGITS = 300;
 const NUMBER = /^-?\d{1,300}(?:\.\d{1,300})?$/;
 
 /**
@@ -85,6 +88,7 @@ function scalar(value: Value): string {
       throw renderFault(`${floatText(value)} is no number of the filter language`);
     default:
       if (value instanceof Float) return plainDecimal(value.value);
+      if (value instanceof Decimal) return decimalLiteral(value);
       if (isText(value) && NUMBER.test(textOf(value))) return textOf(value);
       throw notLiteral(value);
   }
@@ -95,6 +99,13 @@ function plainDecimal(value: number): string {
   const text = floatText(value);
   if (!text.includes('e')) return text;
   return Math.abs(value) >= 1 ? BigInt(value).toString() : value.toFixed(100).replace(/0+$/, '');
+}
+
+/** In full: the filter language has no exponents. */
+function decimalLiteral(value: Decimal): string {
+  if (value.exponent <= 0 && NUMBER.test(value.text)) return value.text;
+  if (value.exponent > 0 && value.adjusted < MAX_LITERAL_DIGITS) return decimalToInt(value).toString();
+  throw renderFault('the number is too long for a filter');
 }
 
 function notLiteral(value: Value): Fault {

@@ -1,5 +1,6 @@
 import { renderFault, limitFault } from '../errors.js';
 import type { Fault } from '../errors.js';
+import { Decimal } from '../values/decimal.js';
 import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { isFloat, isText, JsonMarkup, textOf, typeName, Undefined } from '../values/value.js';
@@ -68,6 +69,7 @@ function jsonOf(value: Value, depth: number): string {
     throw renderFault(`${floatText(number)} is no JSON number`);
   }
   if (typeof value === 'number' || typeof value === 'bigint') return value.toString();
+  if (value instanceof Decimal) return value.text;
   const items = sequenceItems(value);
   if (items !== undefined) return `[${items.map((item) => jsonOf(item, depth + 1)).join(', ')}]`;
   if (isDict(value)) {

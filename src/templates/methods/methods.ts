@@ -1,10 +1,13 @@
 import type { Invoke, MethodTable } from '../values/callable.js';
+import { Decimal } from '../values/decimal.js';
 import { isDict } from '../values/dict.js';
-import { isList, isText, Range, Tuple } from '../values/value.js';
+import { isFloat, isInt, isList, isText, Range, Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
+import { DECIMAL_METHODS } from './decimalMethods.js';
 import { DICT_METHODS } from './dictMethods.js';
 import { LIST_METHODS, SEQUENCE_METHODS } from './listMethods.js';
 import { MARKUP_METHODS } from './markupMethods.js';
+import { FLOAT_METHODS, INT_METHODS } from './numberMethods.js';
 import { STR_METHODS } from './strMethods.js';
 
 /** The method of a value by its name: the only way from a template to a function of a value. */
@@ -17,5 +20,8 @@ function tableOf(value: Value): MethodTable | undefined {
   if (isList(value)) return LIST_METHODS;
   if (isText(value)) return MARKUP_METHODS;
   if (isDict(value)) return DICT_METHODS;
+  if (isInt(value)) return INT_METHODS;
+  if (isFloat(value)) return FLOAT_METHODS;
+  if (value instanceof Decimal) return DECIMAL_METHODS;
   return value instanceof Tuple || value instanceof Range ? SEQUENCE_METHODS : undefined;
 }

@@ -3,6 +3,7 @@ import { renderFault } from '../errors.js';
 import { methodOf } from '../methods/methods.js';
 import { BoundMethod } from './callable.js';
 import { codePointLength, sliceCodePoints } from './codePoints.js';
+import { Decimal } from './decimal.js';
 import { dictGet, isDict, isHashable } from './dict.js';
 import { asInteger, indexArgument } from './numbers.js';
 import { repr } from './text.js';
@@ -35,6 +36,7 @@ function ownAttribute(target: Value, name: string): Value | undefined {
 
 /** The parts of a number, which Python has as attributes. */
 function numberAttribute(target: Value, name: string): Value | undefined {
+  if (target instanceof Decimal) return { real: target, imag: Decimal.of(0) }[name];
   const integer = asInteger(target);
   const number = integer ?? (target instanceof Float || typeof target === 'number' ? target : undefined);
   if (number === undefined) return undefined;

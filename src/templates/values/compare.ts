@@ -1,5 +1,7 @@
 import type { Budget } from '../limits.js';
 import { limitFault, renderFault } from '../errors.js';
+import { Decimal } from './decimal.js';
+import { compareExactly } from './decimalOperators.js';
 import { dictEntries, dictGet, dictHas, dictSize, DictView, isDict, sequenceItems } from './dict.js';
 import { iterate, tryIterate } from './iterate.js';
 import { asNumber } from './numbers.js';
@@ -12,7 +14,9 @@ export function equals(a: Value, b: Value, budget: Budget, depth = 0): boolean {
   if (a === b) return !(typeof a === 'number' && Number.isNaN(a));
   if (isText(a)) return isText(b) && textOf(a) === textOf(b);
   const [x, y] = [numberOf(a), numberOf(b)];
-  if (x !== undefined || y !== undefined) return x === undefined || y === undefined ? false : x == y;
+  if (x !== undefined && y !== undefined) return x == y;
+  if (a instanceof Decimal || b instanceof Decimal) return compareExactly(a, b, budget) === 0;
+  if (x !== undefined || y !== undefined) return false;
   if (a === null || b === null) return false;
   if (depth > MAX_DATA_DEPTH) throw limitFault('the values nest too deeply to be compared');
   return equalObjects(a, b, budget, depth + 1);
@@ -61,6 +65,10 @@ export type Ordering = '<' | '<=' | '>' | '>=';
 export function ordered(operator: Ordering, a: Value, b: Value, budget: Budget, depth = 0): boolean {
   const [x, y] = [numberOf(a), numberOf(b)];
   if (x !== undefined && y !== undefined) return holds(operator, x, y);
+  if (a instanceof Decimal || b instanceof Decimal) {
+    const order = compareExactly(a, b, budget);
+    if (order !== undefined) return holds(operator, order, 0);
+  }
   if (isText(a) && isText(b)) return holds(operator, compareText(textOf(a), textOf(b)), 0);
   if ((isList(a) && isList(b)) || (a instanceof Tuple && b instanceof Tuple)) {
     if (depth > MAX_DATA_DEPTH) throw limitFault('the values nest too deeply to be compared');

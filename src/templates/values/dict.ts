@@ -1,4 +1,6 @@
 import { renderFault } from '../errors.js';
+import { Decimal } from './decimal.js';
+import { decimalHash } from './decimalOperators.js';
 import { Float, isList, isPlainDict, Markup, PyObject, Tuple, typeName, Undefined } from './value.js';
 import type { PlainDict, Value } from './value.js';
 
@@ -36,6 +38,7 @@ function hashObject(value: null | Value[] | PlainDict | PyObject): HashKey {
     });
     return `\0t${parts.map((part) => `${part.length}:${part}`).join()}`;
   }
+  if (value instanceof Decimal) return decimalHash(value);
   if (value instanceof Undefined) return UNDEFINED_KEY;
   if (value instanceof PyObject && !(value instanceof Dict)) return value;
   throw renderFault(`unhashable type: '${typeName(value)}'`);

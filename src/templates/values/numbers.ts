@@ -1,12 +1,12 @@
 import { limitFault, renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
+import { MAX_DIGITS } from './decimal.js';
 import { Float, toFloat } from './value.js';
 import { strip } from './whitespace.js';
 import type { Value } from './value.js';
 
 /** Largest integer in bits; Python refuses to print more than 4,300 digits, about this many. */
 const MAX_INT_BITS = 14_300;
-const MAX_INT_DIGITS = 4_300;
 
 /** A big integer as a value: a plain number wherever that is exact. */
 export function fromBigInt(value: bigint): number | bigint {
@@ -172,7 +172,7 @@ function bounded(value: bigint): number | bigint {
 }
 
 function tooLarge(): Fault {
-  return limitFault(`an integer of more than ${MAX_INT_DIGITS} digits`);
+  return limitFault(`an integer of more than ${MAX_DIGITS} digits`);
 }
 
 function bitLength(value: number | bigint): number {
@@ -208,7 +208,7 @@ export function parseInteger(text: string, base = 10): Value | undefined {
   if (base === 10 && INTEGER_TEXT.test(digits)) {
     const plain = digits.replaceAll('_', '');
     if (plain.length <= 15) return Number(plain) + 0;
-    if (plain.length > MAX_INT_DIGITS) return undefined;
+    if (plain.length > MAX_DIGITS) return undefined;
     return fromBigInt(BigInt(plain.startsWith('+') ? plain.slice(1) : plain));
   }
   const negative = digits.startsWith('-');
@@ -228,7 +228,7 @@ export function parseInteger(text: string, base = 10): Value | undefined {
 }
 
 function digitsInBase(digits: string, base: number, negative: boolean): Value | undefined {
-  if (digits.length > MAX_INT_DIGITS) return undefined;
+  if (digits.length > MAX_DIGITS) return undefined;
   let value = 0n;
   for (const digit of digits) {
     const number = parseInt(digit, 36);

@@ -2,6 +2,9 @@ import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
 import { percentFormat } from '../format/percent.js';
+import { Decimal } from './decimal.js';
+import { contextual, negated } from './decimalArithmetic.js';
+import { decimalArithmetic } from './decimalOperators.js';
 import { htmlOf } from './escape.js';
 import {
   addInts,
@@ -27,23 +30,34 @@ export const BINARY_OPERATORS: Readonly<
   Record<BinaryOperator, (a: Value, b: Value, budget: Budget) => Value>
 > = {
   '+': add,
-  '-': (a, b) => arithmetic('-', a, b, subtractInts, (x, y) => toFloat(x - y)),
+  '-': (a, b, budget) => arithmetic('-', a, b, budget, subtractInts, (x, y) => toFloat(x - y)),
   '*': multiply,
-  '/': (a, b) => arithmetic('/', a, b, divideInts, divideFloats),
-  '//': (a, b) => arithmetic('//', a, b, floorDivideInts, floorDivideFloats),
+  '/': (a, b, budget) => arithmetic('/', a, b, budget, divideInts, divideFloats),
+  '//': (a, b, budget) => arithmetic('//', a, b, budget, floorDivideInts, floorDivideFloats),
   '%': (a, b, budget) =>
     isText(a)
       ? percentFormat(a, b, budget)
-      : arithmetic('%', a, b, moduloInts, (x, y) => toFloat(moduloFloats(x, y))),
-  '**': (a, b) => arithmetic('**', a, b, powInts, powFloats),
+      : arithmetic('%', a, b, budget, moduloInts, (x, y) => toFloat(moduloFloats(x, y))),
+  '**': (a, b, budget) => arithmetic('**', a, b, budget, powInts, powFloats),
 };
 
 type IntOperation = (x: number | bigint, y: number | bigint) => Value;
 type FloatOperation = (x: number, y: number) => Value;
 
-function arithmetic(operator: string, a: Value, b: Value, ints: IntOperation, floats: FloatOperation): Value {
+function arithmetic(
+  operator: string,
+  a: Value,
+  b: Value,
+  budget: Budget,
+  ints: IntOperation,
+  floats: FloatOperation,
+): Value {
   const [m, n] = [asInteger(a), asInteger(b)];
   if (m !== undefined && n !== undefined) return ints(m, n);
+  if (a instanceof Decimal || b instanceof Decimal) {
+    const result = decimalArithmetic(operator, a, b, budget);
+    if (result !== undefined) return result;
+  }
   const [x, y] = [asNumber(a), asNumber(b)];
   if (x !== undefined && y !== undefined) return floats(x, y);
   throw unsupported(operator, a, b);
@@ -85,15 +99,17 @@ export function add(a: Value, b: Value, budget: Budget): Value {
   }
   if (isList(a) && !(b instanceof Undefined))
     throw renderFault(`can only concatenate list (not "${typeName(b)}") to list`);
-  return arithmetic('+', a, b, addInts, (x, y) => toFloat(x + y));
+  return arithmetic('+', a, b, budget, addInts, (x, y) => toFloat(x + y));
 }
 
 function multiply(a: Value, b: Value, budget: Budget): Value {
   const [m, n] = [asInteger(a), asInteger(b)];
   if (m !== undefined && n !== undefined) return multiplyInts(m, n);
-  if (m !== undefined) return repeat(b, m, budget) ?? arithmetic('*', a, b, multiplyInts, multiplyFloats);
-  if (n !== undefined) return repeat(a, n, budget) ?? arithmetic('*', a, b, multiplyInts, multiplyFloats);
-  return arithmetic('*', a, b, multiplyInts, multiplyFloats);
+  if (m !== undefined)
+    return repeat(b, m, budget) ?? arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
+  if (n !== undefined)
+    return repeat(a, n, budget) ?? arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
+  return arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
 }
 
 function multiplyFloats(x: number, y: number): Value {
@@ -125,6 +141,7 @@ export function negate(value: Value): Value {
   if (integer !== undefined) return subtractInts(0, integer);
   const number = asNumber(value);
   if (number !== undefined) return toFloat(-number);
+  if (value instanceof Decimal) return negated(value);
   throw badUnary('-', value);
 }
 
@@ -132,6 +149,7 @@ export function positive(value: Value): Value {
   const integer = asInteger(value);
   if (integer !== undefined) return integer;
   if (asNumber(value) !== undefined) return value;
+  if (value instanceof Decimal) return contextual(value);
   throw badUnary('+', value);
 }
 

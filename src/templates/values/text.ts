@@ -1,5 +1,6 @@
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
+import { Decimal } from './decimal.js';
 import { dictEntries, isDict } from './dict.js';
 import type { DictLike } from './dict.js';
 import { floatText } from './numbers.js';
@@ -24,8 +25,15 @@ export function str(value: Value, budget: Budget): string {
       if (value === null) return 'None';
       if (value instanceof Markup) return value.text;
       if (value instanceof Undefined) return '';
+      if (value instanceof Decimal) return decimalText(value, budget);
       return repr(value, budget);
   }
+}
+
+/** Its digits, paid for before they are written. */
+function decimalText(value: Decimal, budget: Budget): string {
+  budget.allocate(value.textLength);
+  return value.text;
 }
 
 /** Python's `repr(value)`. Containers charge the budget for what they print. */
@@ -60,6 +68,7 @@ class ReprWriter {
         : this.nested(value, '(', ')', value.items);
     }
     if (value instanceof Float) return floatText(value.value);
+    if (value instanceof Decimal) return `Decimal('${decimalText(value, this.budget)}')`;
     if (value instanceof Markup) return `Markup(${this.write(value.text)})`;
     return this.guarded(
       value,

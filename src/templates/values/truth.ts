@@ -1,3 +1,4 @@
+import { Decimal } from './decimal.js';
 import { Float, Markup, PyObject } from './value.js';
 import type { Value } from './value.js';
 
@@ -25,5 +26,6 @@ function isTrueObject(value: object & Value): boolean {
   }
   if (value instanceof Markup) return value.text !== '';
   if (value instanceof Float) return value.value !== 0;
+  if (value instanceof Decimal) return !value.isZero;
   return value.size?.() !== 0;
 }

@@ -1,0 +1,73 @@
+import type { Budget } from '../limits.js';
+import { renderFault } from '../errors.js';
+import { Decimal } from '../values/decimal.js';
+import { rescaled } from '../values/decimalArithmetic.js';
+import { padNumber, signOf } from './padding.js';
+import type { FormatSpec } from './padding.js';
+
+/** Python's `format(value, spec)` of a Decimal: on its own digits, half to even, never by way of a double. */
+export function formatDecimal(value: Decimal, spec: FormatSpec, budget: Budget): string {
+  const type = spec.type === 'n' ? 'g' : spec.type;
+  if (spec.alternate || spec.grouping === '_' || (type !== '' && !'eEfFgG%'.includes(type)))
+    throw renderFault('invalid format string');
+  const { isNegative, coefficient, exponent } = value;
+  const percent = type === '%' ? new Decimal(isNegative, coefficient, exponent + 2) : value;
+  const isBareZero = isFixed(type) && percent.isZero && percent.exponent > 0;
+  const scaled = isBareZero ? rescaled(percent, 0) : percent;
+  budget.allocate(spec.precision ?? 0);
+  const shown = spec.precision === undefined ? scaled : roundedTo(scaled, type, spec.precision);
+  const whole = wholeDigits(shown, type, spec.precision);
+  budget.allocate(shown.length + Math.abs(whole));
+  const digits = shown.digitText;
+  const power = shown.exponent + digits.length - whole;
+  const before = digits.slice(0, Math.max(0, whole)).padEnd(whole, '0') || '0';
+  const written = '0'.repeat(Math.max(0, -whole)) + digits.slice(Math.max(0, whole));
+  const after = isFixed(type) ? written.padEnd(spec.precision ?? 0, '0') : written;
+  const rest = `${after === '' ? '' : '.'}${after}${exponentText(power, type)}${type === '%' ? '%' : ''}`;
+  return padNumber(signOf(isNegative, spec), before, rest, spec, 3);
+}
+
+function isFixed(type: string): boolean {
+  return type === 'f' || type === 'F' || type === '%';
+}
+
+/** Without digits that are too many. Zeros that are wanted in the places of a fraction are left to be written. */
+function roundedTo(value: Decimal, type: string, precision: number): Decimal {
+  if (isFixed(type)) return value.exponent < -precision ? rescaled(value, -precision) : value;
+  if (type !== 'e' && type !== 'E') return significant(value, Math.max(1, precision));
+  return value.isZero ? value : withDigits(value, precision + 1);
+}
+
+/** At most so many digits: more would be zeros that nobody wrote. */
+function significant(value: Decimal, count: number): Decimal {
+  return value.length <= count ? value : withDigits(value, count);
+}
+
+function withDigits(value: Decimal, count: number): Decimal {
+  const result = rescaled(value, value.exponent + value.length - count);
+  return result.length > count ? rescaled(result, result.exponent + 1) : result;
+}
+
+/** How many digits stand before the point; negative for zeros after it. */
+function wholeDigits(value: Decimal, type: string, precision: number | undefined): number {
+  const left = value.exponent + value.length;
+  switch (type) {
+    case 'f':
+    case 'F':
+    case '%':
+      return left;
+    case 'e':
+    case 'E':
+      return value.isZero && precision !== undefined ? 1 - precision : 1;
+    case '':
+      return value.isWrittenInFull ? left : 1;
+    default:
+      return value.exponent <= 0 && left > -6 ? left : 1;
+  }
+}
+
+function exponentText(power: number, type: string): string {
+  const isScientific = type === 'e' || type === 'E';
+  if (power === 0 && !isScientific) return '';
+  return `${type === 'e' || type === 'g' ? 'e' : 'E'}${power < 0 ? '-' : '+'}${Math.abs(power)}`;
+}

@@ -1,0 +1,54 @@
+import { codePointLength } from '../values/codePoints.js';
+
+/** Python's format specification: `[[fill]align][sign][z][#][0][width][grouping][.precision][type]`. */
+export interface FormatSpec {
+  readonly fill: string;
+  readonly align: string;
+  readonly sign: string;
+  readonly alternate: boolean;
+  readonly width: number;
+  readonly grouping: string;
+  readonly precision: number | undefined;
+  readonly type: string;
+}
+
+export function signOf(negative: boolean, spec: FormatSpec): string {
+  if (negative) return '-';
+  return spec.sign === '-' ? '' : spec.sign;
+}
+
+export function padNumber(
+  sign: string,
+  digits: string,
+  rest: string,
+  spec: FormatSpec,
+  groupSize: number,
+): string {
+  const inner = spec.align === '=' && spec.fill === '0' ? spec.width - sign.length - rest.length : 0;
+  const grouped = spec.grouping === '' ? digits : group(digits, spec.grouping, groupSize, inner);
+  if (spec.align === '=') {
+    const missing = Math.max(0, spec.width - sign.length - grouped.length - rest.length);
+    return sign + spec.fill.repeat(missing) + grouped + rest;
+  }
+  return pad(sign + grouped + rest, spec, spec.align || '>');
+}
+
+/** Digits with separators, led by zeros (themselves separated) up to a width. */
+function group(digits: string, separator: string, size: number, width: number): string {
+  if (digits === '') return digits;
+  let padded = digits;
+  while (padded.length + Math.floor((padded.length - 1) / size) < width) padded = `0${padded}`;
+  const first = padded.length % size || size;
+  let out = padded.slice(0, first);
+  for (let i = first; i < padded.length; i += size) out += separator + padded.slice(i, i + size);
+  return out;
+}
+
+export function pad(text: string, spec: FormatSpec, align: string): string {
+  const missing = spec.width - codePointLength(text);
+  if (missing <= 0) return text;
+  if (align === '<') return text + spec.fill.repeat(missing);
+  if (align === '>') return spec.fill.repeat(missing) + text;
+  const left = Math.floor(missing / 2);
+  return spec.fill.repeat(left) + text + spec.fill.repeat(missing - left);
+}

@@ -1,0 +1,89 @@
+import type { Budget } from '../limits.js';
+import { limitFault } from '../errors.js';
+import { compareDecimals, Decimal, MAX_DIGITS } from './decimal.js';
+import {
+  addDecimals,
+  divideDecimals,
+  floorDivideDecimals,
+  isWhole,
+  moduloDecimals,
+  multiplyDecimals,
+  powDecimals,
+  rescaled,
+  subtractDecimals,
+} from './decimalArithmetic.js';
+import { asInteger, asNumber, floatText, fromBigInt, powFloats } from './numbers.js';
+import type { Rounding } from './rounding.js';
+import { isFloat } from './value.js';
+import type { Value } from './value.js';
+
+/** Of integers that are hashed as such. */
+const MAX_HASHED_DIGITS = 400;
+
+type DecimalOperation = (x: Decimal, y: Decimal) => Decimal;
+
+const OPERATIONS: Readonly<Record<string, DecimalOperation>> = {
+  '+': addDecimals,
+  '-': subtractDecimals,
+  '*': multiplyDecimals,
+  '/': divideDecimals,
+  '//': floorDivideDecimals,
+  '%': moduloDecimals,
+};
+
+/**
+ * Arithmetic where one operand is a Decimal; undefined when the other is no number. Where Python refuses a float beside
+ * a Decimal, the float counts with the digits it prints: `price * 1.21` is meant so.
+ */
+export function decimalArithmetic(operator: string, a: Value, b: Value, budget: Budget): Value | undefined {
+  const [x, y] = [asDecimal(a), asDecimal(b)];
+  if (x === undefined || y === undefined) return undefined;
+  budget.work(x.length + y.length);
+  if (operator === '**') return powDecimals(x, y) ?? powFloats(x.toNumber(), y.toNumber());
+  return OPERATIONS[operator]?.(x, y);
+}
+
+/** A number as a Decimal, a float by the digits it prints; undefined for infinities, NaN and what is no number. */
+export function asDecimal(value: Value): Decimal | undefined {
+  if (value instanceof Decimal) return value;
+  const integer = asInteger(value);
+  if (integer !== undefined) return Decimal.of(integer);
+  const number = isFloat(value) ? (asNumber(value) ?? NaN) : NaN;
+  return Number.isFinite(number) ? Decimal.parse(floatText(number).replace(/\.0$/, '')) : undefined;
+}
+
+/** a - b by its sign, exactly, also against floats; NaN where one is, undefined where one is no number. */
+export function compareExactly(a: Value, b: Value, budget: Budget): number | undefined {
+  const [x, y] = [exactly(a), exactly(b)];
+  if (x === undefined || y === undefined) return undefined;
+  // At most one is a number: an infinity or NaN, on one side of every Decimal.
+  if (typeof x === 'number') return x;
+  if (typeof y === 'number') return -y;
+  budget.work(x.length + y.length);
+  return compareDecimals(x, y);
+}
+
+function exactly(value: Value): Decimal | number | undefined {
+  if (value instanceof Decimal) return value;
+  const integer = asInteger(value);
+  if (integer !== undefined) return Decimal.of(integer);
+  if (!isFloat(value)) return undefined;
+  const number = asNumber(value) ?? NaN;
+  return Number.isFinite(number) ? Decimal.ofExact(number) : number;
+}
+
+/** As a key of a Map: the int or float that it equals, else its digits without zeros at the end. */
+export function decimalHash(value: Decimal): number | bigint | string {
+  if (value.adjusted < MAX_HASHED_DIGITS && isWhole(value)) return decimalToInt(value);
+  const number = value.toNumber();
+  if (Number.isFinite(number) && compareDecimals(Decimal.ofExact(number), value) === 0) return number;
+  const [digits = '', zeros = ''] = /^(.*?)(0*)$/.exec(value.digitText)?.slice(1) ?? [];
+  return `\0d${value.isNegative ? '-' : ''}${digits}e${value.exponent + zeros.length}`;
+}
+
+/** Python's `int(value)`, or rounded otherwise. @throws Fault when it is too large for an int of the engine */
+export function decimalToInt(value: Decimal, rounding: Rounding = 'ROUND_DOWN'): number | bigint {
+  if (value.adjusted >= MAX_DIGITS) throw limitFault(`an integer of more than ${MAX_DIGITS} digits`);
+  const { isNegative, coefficient } = rescaled(value, 0, rounding);
+  return fromBigInt(isNegative ? -coefficient : coefficient);
+}
