@@ -31,11 +31,14 @@ export class ExactNumber {
 const MAY_BE_CHANGED =
   /(?:^|[:,[\s])-?(?:(?<=-)0|\d[\d.]{15,}|\d+\.\d*0|\d+(?:\.\d+)?[eE][+-]?\d+)(?=[\s,\]}]|$)/;
 
+/** @param literal of a number, in JSON or in GraphQL */
+export function toJsonNumber(literal: string): number | ExactNumber {
+  const value = Number(literal);
+  return String(value) === literal ? value : new ExactNumber(literal);
+}
+
 const EXACT: JsonValues = {
-  number: (literal) => {
-    const value = Number(literal);
-    return String(value) === literal ? value : new ExactNumber(literal);
-  },
+  number: toJsonNumber,
   // As own properties, also `__proto__`.
   object: (members) => Object.fromEntries(members),
 };
@@ -47,7 +50,7 @@ export function parseJson(text: string): unknown {
 
 /** JSON.stringify, except that an ExactNumber is written as the number it is. */
 export function writeJson(value: unknown): string {
-  return (holdsExactNumber(value) ? write(value) : (JSON.stringify(value) as string | undefined)) ?? 'null';
+  return (holdsExactNumber(value) ? write(value) : JSON.stringify(value)) ?? 'null';
 }
 
 /** A value of a JSON object: no list, no number that is kept as its text. */
@@ -68,7 +71,7 @@ function write(value: unknown): string | undefined {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`;
   if (typeof value !== 'object' || value === null || 'toJSON' in value) {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   }
   const members = Object.entries(value).flatMap(([name, item]) => {
     const text = write(item);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestParams } from 'graphql-http';
 import { AppError } from '../errors.js';
+import { isJsonObject, parseJson } from '../losslessJson.js';
 import { readFields } from './http/readFields.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -33,7 +34,7 @@ async function bodyOf(req: IncomingMessage, limitBytes: number): Promise<Values>
   const { kind, values } = await readFields(req, limitBytes);
   // No extension is known, but one of the wrong shape means a client that is mistaken about the protocol.
   const extensions = values['extensions'];
-  if (kind === 'json' && extensions != null && !isObject(extensions)) {
+  if (kind === 'json' && extensions != null && !isJsonObject(extensions)) {
     throw new AppError('BAD_REQUEST', 'extensions must be an object.');
   }
   return values;
@@ -59,16 +60,12 @@ function objectOf(values: Values, name: string): Record<string, unknown> | undef
   if (typeof value === 'string') {
     if (value.trim() === '') return undefined;
     try {
-      value = JSON.parse(value) as unknown;
+      value = parseJson(value);
     } catch (error) {
       throw new AppError('BAD_REQUEST', `${name} is a string that is not valid JSON.`, { cause: error });
     }
   }
   if (value == null) return undefined;
-  if (!isObject(value)) throw new AppError('BAD_REQUEST', `${name} must be an object.`);
+  if (!isJsonObject(value)) throw new AppError('BAD_REQUEST', `${name} must be an object.`);
   return value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

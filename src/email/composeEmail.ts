@@ -1,6 +1,7 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import { writeJson } from '../losslessJson.js';
 import { addressEmail } from './addressEmail.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
 import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
@@ -73,7 +74,7 @@ function contextJson(deps: ComposeDeps, occasion: Occasion, queries: readonly Qu
     return `${JSON.stringify(query.outvar)}:${query.json}`;
   });
   const further = Object.entries(occasion.further ?? {}).map(
-    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+    ([name, value]) => `${JSON.stringify(name)}:${writeJson(value)}`,
   );
   const own = JSON.stringify({
     operation: occasion.operation,

@@ -6,6 +6,7 @@ import { preparedText } from '../db/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
 import { AppError } from '../errors.js';
+import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
@@ -83,7 +84,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     if (json == null || characters > config.maxAnswerBytes) {
       throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
     }
-    return JSON.parse(json) as unknown[];
+    return parseJson(json) as unknown[];
   }
 
   return {

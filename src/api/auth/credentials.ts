@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.js';
+import { readId } from '../http/readId.js';
 import type { Credentials } from './signIn.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -14,10 +15,8 @@ export function readCredentials(values: Values): Credentials {
 
 /** A number, or a string that holds one. Throws AppError BAD_REQUEST. */
 export function readTenantid(values: Values): number {
-  const given = values['tenantid'];
-  const number = typeof given === 'string' && /^\s*\d+\s*$/.test(given) ? Number(given) : given;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number < 2 ** 31)
-    return number;
+  const tenantid = readId(values['tenantid']);
+  if (tenantid !== undefined) return tenantid;
   throw new AppError('BAD_REQUEST', 'tenantid must be the number of a tenant.');
 }
 

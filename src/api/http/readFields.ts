@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
+import { isJsonObject, parseJson } from '../../losslessJson.js';
 
 /** The members of a request's body: of its JSON object, or the text fields of its form. */
 export interface Fields {
@@ -46,14 +47,12 @@ function requirePlainUtf8(req: IncomingMessage, contentType: string): void {
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new AppError('BAD_REQUEST', 'The body is not a JSON object.');
-  }
-  return value as Record<string, unknown>;
+  if (!isJsonObject(value)) throw new AppError('BAD_REQUEST', 'The body is not a JSON object.');
+  return value;
 }
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {

@@ -5,6 +5,7 @@ import { readTenantid } from '../auth/credentials.js';
 import { authorizationUrl } from './authorizationUrl.js';
 import { createBrowserCookie, sha256, type BrowserCookie } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
+import { readId } from '../http/readId.js';
 import { redirectUri, type OidcDeps } from './oidcDeps.js';
 import { readReturnTo } from './returnTo.js';
 
@@ -25,8 +26,8 @@ export async function startSignIn(
   values: Readonly<Record<string, unknown>>,
 ): Promise<StartedSignIn> {
   const tenantid = readTenantid(values);
-  const confid = readId(values, 'confid');
-  const roleid = readId(values, 'roleid');
+  const confid = requireId(values, 'confid');
+  const roleid = requireId(values, 'roleid');
   const registration = await findRegistration(deps, tenantid, confid);
   await findMapping(deps, tenantid, roleid, confid);
   const returnTo = readReturnTo(values['return_to'], deps);
@@ -56,9 +57,8 @@ export function verifierContext(stateHash: Buffer): string {
 }
 
 /** Ids come as numbers or as numeric strings. Throws AppError BAD_REQUEST. */
-function readId(values: Readonly<Record<string, unknown>>, name: 'roleid' | 'confid'): number {
-  const given = values[name];
-  const text = typeof given === 'number' || typeof given === 'string' ? String(given).trim() : '';
-  if (/^\d{1,10}$/.test(text) && Number(text) < 2 ** 31) return Number(text);
+function requireId(values: Readonly<Record<string, unknown>>, name: 'roleid' | 'confid'): number {
+  const id = readId(values[name]);
+  if (id !== undefined) return id;
   throw new AppError('BAD_REQUEST', `${name} must be a number.`);
 }

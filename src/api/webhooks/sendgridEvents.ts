@@ -2,6 +2,7 @@ import type { MailEvent } from '../../db/delivery/mailEvents.js';
 import { comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
 import { AppError } from '../../errors.js';
+import { ExactNumber, parseJson } from '../../losslessJson.js';
 
 /** Events that are kept. Others (processed, unsubscribe, group_unsubscribe, …) say nothing about a delivery. */
 const KEPT = new Set(['delivered', 'bounce', 'dropped', 'deferred', 'open', 'click', 'spamreport']);
@@ -40,7 +41,7 @@ export function readSendgridEvents(text: string, tenantid: number, nowMs: number
 function parseList(text: string): readonly unknown[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
   }
@@ -99,7 +100,8 @@ function suppressionSource(
 
 /** A text or number as text that can be stored, cut to a length; null for everything else. */
 function wordOf(value: unknown, mostCharacters: number): string | null {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || value instanceof ExactNumber)
+    return String(value).slice(0, mostCharacters);
   if (typeof value !== 'string' || value === '') return null;
   return storable(value.slice(0, mostCharacters));
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { parseJson } from '../../losslessJson.js';
 
 type Equalities = Readonly<Record<string, string | number | null | readonly number[]>>;
 
@@ -20,8 +21,9 @@ export async function readRows<T>(
     if (typeof value === 'object' && value !== null) void found.whereIn(column, [...value]);
     else void found.where({ [column]: value });
   }
-  const rows: readonly { row: T }[] = await knex.from(found).select(knex.raw('to_json(t) as row'));
-  return rows.map(({ row }) => row);
+  // As text: the driver's own parser would round numbers.
+  const rows: readonly { row: string }[] = await knex.from(found).select(knex.raw('to_json(t)::text as row'));
+  return rows.map(({ row }) => parseJson(row) as T);
 }
 
 /** The one row with a key, as `readRows` reads it. @returns undefined when there is none. */

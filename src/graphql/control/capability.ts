@@ -1,11 +1,12 @@
-import { GraphQLID, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { ControlContext } from './controlContext.js';
 import { listField, type ControlObject } from './controlObject.js';
+import { ID } from '../schema/scalars.js';
 
 const capabilityType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'capability',
   fields: {
-    capability: { type: new GraphQLNonNull(GraphQLID) },
+    capability: { type: new GraphQLNonNull(ID) },
     package: { type: GraphQLString },
     subset: { type: GraphQLString },
     description: { type: GraphQLString },

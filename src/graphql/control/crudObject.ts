@@ -1,5 +1,4 @@
 import {
-  GraphQLID,
   GraphQLNonNull,
   type GraphQLFieldConfig,
   type GraphQLInputObjectType,
@@ -9,6 +8,7 @@ import type { Principal } from '../../db/principal.js';
 import type { ControlContext } from './controlContext.js';
 import { listField, notFound, requireInput, type ControlObject } from './controlObject.js';
 import { StoredRow } from './storedRow.js';
+import { ID } from '../schema/scalars.js';
 
 /**
  * A control object that is read as a list and changed one row at a time, as most are. The three mutations of all of
@@ -53,7 +53,7 @@ export function crudObject<Row extends object, Key extends string | number, Inpu
 ): ControlObject {
   const { names, type, authorize } = descriptor;
   const input = { input: { type: descriptor.input } };
-  const key = { [descriptor.key.field]: { type: new GraphQLNonNull(GraphQLID) } };
+  const key = { [descriptor.key.field]: { type: new GraphQLNonNull(ID) } };
   const readKey = (args: Args<Input>): Key =>
     descriptor.key.read(args[descriptor.key.field] as string, names.spoken);
   const find = async (context: ControlContext, wanted: Key): Promise<Row> => {

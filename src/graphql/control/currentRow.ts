@@ -4,6 +4,7 @@ import { preparedText } from '../../db/preparedStatements.js';
 import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
 import { tenantRole } from '../../db/tenantTransaction.js';
 import { AppError } from '../../errors.js';
+import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { rowKey } from '../files/rowKey.js';
 import { columnSql, tableSql } from '../read/rowsSql.js';
 import type { ControlContext } from './controlContext.js';
@@ -79,13 +80,12 @@ function keyCondition(table: Table, key: unknown) {
 }
 
 function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: unknown): string {
-  const given: unknown =
-    typeof key === 'object' && key !== null
-      ? ((key as Readonly<Record<string, unknown>>)[name] ??
-        (key as Readonly<Record<string, unknown>>)[sqlName])
-      : primaryKey.length === 1
-        ? key
-        : undefined;
+  const given: unknown = isJsonObject(key)
+    ? (key[name] ?? key[sqlName])
+    : primaryKey.length === 1
+      ? key
+      : undefined;
+  if (given instanceof ExactNumber) return String(exactInteger(given.text) ?? given.text);
   if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean')
     return String(given);
   throw badInput('key', `key must give ${name}.`);

@@ -1,11 +1,11 @@
-import { GraphQLID, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import {
   readEmailAttempts,
   readEmailEvents,
   type EmailDeliveryRow,
 } from '../../db/control/emailDeliveries.js';
 import { LIST_ARGS } from '../schema/dataSchema.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { listField, type ControlObject } from './controlObject.js';
 import { requireTenantAdmin } from './permissions.js';
@@ -43,7 +43,7 @@ const emailEventType = new GraphQLObjectType<unknown, ControlContext>({
 export const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_delivery',
   fields: {
-    deliveryid: { type: new GraphQLNonNull(GraphQLID) },
+    deliveryid: { type: new GraphQLNonNull(ID) },
     ruleid: { type: GraphQLString },
     email_type: { type: GraphQLString },
     operation: { type: GraphQLString },

@@ -1,8 +1,9 @@
-import { GraphQLID, GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
+import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
 import { readEmailType, type EmailTypeRow } from '../../db/control/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import type { Occasion } from '../../email/email.js';
-import { SCALARS } from '../schema/scalars.js';
+import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
 import { requireKnownRoles } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
@@ -12,7 +13,7 @@ import { requireTenantAdmin } from './permissions.js';
 
 /** Which email, about what, and with whose rights. */
 export const OCCASION_ARGS: GraphQLFieldConfigArgumentMap = {
-  email_type: { type: new GraphQLNonNull(GraphQLID) },
+  email_type: { type: new GraphQLNonNull(ID) },
   target: { type: GraphQLString, description: 'The table.' },
   key: {
     type: SCALARS.GenericScalar,
@@ -116,13 +117,11 @@ function readOperation(given: string | null | undefined): string {
 }
 
 function recordOf(value: unknown, field: string): string | null {
-  return value == null ? null : JSON.stringify(requireObject(value, field));
+  return value == null ? null : writeJson(requireObject(value, field));
 }
 
 function requireObject(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
+  if (isJsonObject(value)) return value;
   throw badInput(field, `${field} must be an object.`);
 }
 

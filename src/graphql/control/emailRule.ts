@@ -1,6 +1,5 @@
 import {
   GraphQLBoolean,
-  GraphQLID,
   GraphQLInputObjectType,
   GraphQLList,
   GraphQLNonNull,
@@ -14,7 +13,7 @@ import {
   updateEmailRule,
   type EmailRuleRow,
 } from '../../db/control/emailRules.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import {
   checkEmailRule,
   readChangedEmailRule,
@@ -30,7 +29,7 @@ import { requireTenantAdmin } from './permissions.js';
 const emailRuleType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_rule',
   fields: {
-    ruleid: { type: new GraphQLNonNull(GraphQLID) },
+    ruleid: { type: new GraphQLNonNull(ID) },
     name: { type: GraphQLString },
     operations: { type: new GraphQLList(GraphQLString) },
     targets: { type: new GraphQLList(GraphQLString) },

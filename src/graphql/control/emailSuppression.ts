@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import {
   deleteEmailSuppression,
   insertEmailSuppression,
@@ -6,7 +6,7 @@ import {
 } from '../../db/control/emailSuppressions.js';
 import { parseAddresses, comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import {
   badInput,
@@ -22,10 +22,10 @@ import { StoredRow } from './storedRow.js';
 const emailSuppressionType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_suppression',
   fields: {
-    address: { type: new GraphQLNonNull(GraphQLID), description: 'In lower case.' },
+    address: { type: new GraphQLNonNull(ID), description: 'In lower case.' },
     reason: { type: GraphQLString },
     source: { type: GraphQLString, description: 'bounce, spamreport or manual.' },
-    deliveryid: { type: GraphQLID, description: 'The delivery that bounced or was complained about.' },
+    deliveryid: { type: ID, description: 'The delivery that bounced or was complained about.' },
     creatorid: { type: SCALARS.Int },
     createtime: { type: SCALARS.DateTime },
   },
@@ -68,7 +68,7 @@ export const emailSuppression: ControlObject = {
     },
     delete_email_suppression: {
       type: emailSuppressionType,
-      args: { address: { type: new GraphQLNonNull(GraphQLID) } },
+      args: { address: { type: new GraphQLNonNull(ID) } },
       resolve: async (_source, args: { address: string }, context) => {
         requireTenantAdmin(context.principal);
         const { db, principal } = context;

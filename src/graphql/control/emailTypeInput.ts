@@ -1,6 +1,6 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
+import { GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
 import type { EmailOptions, EmailQuery, EmailTypeValues } from '../../db/control/emailTypes.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { readAddresses, readRecipients } from './addresses.js';
 import { badInput, requireItems, requireValue } from './controlObject.js';
 
@@ -34,7 +34,7 @@ const emailOptionsInput = new GraphQLInputObjectType({
 export const emailTypesInput = new GraphQLInputObjectType({
   name: 'email_typesInput',
   fields: {
-    email_type: { type: GraphQLID, description: 'Its name: letters, digits and underscores.' },
+    email_type: { type: ID, description: 'Its name: letters, digits and underscores.' },
     template: { type: GraphQLString, description: 'The HTML document, a template.' },
     subject: { type: GraphQLString, description: 'A template.' },
     recipients: {

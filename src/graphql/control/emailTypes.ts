@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import {
   deleteEmailType,
   insertEmailType,
@@ -6,7 +6,7 @@ import {
   updateEmailType,
   type EmailTypeRow,
 } from '../../db/control/emailTypes.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { addressesType } from './addresses.js';
 import { checkEmailType } from './checkEmailType.js';
 import type { ControlContext } from './controlContext.js';
@@ -43,7 +43,7 @@ const emailOptionsType = new GraphQLObjectType<unknown, ControlContext>({
 const emailTypesType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_types',
   fields: {
-    email_type: { type: new GraphQLNonNull(GraphQLID) },
+    email_type: { type: new GraphQLNonNull(ID) },
     template: { type: GraphQLString },
     subject: { type: GraphQLString },
     recipients: { type: addressesType },

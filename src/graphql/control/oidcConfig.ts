@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import {
   deleteOidcConfig,
   insertOidcConfig,
@@ -9,7 +9,7 @@ import {
 import { readOidcProvider } from '../../db/control/oidcProviders.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { numericId, requireValue } from './controlObject.js';
 import { crudObject } from './crudObject.js';
@@ -18,7 +18,7 @@ import { denied } from './permissions.js';
 const configType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'oidc_config',
   fields: {
-    confid: { type: new GraphQLNonNull(GraphQLID) },
+    confid: { type: new GraphQLNonNull(ID) },
     providerid: { type: SCALARS.Int },
     client_id: { type: GraphQLString },
     client_secret: { type: GraphQLString, description: 'In the answer of create_oidc_config only.' },

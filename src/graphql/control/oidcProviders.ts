@@ -1,6 +1,5 @@
 import {
   GraphQLBoolean,
-  GraphQLID,
   GraphQLInputObjectType,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -16,7 +15,7 @@ import {
   type OidcProviderValues,
 } from '../../db/control/oidcProviders.js';
 import { readTenant } from '../../db/control/tenants.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { checkOidcUri } from './checkOidcUri.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, numericId, requireValue } from './controlObject.js';
@@ -26,7 +25,7 @@ import { requireInstallationAdmin } from './permissions.js';
 const providerType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'oidc_providers',
   fields: {
-    providerid: { type: new GraphQLNonNull(GraphQLID) },
+    providerid: { type: new GraphQLNonNull(ID) },
     name: { type: GraphQLString },
     auth_uri: { type: GraphQLString },
     token_uri: { type: GraphQLString },

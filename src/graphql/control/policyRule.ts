@@ -1,5 +1,4 @@
 import {
-  GraphQLID,
   GraphQLInputObjectType,
   GraphQLList,
   GraphQLNonNull,
@@ -14,7 +13,7 @@ import {
   type PolicyRuleRow,
 } from '../../db/control/policyRules.js';
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { checkRuleFilter } from './checkRuleFilter.js';
 import { requireKnownClasses, requireKnownRoles, requireKnownTables } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
@@ -27,7 +26,7 @@ import { requireOwnTenant } from './rolePermissions.js';
 const policyRuleType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'policy_rule',
   fields: {
-    ruleid: { type: new GraphQLNonNull(GraphQLID) },
+    ruleid: { type: new GraphQLNonNull(ID) },
     tenantid: { type: SCALARS.Int },
     name: { type: GraphQLString },
     capabilities: { type: new GraphQLList(GraphQLString) },

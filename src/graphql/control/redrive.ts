@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { readEmailDelivery } from '../../db/control/emailDeliveries.js';
 import type { Database } from '../../db/database.js';
 import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
@@ -8,7 +8,7 @@ import { compileFilter } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import { createAliasSource } from '../filter/scope.js';
 import { principalInputs } from '../policy/policy.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import type { ControlContext } from './controlContext.js';
 import { notFound, type ControlFields } from './controlObject.js';
@@ -25,7 +25,7 @@ const MOST_AT_ONCE = 1_000;
 const redriveOne: Redrive<{ deliveryid: string }> = {
   type: emailDeliveryType,
   description: 'Sends a delivery again that has ended, whatever its end was.',
-  args: { deliveryid: { type: new GraphQLNonNull(GraphQLID) } },
+  args: { deliveryid: { type: new GraphQLNonNull(ID) } },
   resolve: async (_source, { deliveryid }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
     if (!/^\d{1,18}$/.test(deliveryid)) throw notFound('delivery', deliveryid);

@@ -1,6 +1,7 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
 import { explainControlError } from '../../db/control/failure.js';
 import { AppError } from '../../errors.js';
+import { writeJson } from '../../losslessJson.js';
 import type { Logger } from '../../log.js';
 import type { GraphqlAnswer } from '../answer.js';
 
@@ -10,7 +11,7 @@ export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlAnswe
   // Without data nothing was executed: the variables did not fit.
   if (!('data' in result)) return { status: 400, body: JSON.stringify({ errors }) };
   const body = errors ? { errors, data: result.data } : { data: result.data };
-  return { status: 200, body: JSON.stringify(body) };
+  return { status: 200, body: writeJson(body) };
 }
 
 function describe(item: GraphQLError, log: Logger): object {

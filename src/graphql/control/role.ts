@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLNonNull } from 'graphql';
+import { GraphQLNonNull } from 'graphql';
 import { readRole } from '../../db/control/roles.js';
 import { changeRole, removeRole } from './changeRole.js';
 import type { ControlContext } from './controlContext.js';
@@ -7,9 +7,10 @@ import { makeRole } from './makeRole.js';
 import { roleInput, type RoleInput } from './roleInput.js';
 import { roleType } from './roleTypes.js';
 import { StoredRow } from './storedRow.js';
+import { ID } from '../schema/scalars.js';
 
 const input = { input: { type: roleInput } };
-const roleid = { roleid: { type: new GraphQLNonNull(GraphQLID) } };
+const roleid = { roleid: { type: new GraphQLNonNull(ID) } };
 
 export const role: ControlObject = {
   queries: { role: listField(roleType, 'role') },

@@ -1,4 +1,4 @@
-import { GraphQLBoolean, GraphQLID, GraphQLInputObjectType, GraphQLList, GraphQLString } from 'graphql';
+import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLString } from 'graphql';
 import {
   deleteRoleClass,
   insertRoleClass,
@@ -11,7 +11,7 @@ import {
 import { bumpPolicyVersion } from '../../db/control/tenants.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { setMembers } from './classMembers.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, numericId, requireValue } from './controlObject.js';
@@ -30,7 +30,7 @@ const classInput = new GraphQLInputObjectType({
       description:
         '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
     },
-    members: { type: new GraphQLList(GraphQLID) },
+    members: { type: new GraphQLList(ID) },
     allow_signup: {
       type: GraphQLBoolean,
       description: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',

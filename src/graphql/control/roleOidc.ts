@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { NOBODY_LOGIN } from '../../db/control/nobody.js';
 import { readOidcConfig } from '../../db/control/oidcConfigs.js';
 import { isProviderid } from '../../db/control/oidcProviders.js';
@@ -24,12 +24,13 @@ import {
 import { denied, requireCapability } from './permissions.js';
 import { requireManageable } from './rolePermissions.js';
 import { StoredRow } from './storedRow.js';
+import { ID } from '../schema/scalars.js';
 
 const mappingType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'role_oidc',
   fields: {
-    roleid: { type: new GraphQLNonNull(GraphQLID) },
-    confid: { type: new GraphQLNonNull(GraphQLID) },
+    roleid: { type: new GraphQLNonNull(ID) },
+    confid: { type: new GraphQLNonNull(ID) },
     sub_id: { type: GraphQLString },
   },
 });
@@ -37,8 +38,8 @@ const mappingType = new GraphQLObjectType<unknown, ControlContext>({
 const mappingInput = new GraphQLInputObjectType({
   name: 'role_oidcInput',
   fields: {
-    roleid: { type: GraphQLID },
-    confid: { type: GraphQLID },
+    roleid: { type: ID },
+    confid: { type: ID },
     sub_id: {
       type: GraphQLString,
       description: "The user's value of the claim that the provider's comparison_field names.",
@@ -57,7 +58,7 @@ interface MappingKey {
   readonly confid: string;
 }
 
-const id = { type: new GraphQLNonNull(GraphQLID) };
+const id = { type: new GraphQLNonNull(ID) };
 
 export const roleOidc: ControlObject = {
   queries: { role_oidc: listField(mappingType, 'role_oidc') },

@@ -1,6 +1,5 @@
 import {
   GraphQLBoolean,
-  GraphQLID,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -10,7 +9,7 @@ import { readRoleClassesById, type RoleClassRow } from '../../db/control/roleCla
 import { readChildren, readRole, readRolesById, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
 import { LIST_ARGS } from '../schema/dataSchema.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput } from './controlObject.js';
 import { holds } from './permissions.js';
@@ -23,7 +22,7 @@ export const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLO
 >({
   name: 'role',
   fields: () => ({
-    roleid: { type: new GraphQLNonNull(GraphQLID) },
+    roleid: { type: new GraphQLNonNull(ID) },
     tenantid: { type: SCALARS.Int },
     login: { type: GraphQLString },
     name: { type: GraphQLString },
@@ -75,7 +74,7 @@ export const classType: GraphQLObjectType<unknown, ControlContext> = new GraphQL
 >({
   name: 'role_class',
   fields: () => ({
-    classid: { type: new GraphQLNonNull(GraphQLID) },
+    classid: { type: new GraphQLNonNull(ID) },
     name: { type: GraphQLString },
     tenantid: { type: SCALARS.Int },
     inherit: { type: GraphQLString },

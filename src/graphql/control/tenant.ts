@@ -1,6 +1,6 @@
-import { GraphQLID, GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { createHashedTenant, deleteTenant, readTenant, renameTenant } from '../../db/control/tenants.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
 import {
   badInput,
@@ -19,7 +19,7 @@ import { StoredRow } from './storedRow.js';
 export const tenantType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'tenant',
   fields: {
-    tenantid: { type: new GraphQLNonNull(GraphQLID) },
+    tenantid: { type: new GraphQLNonNull(ID) },
     name: { type: GraphQLString },
     schema: { type: GraphQLString, description: 'The PostgreSQL schema of its tables.' },
     root_roleid: { type: SCALARS.Int },
@@ -45,7 +45,7 @@ interface TenantInput {
 }
 
 const input = { input: { type: tenantInput } };
-const tenantid = { tenantid: { type: new GraphQLNonNull(GraphQLID) } };
+const tenantid = { tenantid: { type: new GraphQLNonNull(ID) } };
 
 export const tenant: ControlObject = {
   queries: { tenant: listField(tenantType, 'tenant') },

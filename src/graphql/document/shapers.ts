@@ -6,6 +6,7 @@ import {
   type OperationDefinitionNode,
   type VariableNode,
 } from 'graphql';
+import { isJsonObject } from '../../losslessJson.js';
 import type { FilterTexts } from '../plan/filterTexts.js';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -77,7 +78,7 @@ function givenShape(value: unknown): string {
   if (value === undefined) return 'u';
   if (value === null) return 'n';
   if (Array.isArray(value)) return `[${withoutRepeats(value.map(givenShape)).join('|')}]`;
-  if (typeof value === 'object') return `{${Object.keys(value).join(' ')}}`;
+  if (isJsonObject(value)) return `{${Object.keys(value).join(' ')}}`;
   return 'v';
 }
 

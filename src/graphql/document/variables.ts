@@ -1,5 +1,6 @@
 import { getVariableValues, type GraphQLSchema } from 'graphql';
 import { AppError } from '../../errors.js';
+import { ExactNumber } from '../../losslessJson.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
 const MOST_ERRORS = 10;
@@ -36,7 +37,7 @@ export function coerceVariables(
 
 /** Copies without a prototype: graphql-js would take `constructor` for a value that was given. */
 function ownOnly(value: unknown, levels = 0): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (levels > MOST_LEVELS) {
     throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MOST_LEVELS} levels.`, {
       hint: 'Send a flatter value.',

@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLString, type FieldNode } from 'graphql';
+import { GraphQLString, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType, jsonString } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, type Slot, type Sql } from '../../db/sql.js';
@@ -6,7 +6,7 @@ import { AppError } from '../../errors.js';
 import { sanitizeFileName } from '../../files/fileName.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
 import { columnSql } from '../read/rowsSql.js';
-import { SCALARS } from '../schema/scalars.js';
+import { ID, SCALARS } from '../schema/scalars.js';
 import { slotOf } from '../write/inputValues.js';
 import { changeable, refuse, type WriteContext } from '../write/writeContext.js';
 import { fileJson, objectJson } from './filesJson.js';
@@ -115,7 +115,7 @@ interface UploadInput {
 
 function byKey(table: Table, node: FieldNode): Sql {
   const condition = (column: Column): Sql => {
-    const slot = slotOf(column, argumentSlot(argumentNode(node, column.name), GraphQLID));
+    const slot = slotOf(column, argumentSlot(argumentNode(node, column.name), ID));
     return sql`${columnSql(T, column)} = ${param(slot, fullSqlType(column.type))}`;
   };
   return join(table.primaryKey.map(condition), ' and ');

@@ -22,20 +22,19 @@ export const decimal: LiteralForm = (text) => {
     : undefined;
 };
 
-/** A float8: JavaScript's own, so its shortest text is the same number, and what is too small becomes 0. */
-export const float8: LiteralForm = (text) => {
-  const exact = decimal(text);
-  if (exact === undefined) return undefined;
-  const value = Number(exact);
-  return Number.isFinite(value) || /nan/i.test(exact) ? String(value) : undefined;
-};
+/** In the range of the type, which PostgreSQL then rounds it to: neither infinite nor, where it is another number, zero. */
+const float =
+  (round: (value: number) => number): LiteralForm =>
+  (text) => {
+    const exact = decimal(text);
+    if (exact === undefined || /nan/i.test(exact)) return exact;
+    const value = round(Number(exact));
+    const isZero = !/^[^e]*[1-9]/i.test(exact);
+    return Number.isFinite(value) && (value !== 0 || isZero) ? exact : undefined;
+  };
 
-export const float4: LiteralForm = (text) => {
-  const wide = float8(text);
-  if (wide === undefined) return undefined;
-  const value = Math.fround(Number(wide));
-  return Number.isFinite(value) || wide === 'NaN' ? String(value) : undefined;
-};
+export const float8 = float(Number);
+export const float4 = float(Math.fround);
 
 const BOOLEANS: Readonly<Record<string, string>> = {
   true: 'true',

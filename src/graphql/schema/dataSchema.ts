@@ -1,6 +1,5 @@
 import {
   GraphQLEnumType,
-  GraphQLID,
   GraphQLInputObjectType,
   GraphQLList,
   GraphQLNonNull,
@@ -17,7 +16,7 @@ import { scalarOf } from '../../db/catalog/types.js';
 import { AGGREGATES_TYPE } from '../aggregates/aggregatesType.js';
 import { fileMutationFields, filesField, FILES_FIELD } from '../files/fileTypes.js';
 import { isWritable, writableColumns } from '../write/writable.js';
-import { SCALARS } from './scalars.js';
+import { ID, SCALARS } from './scalars.js';
 
 /** The arguments of every list. */
 export const LIST_ARGS: GraphQLFieldConfigArgumentMap = {
@@ -93,7 +92,7 @@ function objectFields(table: Table, types: ReadonlyMap<string, TableTypes>): Fie
 }
 
 function columnField(column: Column): GraphQLFieldConfig<unknown, unknown> {
-  if (column.inPrimaryKey) return { type: new GraphQLNonNull(GraphQLID) };
+  if (column.inPrimaryKey) return { type: new GraphQLNonNull(ID) };
   const scalar = scalarOf(column.type);
   const base: GraphQLOutputType = SCALARS[scalar];
   if (column.type.array) return { type: new GraphQLList(base) };
@@ -112,7 +111,7 @@ type GraphQLInputType =
   GraphQLInputObjectType | GraphQLList<GraphQLInputType> | (typeof SCALARS)[keyof typeof SCALARS];
 
 function inputType(column: Column): GraphQLInputType {
-  if (column.inPrimaryKey && !column.type.array) return GraphQLID;
+  if (column.inPrimaryKey && !column.type.array) return ID;
   const scalar = SCALARS[scalarOf(column.type)];
   return column.type.array ? new GraphQLList(scalar) : scalar;
 }
@@ -135,7 +134,7 @@ function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>
     const { object, input } = types.get(table.name) ?? {};
     if (!object || !input) continue;
     const key = Object.fromEntries(
-      table.primaryKey.map((column) => [column.name, { type: new GraphQLNonNull(GraphQLID) }]),
+      table.primaryKey.map((column) => [column.name, { type: new GraphQLNonNull(ID) }]),
     );
     const onconflict = { type: ON_CONFLICT };
     fields[`create_${table.name}`] = { type: object, args: { input: { type: input }, onconflict } };

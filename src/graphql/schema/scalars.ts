@@ -1,18 +1,18 @@
 import {
   GraphQLBoolean,
   GraphQLError,
+  GraphQLID,
   GraphQLScalarType,
   GraphQLString,
   Kind,
-  valueFromASTUntyped,
   type ValueNode,
 } from 'graphql';
 import type { ScalarName } from '../../db/catalog/types.js';
+import { exactInteger, ExactNumber, toJsonNumber } from '../../losslessJson.js';
 
-const INTEGER = /^[+-]?\d+$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
-const INT_MIN = -2_147_483_648;
-const INT_MAX = 2_147_483_647;
+const INT_LIMIT = 2n ** 31n;
+const BIGINT_LIMIT = 2n ** 63n;
 
 /** `accept` returns what goes to PostgreSQL, or undefined when the value is of the wrong type. */
 function scalar(
@@ -31,13 +31,24 @@ function scalar(
     // Values leave as the database wrote them.
     serialize: (value) => value,
     parseValue: (value) => take(value, () => show(value)),
-    parseLiteral: (node) => take(literal(node), () => ('value' in node ? show(node.value) : 'this value')),
+    parseLiteral: (node) => take(literal(node), () => showLiteral(node)),
   });
 }
 
+const MOST_SHOWN_CHARACTERS = 100;
+
+/** As it was sent. */
 function show(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
-  return (text ?? 'this value').slice(0, 100);
+  const text =
+    value instanceof ExactNumber
+      ? value.text
+      : ((JSON.stringify(value) as string | undefined) ?? 'this value');
+  return text.slice(0, MOST_SHOWN_CHARACTERS);
+}
+
+function showLiteral(node: ValueNode): string {
+  if (node.kind === Kind.INT || node.kind === Kind.FLOAT) return node.value.slice(0, MOST_SHOWN_CHARACTERS);
+  return 'value' in node ? show(node.value) : 'this value';
 }
 
 /** Numbers keep their digits as text. */
@@ -52,23 +63,31 @@ function literal(node: ValueNode): unknown {
   }
 }
 
-const asText = (value: unknown): string | undefined =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+function asText(value: unknown): string | undefined {
+  if (value instanceof ExactNumber) return value.text;
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
     ? String(value)
     : undefined;
+}
 const string = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
+/** An integer in any form, `1.0` and `1e3` among them, without rounding. A double beyond 2^53 may be another's neighbour. */
+function integer(value: unknown): bigint | undefined {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) return undefined;
+  const text = asText(value);
+  return text === undefined ? undefined : exactInteger(text.trim());
+}
+
 function int(value: unknown): number | undefined {
-  const text = asText(value)?.trim();
-  if (text === undefined || !NUMBER.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isInteger(number) && number >= INT_MIN && number <= INT_MAX ? number : undefined;
+  const number = integer(value);
+  return number !== undefined && number >= -INT_LIMIT && number < INT_LIMIT ? Number(number) : undefined;
 }
 
 function bigInt(value: unknown): string | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
-  const text = asText(value)?.trim();
-  return text !== undefined && INTEGER.test(text) ? text : undefined;
+  const number = integer(value);
+  return number !== undefined && number >= -BIGINT_LIMIT && number < BIGINT_LIMIT
+    ? String(number)
+    : undefined;
 }
 
 function float(value: unknown): string | undefined {
@@ -86,7 +105,39 @@ const genericScalar = new GraphQLScalarType({
   description: 'Any JSON value.',
   serialize: (value) => value,
   parseValue: (value) => value,
-  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
+  parseLiteral: jsonOfLiteral,
+});
+
+type Variables = Readonly<Record<string, unknown>> | null | undefined;
+
+/** As graphql-js reads a literal without a type, but numbers keep their digits. */
+function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
+  switch (node.kind) {
+    case Kind.NULL:
+      return null;
+    case Kind.INT:
+    case Kind.FLOAT:
+      return toJsonNumber(node.value);
+    case Kind.LIST:
+      return node.values.map((item) => jsonOfLiteral(item, variables) ?? null);
+    case Kind.OBJECT:
+      return Object.fromEntries(
+        node.fields.map((field) => [field.name.value, jsonOfLiteral(field.value, variables)]),
+      );
+    case Kind.VARIABLE:
+      return variables?.[node.name.value];
+    default:
+      return node.value;
+  }
+}
+
+/** GraphQL's own, which also takes numbers that a double does not hold. */
+export const ID = new GraphQLScalarType({
+  ...GraphQLID.toConfig(),
+  parseValue(value) {
+    const number = value instanceof ExactNumber ? exactInteger(value.text) : undefined;
+    return number === undefined ? GraphQLID.parseValue(value) : String(number);
+  },
 });
 
 /** Lenient where existing clients are: numeric strings are numbers. */

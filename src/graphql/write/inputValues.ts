@@ -2,6 +2,7 @@ import { namedFileColumn, type Column, type ColumnType, type Table } from '../..
 import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
+import { writeJson } from '../../losslessJson.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
 
@@ -87,12 +88,12 @@ function toParameter(column: Column, value: unknown): unknown {
   checkText(column, value);
   checkEnum(column, value);
   const { kind, array, composite } = column.type;
-  if (composite && !array) return JSON.stringify(value);
-  if (kind === 'json') return array ? (value as unknown[]).map(jsonOrNull) : JSON.stringify(value);
+  if (composite && !array) return writeJson(value);
+  if (kind === 'json') return array ? (value as unknown[]).map(jsonOrNull) : writeJson(value);
   if (kind === 'bytea') return array ? (value as unknown[]).map(bytesOrNull) : bytesOrNull(value);
   return value;
 }
 
-const jsonOrNull = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+const jsonOrNull = (value: unknown): string | null => (value === null ? null : writeJson(value));
 const bytesOrNull = (value: unknown): Buffer | null =>
   typeof value === 'string' ? Buffer.from(value, 'base64') : null;

@@ -11,6 +11,7 @@ import {
   type Sql,
 } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
+import { writeJson } from '../../losslessJson.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { checkEnum, checkText, fromRecord, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -160,7 +161,7 @@ function conflictKey(table: Table, given: readonly Column[]): readonly Column[] 
 }
 
 function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string {
-  return JSON.stringify(
+  return writeJson(
     rows.map((row) =>
       Object.fromEntries(
         columns.map((column) => {

@@ -1,4 +1,4 @@
-import { GraphQLID, GraphQLList, Kind, type FieldNode } from 'graphql';
+import { GraphQLList, Kind, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { sql, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
@@ -12,6 +12,7 @@ import { groupRows } from './rowGroups.js';
 import { inputType, refuse, type WriteContext } from './writeContext.js';
 import { listStatements, rowStatements } from './writeStatements.js';
 import type { Returning } from './writtenRow.js';
+import { ID } from '../schema/scalars.js';
 
 /** The table that a mutation field changes, and its statements, the last of which gives its answer. Throws AppError, FieldError. */
 export function planMutation(
@@ -119,7 +120,7 @@ function createMany(context: WriteContext, table: Table, node: FieldNode, return
 }
 
 function keySlots(node: FieldNode): (column: Column) => Slot {
-  return (column) => argumentSlot(argumentNode(node, column.name), GraphQLID);
+  return (column) => argumentSlot(argumentNode(node, column.name), ID);
 }
 
 function columnOf(input: Slot): (column: Column) => Slot {
