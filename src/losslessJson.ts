@@ -34,7 +34,9 @@ const MAY_BE_CHANGED =
 /** @param literal of a number, in JSON or in GraphQL */
 export function toJsonNumber(literal: string): number | ExactNumber {
   const value = Number(literal);
-  return String(value) === literal ? value : new ExactNumber(literal);
+  // Beyond it, a number in JavaScript's hands may be a neighbour of the one that was meant.
+  const isSafe = Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return isSafe && String(value) === literal ? value : new ExactNumber(literal);
 }
 
 const EXACT: JsonValues = {

@@ -6,8 +6,16 @@ import { randomNumbers, randomSeed } from './support/randomNumbers.js';
 const asDoubles = { number: Number, object: Object.fromEntries };
 
 describe('JSON without loss', () => {
-  it('keeps the text of each number that a double would write differently', () => {
-    const texts = ['9007199254740993', '12345678901234567890.1234567891', '10.00', '1e400', '-0', '1E-400'];
+  it('keeps the text of each number that a double would write differently, or that is beyond the safe integers', () => {
+    const texts = [
+      '9007199254740993',
+      '9007199254740992',
+      '12345678901234567890.1234567891',
+      '10.00',
+      '1e400',
+      '-0',
+      '1E-400',
+    ];
     for (const text of texts) {
       for (const json of [text, `[${text}]`, `{"a": {"b":${text} }}`, `[1,\n${text},2]`]) {
         expect(writeJson(parseJson(json)), json).to.equal(json.replace(/\s/g, ''));

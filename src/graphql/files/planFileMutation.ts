@@ -7,7 +7,7 @@ import { sanitizeFileName } from '../../files/fileName.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
 import { columnSql } from '../read/rowsSql.js';
 import { ID, SCALARS } from '../schema/scalars.js';
-import { slotOf } from '../write/inputValues.js';
+import { keySlot } from '../write/inputValues.js';
 import { changeable, refuse, type WriteContext } from '../write/writeContext.js';
 import { fileJson, objectJson } from './filesJson.js';
 import { dropFile, PRIOR, priorRow, T } from './fileStatements.js';
@@ -115,7 +115,7 @@ interface UploadInput {
 
 function byKey(table: Table, node: FieldNode): Sql {
   const condition = (column: Column): Sql => {
-    const slot = slotOf(column, argumentSlot(argumentNode(node, column.name), ID));
+    const slot = keySlot(column, argumentSlot(argumentNode(node, column.name), ID));
     return sql`${columnSql(T, column)} = ${param(slot, fullSqlType(column.type))}`;
   };
   return join(table.primaryKey.map(condition), ' and ');

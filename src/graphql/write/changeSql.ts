@@ -2,7 +2,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
-import { slotOf, valueSql } from './inputValues.js';
+import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
@@ -17,14 +17,14 @@ export interface Change extends WrittenRows {
 export function updateByKey(
   context: WriteContext,
   table: Table,
-  keySlot: SlotOf,
+  keyOf: SlotOf,
   columns: readonly Column[],
   valueSlot: SlotOf,
 ): Change {
   const t = identifier('t');
   const prior = identifier('prior');
   const changed = identifier('changed');
-  const condition = where([byKey(table, t, keySlot), changeable(context, 'update', table, t)]);
+  const condition = where([byKey(table, t, keyOf), changeable(context, 'update', table, t)]);
   // Rows that reference this one stay free to come and go, unless its key changes.
   const lock = columns.some((column) => column.inPrimaryKey)
     ? sql`for update of t`
@@ -53,9 +53,9 @@ export function updateByKey(
 }
 
 /** Relations selected with the row are read by the same statement, which sees them as they were. */
-export function deleteByKey(context: WriteContext, table: Table, keySlot: SlotOf): Change {
+export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf): Change {
   const t = identifier('t');
-  const condition = where([byKey(table, t, keySlot), changeable(context, 'delete', table, t)]);
+  const condition = where([byKey(table, t, keyOf), changeable(context, 'delete', table, t)]);
   const gone = identifier('gone');
   return {
     ctes: [sql`gone as (delete from ${tableSql(table)} t${condition} returning t.*)`],
@@ -68,7 +68,7 @@ function byKey(table: Table, alias: Sql, slot: SlotOf): Sql {
   return join(
     table.primaryKey.map(
       (column) =>
-        sql`${columnSql(alias, column)} = ${param(slotOf(column, slot(column)), fullSqlType(column.type))}`,
+        sql`${columnSql(alias, column)} = ${param(keySlot(column, slot(column)), fullSqlType(column.type))}`,
     ),
     ' and ',
   );

@@ -3,6 +3,7 @@ import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
+import { checkNumber, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
 
@@ -40,6 +41,15 @@ export function columnOfSlot(slot: Slot): string | undefined {
   return COLUMNS.get(slot);
 }
 
+/** The slot of a key's value, which must be one that the column can hold. */
+export function keySlot(column: Column, slot: Slot): Slot {
+  return slotOf(column, (inputs) => {
+    const value = slot(inputs);
+    checkNumber(column, value);
+    return value;
+  });
+}
+
 /** A column's value as SQL of the column's type; `slot` gives it as GraphQL does. */
 export function valueSql(column: Column, slot: Slot): Sql {
   const { type } = column;
@@ -60,33 +70,9 @@ export function fromRecord(
   return { recordType: 'text[]', value: sql`case when ${value} is not null then ${items} end` };
 }
 
-/** Throws AppError BAD_USER_INPUT for a label that the enum lacks: PostgreSQL's error would not name the column. */
-export function checkEnum(column: Column, value: unknown): void {
-  const labels = column.type.enumLabels;
-  if (!labels || value === null || value === undefined) return;
-  for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
-    if (item === null || labels.includes(String(item))) continue;
-    throw new AppError('BAD_USER_INPUT', `${column.name} is one of ${labels.join(', ')}.`, {
-      details: { column: column.name },
-    });
-  }
-}
-
-/** Throws AppError BAD_USER_INPUT for half of a surrogate pair: UTF-8 has none, so it would be stored as another character. */
-export function checkText(column: Column, value: unknown): void {
-  if (typeof value === 'string' ? value.isWellFormed() : !Array.isArray(value)) return;
-  if (Array.isArray(value)) {
-    for (const item of value) checkText(column, item);
-    return;
-  }
-  const message = `${column.name} holds half of a surrogate pair, which is no character.`;
-  throw new AppError('BAD_USER_INPUT', message, { details: { column: column.name } });
-}
-
 function toParameter(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
-  checkText(column, value);
-  checkEnum(column, value);
+  checkValue(column, value);
   const { kind, array, composite } = column.type;
   if (composite && !array) return writeJson(value);
   if (kind === 'json') return array ? (value as unknown[]).map(jsonOrNull) : writeJson(value);

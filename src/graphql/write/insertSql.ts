@@ -13,7 +13,8 @@ import {
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
-import { checkEnum, checkText, fromRecord, valueSql, type InputRow } from './inputValues.js';
+import { checkValue } from './checkValue.js';
+import { fromRecord, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
@@ -165,8 +166,7 @@ function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string
     rows.map((row) =>
       Object.fromEntries(
         columns.map((column) => {
-          checkText(column, row[column.name]);
-          checkEnum(column, row[column.name]);
+          checkValue(column, row[column.name]);
           return [column.sqlName, row[column.name] ?? null];
         }),
       ),

@@ -1,0 +1,65 @@
+import type { Column } from '../../db/catalog/catalog.js';
+import { AppError } from '../../errors.js';
+import { exactInteger } from '../../losslessJson.js';
+import { float4, float8 } from '../filter/literalForms.js';
+
+/** Throws AppError BAD_USER_INPUT for what PostgreSQL would change, or refuse in words that name neither column nor value. */
+export function checkValue(column: Column, value: unknown): void {
+  if (value === null || value === undefined) return;
+  checkText(column, value);
+  checkEnum(column, value);
+  checkNumber(column, value);
+}
+
+const integerWithin =
+  (least: bigint, most: bigint) =>
+  (text: string): boolean => {
+    const integer = exactInteger(text);
+    return integer !== undefined && integer >= least && integer <= most;
+  };
+
+/** By type, whether it holds a number: oid takes negative ones for others, a double's own range can be passed in text. */
+const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
+  int2: integerWithin(-(2n ** 15n), 2n ** 15n - 1n),
+  int4: integerWithin(-(2n ** 31n), 2n ** 31n - 1n),
+  int8: integerWithin(-(2n ** 63n), 2n ** 63n - 1n),
+  oid: integerWithin(0n, 2n ** 32n - 1n),
+  float4: (text) => float4(text) !== undefined,
+  float8: (text) => float8(text) !== undefined,
+};
+const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+const MOST_SHOWN_CHARACTERS = 100;
+
+/** A number as it was sent, which its column can't hold. */
+export function checkNumber(column: Column, value: unknown): void {
+  const holds = HOLDS[column.type.sqlType];
+  if (!holds) return;
+  for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
+    const text = typeof item === 'string' || typeof item === 'number' ? String(item) : '';
+    if (!NUMBER.test(text) || holds(text)) continue;
+    const message = `${column.name} can't hold ${text.slice(0, MOST_SHOWN_CHARACTERS)}.`;
+    throw new AppError('BAD_USER_INPUT', message, { details: { column: column.name } });
+  }
+}
+
+function checkEnum(column: Column, value: unknown): void {
+  const labels = column.type.enumLabels;
+  if (!labels) return;
+  for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
+    if (item === null || labels.includes(String(item))) continue;
+    throw new AppError('BAD_USER_INPUT', `${column.name} is one of ${labels.join(', ')}.`, {
+      details: { column: column.name },
+    });
+  }
+}
+
+/** Half of a surrogate pair: UTF-8 has none, so it would be stored as another character. */
+function checkText(column: Column, value: unknown): void {
+  if (typeof value === 'string' ? value.isWellFormed() : !Array.isArray(value)) return;
+  if (Array.isArray(value)) {
+    for (const item of value) checkText(column, item);
+    return;
+  }
+  const message = `${column.name} holds half of a surrogate pair, which is no character.`;
+  throw new AppError('BAD_USER_INPUT', message, { details: { column: column.name } });
+}
