@@ -1,10 +1,4 @@
-import {
-  GraphQLBoolean,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { readRoleClassesById, type RoleClassRow } from '../../db/control/roleClasses.js';
 import { readChildren, readRole, readRolesById, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
