@@ -34,6 +34,12 @@ const TEMPLATE = `<!doctype html>
 </body>
 </html>`;
 
+/** The same, with a style sheet as newsletters have one. */
+export const LARGE_TEMPLATE = TEMPLATE.replace(
+  '<body>',
+  `<style>${'p { margin: 0 }\n'.repeat(600)}</style><body>`,
+);
+
 const QUERY = `query ($filter: String) { orders(filter: $filter) {
   order_id status total createdate customer { name email city }
   item_collection(limit: 5, ordering: "item_id") { product quantity price } } }`;
@@ -52,7 +58,11 @@ interface ControlAnswer {
 }
 
 /** Sets up the key, the email type with one nested query and the rule, by GraphQL. */
-export async function setUpEmailShop(baseUrl: string, { tenantid }: BenchTenant): Promise<EmailShop> {
+export async function setUpEmailShop(
+  baseUrl: string,
+  { tenantid }: BenchTenant,
+  template = TEMPLATE,
+): Promise<EmailShop> {
   const token = await signInUnderPolicy(baseUrl, tenantid, {
     capabilities: ['select', 'insert'],
     targets: ['customer', 'orders', 'item'],
@@ -69,7 +79,7 @@ export async function setUpEmailShop(baseUrl: string, { tenantid }: BenchTenant)
       sender: 'Shop <shop@example.com>',
       recipients: ['{{ found[0].customer.email }}'],
       subject: '{{ records.new.product }} {{ records.new.item_id }} {{ records.new.written_ms }}',
-      template: TEMPLATE,
+      template,
       queries: [{ outvar: 'found', query: QUERY, filter: 'order_id = {{ records.new.order_id }}' }],
     },
   });

@@ -1,4 +1,4 @@
-// The pipeline: relay, drain, sustained, latency, fairness; alone on demand: memory, heldSnapshot. Prints ratios to peers.
+// The pipeline: relay, drain, sustained, latency, fairness, slowTemplates; alone on demand: memory, heldSnapshot. Prints ratios to peers.
 // Arguments: parts, --events, --seconds, --minutes, --backend redis|postgres. Before: (cd bench/peers && npm ci && npm install --prefix directus)
 import { describeMachine } from '../support/report.js';
 import { drain } from './drain.js';
@@ -9,6 +9,7 @@ import { latency } from './latency.js';
 import { memory } from './memory.js';
 import { readOptions, type Options } from './options.js';
 import { relayAlone } from './relayAlone.js';
+import { slowTemplates } from './slowTemplates.js';
 import { sustained } from './sustained.js';
 
 type Part = (options: Options, findings: Findings) => Promise<void>;
@@ -19,10 +20,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   sustained,
   latency,
   fairness,
+  slowTemplates,
   memory,
   heldSnapshot,
 };
-const BY_DEFAULT = ['relay', 'drain', 'sustained', 'latency', 'fairness'];
+const BY_DEFAULT = ['relay', 'drain', 'sustained', 'latency', 'fairness', 'slowTemplates'];
 
 const options = readOptions(process.argv.slice(2));
 const names = options.parts.length > 0 ? options.parts : BY_DEFAULT;

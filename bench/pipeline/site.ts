@@ -11,8 +11,8 @@ export interface Site {
   readonly shop: EmailShop;
   readonly redis: RedisServer;
   readonly provider: Provider;
-  /** One more tenant with the same shop. */
-  addShop(): Promise<EmailShop>;
+  /** One more tenant with the same shop, and a template of its own if one is given. */
+  addShop(template?: string): Promise<EmailShop>;
   /** Starts a web, a relay and a worker. @param env further settings of relay and worker */
   startAll(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts a worker, then a relay. */
@@ -53,10 +53,10 @@ export async function withSite(work: (site: Site) => Promise<void>): Promise<voi
       shop,
       redis,
       provider,
-      async addShop() {
+      async addShop(template) {
         const tenant = await installation.addTenant(EMAIL_SHOP_TABLES);
         const web = await installation.startWeb(mail);
-        const added = await setUpEmailShop(web.baseUrl, tenant);
+        const added = await setUpEmailShop(web.baseUrl, tenant, template);
         await web.process.kill('SIGTERM');
         return added;
       },

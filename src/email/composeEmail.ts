@@ -40,7 +40,7 @@ export async function composeEmail(
     if (type.queries.length > 0) {
       const before = contextJson(deps, occasion, []);
       queries = await runQueries(deps, occasion, type, {
-        filterOf: await renderFields(deps.templates, type.syntax, before, fields.filters),
+        filterOf: await renderFields(deps.templates, occasion.tenantid, type.syntax, before, fields.filters),
         filters: fields.filters,
       });
     }
@@ -53,7 +53,7 @@ export async function composeEmail(
       ...fields.bcc,
     ];
     const context = contextJson(deps, occasion, queries);
-    const textOf = await renderFields(deps.templates, type.syntax, context, texts);
+    const textOf = await renderFields(deps.templates, occasion.tenantid, type.syntax, context, texts);
     const email = addressEmail(fields, textOf);
     const attachments = await findAttachments(deps, occasion, type, queries);
     if (attachments.length === 0) return { kind: 'email', email, queries };

@@ -10,6 +10,7 @@ export type TextOf = (field: EmailField) => string;
 /** Renders fields in one job, so that the context crosses to the rendering thread once. Throws EmailProblem. */
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
+  tenantid: number,
   syntax: EmailType['syntax'],
   contextJson: string,
   fields: readonly (EmailField | undefined)[],
@@ -17,6 +18,7 @@ export async function renderFields(
   const rendered = fields.filter((field) => field !== undefined).filter(holdsTemplate);
   if (rendered.length === 0) return (field) => field.source;
   const outcomes = await templates.render({
+    tenantid,
     contextJson,
     templates: rendered.map((field) => ({ ...field, syntax })),
   });

@@ -15,6 +15,7 @@ import type { KeyRing } from '../secrets.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
+import { DeliveriesInHand } from './deliveriesInHand.js';
 import { evaluateRules } from './evaluateRules.js';
 import { FairSlots, type TenantShare } from './fairSlots.js';
 import { createIdleMeter } from './idleMeter.js';
@@ -65,13 +66,17 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   };
   const slots = new FairSlots(config.workerConcurrency, createShare(config.workerConcurrency));
   const suspects = new Suspects();
+  const inHand = new DeliveriesInHand(ledger, config.leaseMs, log);
   const send = async (
     job: DeliveryJob,
     repeated: boolean,
     loaded: () => LoadedDelivery | undefined = () => undefined,
   ): Promise<void> => {
-    const end = await slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated, loaded()));
-    if (end === 'suspect') await suspects.run(job.tenantid, () => sendSuspect(sendDeps, job, repeated));
+    await inHand.hold(job, async () => {
+      const end = await slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated, loaded()));
+      if (end === 'suspect') await suspects.run(job.tenantid, () => sendSuspect(sendDeps, job, repeated));
+      return end === undefined ? 'dropped' : 'done';
+    });
   };
   const limits = {
     firesPerMinute: config.ruleFiresPerMinute,
@@ -107,6 +112,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       slots.close();
       suspects.close();
       await work.stop();
+      await inHand.stop();
       await leases.stop();
       await transport.close();
       await ledger.close();

@@ -36,6 +36,49 @@ const RENEW = {
     returning w.position::int as position`,
 };
 
+/** A delivery that a worker has taken and not begun to send. */
+export interface WaitingDelivery extends DeliveryKey {
+  readonly starts: number;
+  /** Known to be tracked. */
+  readonly isTracked: boolean;
+}
+
+/** Until the lease ends the reconciler gives them to nobody. What has begun to be sent, or has ended, stays as it is. */
+export async function holdDeliveries(
+  ledger: Ledger,
+  deliveries: readonly WaitingDelivery[],
+  leaseMs: number,
+): Promise<void> {
+  await trackDeliveries(
+    ledger,
+    deliveries.filter((delivery) => !delivery.isTracked),
+  );
+  await ledger.query(HOLD, [
+    deliveries.map((delivery) => delivery.tenantid),
+    deliveries.map((delivery) => delivery.deliveryid),
+    deliveries.map((delivery) => delivery.createtime),
+    deliveries.map((delivery) => delivery.starts),
+    leaseMs,
+  ]);
+}
+
+// Sorted: the reconciler locks rows in this order too.
+const HOLD = {
+  name: 'lease_hold',
+  text: `
+    with held as materialized (
+      select d.tenantid, d.deliveryid, d.createtime
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[]) as w(tenantid, deliveryid, createtime, starts)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+      order by d.deliveryid for update of d
+    )
+    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
+    from held h
+    where d.tenantid = h.tenantid and d.deliveryid = h.deliveryid and d.createtime = h.createtime`,
+};
+
 /** Processes that a delivery may end, in a row, before it is `failed` as poison. */
 const MOST_LOST_STARTS = 5;
 

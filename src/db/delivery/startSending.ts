@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger, LedgerStatement } from './ledger.js';
 
 /** Says that the provider is about to be called. */
 export interface SendingStart extends DeliveryKey {
@@ -21,11 +21,8 @@ export async function startSending(
   leaseMs: number,
 ): Promise<readonly boolean[]> {
   const started = new Set<SendingStart>();
-  for (const [statement, group] of [
-    [START, starts.filter((start) => !start.tracked)],
-    [START_TRACKED, starts.filter((start) => start.tracked)],
-  ] as const) {
-    if (group.length === 0) continue;
+  const run = async (statement: LedgerStatement, group: readonly SendingStart[]): Promise<void> => {
+    if (group.length === 0) return;
     const rows = await ledger.query<{ position: number }>(statement, [
       group.map((start) => start.tenantid),
       group.map((start) => start.deliveryid),
@@ -36,7 +33,16 @@ export async function startSending(
       leaseMs,
     ]);
     for (const { position } of rows) started.add(group[position - 1] as SendingStart);
-  }
+  };
+  await run(
+    START,
+    starts.filter((start) => !start.tracked),
+  );
+  // Some may have been tracked since they were loaded, while they were being composed: that changes nothing else of them.
+  await run(
+    START_TRACKED,
+    starts.filter((start) => !started.has(start)),
+  );
   return starts.map((start) => started.has(start));
 }
 

@@ -16,7 +16,7 @@ export async function checkEmailType(
 ): Promise<void> {
   const schema = requireSchema(principal);
   const templates = templatesOf(type);
-  const outcomes = await deps.templates.check(templates);
+  const outcomes = await deps.templates.check(templates, principal.tenantid);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.ok) continue;
     const { message, line, column, hint, sourceLine } = outcome.error;

@@ -68,8 +68,8 @@ export class RenderThread {
   }
 
   /** Only for a thread that is free. */
-  run(group: QueuedJob[]): void {
-    this.#jobs = group;
+  run(group: readonly QueuedJob[]): void {
+    this.#jobs = [...group];
     this.#answered = 0;
     this.#progress.reset(group.length);
     this.#worker.ref();

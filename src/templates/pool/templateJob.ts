@@ -16,6 +16,8 @@ export interface TemplateJob {
   readonly contextJson: string;
   /** The same list again and again costs less: it crosses once for all jobs that cross together. */
   readonly templates: readonly TemplateRequest[];
+  /** Whose job it is: tenants share the threads. Undefined for nobody's in particular. */
+  readonly tenantid?: number | undefined;
 }
 
 export interface NamedTemplateError extends TemplateErrorJson {

@@ -1,9 +1,11 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 import { BriefRunner } from './briefRunner.js';
-import { answer, QueuedJob, takeGroup } from './queuedJob.js';
+import { FairQueue, type Group } from './fairQueue.js';
+import { answer, QueuedJob } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
 import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
+import { nowMs } from './threadProgress.js';
 
 export type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
 
@@ -24,7 +26,7 @@ export interface TemplatePool {
   /** Renders all templates of a job in one place; one outcome each, in order. Rejects for bugs, and when it is closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
   /** Compiles only; one outcome each, in order. */
-  check(templates: readonly TemplateRequest[]): Promise<CheckOutcome[]>;
+  check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]>;
   /** Ends the threads once what was given to it has finished. */
   close(): Promise<void>;
 }
@@ -42,7 +44,8 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #threads = new Set<RenderThread>();
   /** The one that worked last comes first: its caches are warm. */
   readonly #free: RenderThread[] = [];
-  readonly #waiting: QueuedJob[] = [];
+  readonly #waiting: FairQueue;
+  readonly #running = new Map<RenderThread, Group>();
   readonly #open = new Set<Promise<unknown>>();
   readonly #threadCount: number;
   readonly #options: ThreadOptions;
@@ -58,17 +61,18 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     env = {},
   }: TemplatePoolOptions) {
     this.#threadCount = threads;
+    this.#waiting = new FairQueue(threads, nowMs);
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
     this.#brief = new BriefRunner(this.#options.limits);
     this.#startThreads();
   }
 
-  render({ contextJson, templates }: TemplateJob): Promise<RenderOutcome[]> {
-    return this.#run({ templates, contextJson });
+  render({ contextJson, templates, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
+    return this.#run({ templates, contextJson }, tenantid);
   }
 
-  async check(templates: readonly TemplateRequest[]): Promise<CheckOutcome[]> {
-    const outcomes = await this.#run({ templates, contextJson: undefined });
+  async check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]> {
+    const outcomes = await this.#run({ templates, contextJson: undefined }, tenantid);
     return outcomes.map((outcome) => (outcome.ok ? { ok: true } : outcome));
   }
 
@@ -79,33 +83,36 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }
 
   onFree(thread: RenderThread): void {
+    this.#settle(thread);
     this.#free.push(thread);
     this.#hand();
   }
 
   onReturn(jobs: readonly QueuedJob[]): void {
-    this.#waiting.unshift(...jobs);
+    this.#waiting.giveBack(jobs);
     this.#hand();
   }
 
   onEnd(thread: RenderThread, failure: Error | undefined): void {
     this.#threads.delete(thread);
+    this.#settle(thread);
     const at = this.#free.indexOf(thread);
     if (at >= 0) this.#free.splice(at, 1);
     // The next job tries again.
     if (!failure) this.#startThreads();
     else if (this.#threads.size === 0) {
-      for (const job of this.#waiting.splice(0)) job.settle({ bug: failure });
+      for (const job of this.#waiting.clear()) job.settle({ bug: failure });
     }
   }
 
-  #run(task: ThreadTask): Promise<RenderOutcome[]> {
+  #run(task: ThreadTask, tenantid: number | undefined): Promise<RenderOutcome[]> {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
-    const result = this.#brief.tryRun(task);
+    // Who is slow tries nobody's patience here.
+    const result = this.#waiting.isSlow(tenantid) ? undefined : this.#brief.tryRun(task);
     if (result) return new Promise((resolve, reject) => answer(result, resolve, reject));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
-      this.#waiting.push(new QueuedJob(task, resolve, reject));
+      this.#waiting.add(new QueuedJob(task, resolve, reject, tenantid));
     });
     this.#open.add(job);
     const isOver = (): boolean => this.#open.delete(job);
@@ -126,10 +133,19 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }
 
   #hand(): void {
-    while (this.#waiting.length > 0) {
-      const thread = this.#free.pop();
+    while (this.#free.length > 0) {
+      const group = this.#waiting.take();
+      const thread = group && this.#free.pop();
       if (!thread) return;
-      thread.run(takeGroup(this.#waiting));
+      this.#running.set(thread, group);
+      thread.run(group.jobs);
     }
+  }
+
+  #settle(thread: RenderThread): void {
+    const group = this.#running.get(thread);
+    if (!group) return;
+    this.#running.delete(thread);
+    this.#waiting.settle(group);
   }
 }
