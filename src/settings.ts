@@ -184,11 +184,79 @@ export const SETTINGS = {
     134_217_728,
     'Bytes of answers that one process holds before it answers 503; a few times as much memory is needed.',
   ),
+  answerStallMs: setting(
+    'ANSWER_STALL_MS',
+    integer(100),
+    10_000,
+    'A connection whose client reads less than 64 KiB of an answer in this time is ended.',
+  ),
+  answerTimeoutMs: setting(
+    'ANSWER_TIMEOUT_MS',
+    integer(100),
+    60_000,
+    'Longest time that a client may take to read an answer.',
+  ),
   tenantConcurrency: setting(
     'TENANT_CONCURRENCY',
     integer(1),
     250,
     'Requests of one tenant that may wait for their turn in one web process; more answer 503.',
+  ),
+  planningMsPerSecond: setting(
+    'PLANNING_MS_PER_SECOND',
+    integer(1, 1_000),
+    250,
+    'CPU time in each second that one web process spends on new documents of one tenant while others use it; more wait, then answer 503.',
+  ),
+
+  // Anonymous visitors of one tenant, in each web process
+  nobodyPlanningMsPerSecond: setting(
+    'NOBODY_PLANNING_MS_PER_SECOND',
+    integer(1, 1_000),
+    50,
+    'The same for documents of anonymous visitors.',
+  ),
+  nobodyMaxDocumentTokens: setting(
+    'NOBODY_MAX_DOCUMENT_TOKENS',
+    integer(100),
+    4_000,
+    'Largest GraphQL document of anonymous visitors, in tokens.',
+  ),
+  nobodyMaxDocumentFields: setting(
+    'NOBODY_MAX_DOCUMENT_FIELDS',
+    integer(10),
+    400,
+    'Most fields of a GraphQL document of anonymous visitors, fragments expanded.',
+  ),
+  nobodyRequestsPerMinute: setting(
+    'NOBODY_REQUESTS_PER_MINUTE',
+    integer(0),
+    6_000,
+    'GraphQL requests of anonymous visitors; more answer 429. 0 for no limit.',
+  ),
+  nobodyRequestsPerAddress: setting(
+    'NOBODY_REQUESTS_PER_ADDRESS',
+    integer(0),
+    1_200,
+    'GraphQL requests of anonymous visitors from one address in a minute; 0 for no limit.',
+  ),
+  nobodyRowsPerMinute: setting(
+    'NOBODY_ROWS_PER_MINUTE',
+    integer(0),
+    1_200,
+    'Rows that anonymous visitors may create, update and delete; 0 for no limit.',
+  ),
+  nobodyRolesPerMinute: setting(
+    'NOBODY_ROLES_PER_MINUTE',
+    integer(0),
+    60,
+    'Roles that anonymous visitors may make; 0 for no limit.',
+  ),
+  nobodyRolesPerAddress: setting(
+    'NOBODY_ROLES_PER_ADDRESS',
+    integer(0),
+    10,
+    'Roles that anonymous visitors may make from one address in a minute; 0 for no limit.',
   ),
 
   // PostgreSQL

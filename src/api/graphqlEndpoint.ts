@@ -2,11 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createHandler, type Request, type RequestParams, type Response } from 'graphql-http';
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
+import type { Allowance } from '../graphql/allowance.js';
 import type { Logger } from '../log.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { explain, failureBody, sendFailure } from './http/failure.js';
+import { sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
+import type { VisitorLimits } from './visitorLimits.js';
 
 /** What answers a GraphQL request: the tenant's tables or the control objects. */
 export interface GraphqlExecutor {
@@ -17,7 +20,7 @@ export interface GraphqlExecutor {
       readonly variables?: Readonly<Record<string, unknown>> | null;
       readonly operationName?: string | null;
     },
-    options: { readonly allowMutation: boolean },
+    options: { readonly allowMutation: boolean; readonly allowance?: Allowance },
   ): Promise<{
     readonly status: number;
     readonly body: string;
@@ -30,12 +33,15 @@ export interface GraphqlExecutor {
 export interface GraphqlEndpointDeps {
   readonly executor: GraphqlExecutor;
   readonly authenticator: Authenticator;
+  readonly visitors: VisitorLimits;
+  readonly slowness: SlownessLimits;
   readonly bodyLimitBytes: number;
   readonly log: Logger;
 }
 
 interface Context {
   readonly principal: Principal;
+  readonly allowance: Allowance | undefined;
   readonly res: ServerResponse;
 }
 
@@ -56,18 +62,20 @@ export function createGraphqlEndpoint(
         return;
       }
       const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
+      const allowance = await deps.visitors.admit(principal, req);
       const [body, init] = await handle({
         method,
         url,
         headers,
         body: null,
         raw: req,
-        context: { principal, res },
+        context: { principal, allowance, res },
       });
       if (body === null) sendFailure(res, notAcceptable(init.status));
-      else send(res, body, init);
+      else send(res, body, init, deps.slowness);
     } catch (error) {
-      sendFailure(res, explain(error, deps.log));
+      const shown = explain(error, deps.log);
+      sendFailure(res, shown, retryAfter(shown));
     }
   };
 }
@@ -102,10 +110,11 @@ async function answer(
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
 ): Promise<Response> {
+  const { principal, allowance } = request.context;
   const outcome = await executor.execute(
-    request.context.principal,
+    principal,
     { query, variables: variables ?? null, operationName: operationName ?? null },
-    { allowMutation: request.method === 'POST' },
+    { allowMutation: request.method === 'POST', ...(allowance ? { allowance } : {}) },
   );
   if (outcome.release) whenGone(request.context.res, outcome.release);
   const mediaType = acceptedMediaType(request.raw.headers.accept);
@@ -123,15 +132,14 @@ function whenGone(res: ServerResponse, release: () => void): void {
   else res.once('close', release);
 }
 
-function send(res: ServerResponse, body: string, init: Response[1]): void {
-  res
-    .writeHead(init.status, {
-      ...init.headers,
-      'content-length': Buffer.byteLength(body),
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    })
-    .end(body);
+function send(res: ServerResponse, body: string, init: Response[1], slowness: SlownessLimits): void {
+  const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+  sendAnswer(res, init.status, headers, body, slowness);
+}
+
+function retryAfter({ details }: AppError): Readonly<Record<string, string>> {
+  const seconds = details['retryAfterSeconds'];
+  return typeof seconds === 'number' ? { 'retry-after': String(seconds) } : {};
 }
 
 function errorEnvelope(error: AppError): string {

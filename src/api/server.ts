@@ -15,8 +15,10 @@ import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.j
 import { wantsHtml } from './graphqlMediaType.js';
 import { createCors } from './http/cors.js';
 import { requestIdOf } from './http/requestId.js';
+import { endSlowAnswer } from './http/sendAnswer.js';
 import { HttpMetrics } from './metrics.js';
 import { createPages } from './pages.js';
+import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
 export interface Web extends Stoppable {
@@ -44,8 +46,11 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const files = createFilesEndpoint({ ...deps, storage, leases });
   let stopped: Promise<void> | undefined;
 
+  const visitors = new VisitorLimits(config);
+  const slowness = { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs };
+  const { bodyLimitBytes } = config;
   const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
-    createGraphqlEndpoint({ executor, authenticator, bodyLimitBytes: config.bodyLimitBytes, log });
+    createGraphqlEndpoint({ executor, authenticator, visitors, slowness, bodyLimitBytes, log });
   const graphql = new Map([
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
@@ -77,6 +82,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       void files(req, res);
       return;
     }
+    endSlowAnswer(res, config.answerTimeoutMs);
     // A client that waits for a word before it sends its body. Those that send files are judged first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);

@@ -15,8 +15,13 @@ export interface AnswerShare {
   readonly release: () => void;
 }
 
-/** Bytes of answers in memory: many roots, aliases or callers at once must not add up to more than the process has. */
+/**
+ * Bytes of answers in memory: many roots, aliases or callers at once must not add up to more than the process has. The
+ * answers of one tenant may take as much as they leave free: half of the whole, or a third each for two. So there is
+ * room for one more tenant always.
+ */
 export class AnswerBudget {
+  readonly #tenants = new Map<number, number>();
   #heldBytes = 0;
 
   constructor(private readonly limits: AnswerLimits) {}
@@ -25,26 +30,37 @@ export class AnswerBudget {
     return this.#heldBytes;
   }
 
-  open(): AnswerShare {
+  open(tenantid: number): AnswerShare {
     let taken = 0;
     return {
       take: (bytes) => {
         taken += bytes;
-        this.#heldBytes += bytes;
+        const heldByTenant = this.#add(tenantid, bytes);
         if (taken > this.limits.requestBytes) {
           return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
         }
-        if (this.#heldBytes > this.limits.processBytes) {
+        const freeBytes = this.limits.processBytes - this.#heldBytes;
+        const mostOfTenant = heldByTenant > taken ? freeBytes : Infinity;
+        if (freeBytes < 0 || heldByTenant > mostOfTenant) {
           return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
-            hint: 'Ask for less, or retry after the time given in Retry-After.',
+            hint: 'Ask for less, read answers at once, or retry after the time given in Retry-After.',
           });
         }
         return undefined;
       },
       release: () => {
-        this.#heldBytes -= taken;
+        this.#add(tenantid, -taken);
         taken = 0;
       },
     };
+  }
+
+  /** @returns what the tenant holds now */
+  #add(tenantid: number, bytes: number): number {
+    const held = (this.#tenants.get(tenantid) ?? 0) + bytes;
+    if (held === 0) this.#tenants.delete(tenantid);
+    else this.#tenants.set(tenantid, held);
+    this.#heldBytes += bytes;
+    return held;
   }
 }

@@ -32,6 +32,11 @@ export interface Principal {
   readonly tokensValidFromMs: number;
 }
 
+/** All anonymous visitors share one role: what one of them made or may do is no other visitor's. */
+export function isNobody({ login, isRoot }: Principal): boolean {
+  return login === NOBODY_LOGIN && !isRoot;
+}
+
 /** Longest time that a changed or deleted role is still seen as it was. */
 const MAX_AGE_MS = 900;
 const MOST_ENTRIES = 10_000;

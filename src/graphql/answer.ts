@@ -1,5 +1,6 @@
-import { GraphQLError, type ASTNode } from 'graphql';
+import type { ASTNode, GraphQLError } from 'graphql';
 import { AppError } from '../errors.js';
+import { RETRY_AFTER_SECONDS } from './tenantGate.js';
 
 export interface GraphqlAnswer {
   /** HTTP status for callers that accept application/graphql-response+json. */
@@ -32,15 +33,23 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
   return { status: error.status, body: JSON.stringify({ errors }) };
 }
 
+/** The service could not answer now, or not so often: callers and proxies should see that. All else is the operation's own result. */
+const NOT_NOW: ReadonlySet<number> = new Set([429, 500, 503]);
+
 /** Nothing of the operation has a result. */
-export function failedAnswer(error: AppError | FieldError, retryAfterSeconds?: number): GraphqlAnswer {
+export function failedAnswer(error: AppError | FieldError): GraphqlAnswer {
   const cause = error instanceof FieldError ? error.error : error;
+  const retryAfterSeconds = retryAfter(cause);
   return {
-    // The service could not answer now: callers and proxies should see that. All else is the operation's own result.
-    status: cause.status === 503 || cause.status === 500 ? cause.status : 200,
+    status: NOT_NOW.has(cause.status) ? cause.status : 200,
     body: JSON.stringify({ errors: [describe(error)], data: null }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
+}
+
+function retryAfter({ code, details: { retryAfterSeconds } }: AppError): number | undefined {
+  if (typeof retryAfterSeconds === 'number') return retryAfterSeconds;
+  return code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined;
 }
 
 /** @param fields JSON texts by response key, in the order of the document */
@@ -57,13 +66,18 @@ export function dataAnswer(
 
 function describe(error: AppError | FieldError): object {
   if (error instanceof AppError) return { message: error.message, extensions: extensions(error) };
-  const placed = new GraphQLError(error.message, { nodes: error.nodes, path: error.path });
+  const locations = error.nodes.flatMap(placeOf);
   return {
     message: error.message,
-    ...(placed.locations ? { locations: placed.locations } : {}),
+    ...(locations.length > 0 ? { locations } : {}),
     path: error.path,
     extensions: extensions(error.error),
   };
+}
+
+/** The parser knows it. A GraphQLError would count lines from the start of the document, for each error again. */
+function placeOf({ loc }: ASTNode): readonly { line: number; column: number }[] {
+  return loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [];
 }
 
 function describeGraphqlError(item: GraphQLError, error: AppError): object {

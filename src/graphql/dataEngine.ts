@@ -10,9 +10,11 @@ import { toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
+import type { Allowance } from './allowance.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
+import { documentLimits } from './document/limits.js';
 import { Conditions, type EventRecords, type Verdict } from './email/condition.js';
 import {
   runEmailQuery,
@@ -32,8 +34,10 @@ import {
 import { FileUrls } from './files/fileUrls.js';
 import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
+import { PlanningQueue } from './plan/planningQueue.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
-import { RETRY_AFTER_SECONDS, TenantGate } from './tenantGate.js';
+import { TenantGate } from './tenantGate.js';
+import { rowsToWrite } from './write/rowsToWrite.js';
 
 export type { GraphqlAnswer } from './answer.js';
 export type { GraphqlRequest } from './engine.js';
@@ -44,8 +48,12 @@ export interface DataEngine {
   execute(
     principal: Principal,
     request: GraphqlRequest,
-    options: { readonly allowMutation: boolean },
+    options: { readonly allowMutation: boolean; readonly allowance?: Allowance },
   ): Promise<GraphqlAnswer>;
+  /** Counts the answers of the process; those of control objects are among them. */
+  readonly answers: AnswerBudget;
+  /** Plans for all tenants of the process, control objects included. */
+  readonly planning: PlanningQueue;
   /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
   describe(tenantid: number, schema: string): Promise<SchemaDescription>;
   catalog(tenantid: number, schema: string): Promise<Catalog>;
@@ -107,11 +115,12 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   const engine: EngineDeps = {
     catalogs,
     schemas,
-    plans: new PlanCache({
-      tokens: config.maxDocumentTokens,
-      depth: config.maxDocumentDepth,
-      fields: config.maxDocumentFields,
-      introspection: config.introspection,
+    plans: new PlanCache((planner) => documentLimits(config, planner)),
+    planning: new PlanningQueue({
+      msPerSecond: config.planningMsPerSecond,
+      nobodyMsPerSecond: config.nobodyPlanningMsPerSecond,
+      waiting: config.tenantConcurrency,
+      waitMs: config.connectTimeoutMs,
     }),
     filters: new FilterTexts(),
     transactions: deps.database.transactions,
@@ -136,12 +145,22 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   });
 
   return {
-    async execute(principal, request, { allowMutation }) {
-      const answer = engine.answers.open();
+    answers: engine.answers,
+    planning: engine.planning,
+    async execute(principal, request, { allowMutation, allowance }) {
+      const { tenantid } = principal;
+      const answer = engine.answers.open(tenantid);
       try {
-        const { fields, errors } = await gate.run(principal.tenantid, () =>
-          executeRequest(engine, principal, request, allowMutation, answer),
-        );
+        const { fields, errors } = await executeRequest(engine, principal, request, {
+          allowMutation,
+          answer,
+          admit: async (prepared, work) => {
+            if (allowance && prepared.plan.kind === 'mutation') {
+              await allowance.spend('rows', rowsToWrite(prepared));
+            }
+            return gate.run(tenantid, work);
+          },
+        });
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
@@ -216,5 +235,5 @@ function toAnswer(error: unknown, log: Logger): GraphqlAnswer {
   const cause = shown instanceof FieldError ? shown.error : shown;
   if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause }, 'a request failed');
   if (cause.code === 'METHOD_NOT_ALLOWED') return requestError(cause);
-  return failedAnswer(shown, cause.code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined);
+  return failedAnswer(shown);
 }

@@ -14,11 +14,14 @@ import type { FilesOfEmail, FileUrls } from './files/fileUrls.js';
 import type { FilterTexts } from './plan/filterTexts.js';
 import type { Plan, StatementField } from './plan/plan.js';
 import type { PlanCache } from './plan/planCache.js';
+import { plannerOf } from './plan/planner.js';
+import type { PlanningQueue } from './plan/planningQueue.js';
 import { planOperation, type PlanLimits } from './plan/planOperation.js';
 import { policyFingerprint, policyOf, principalInputs } from './policy/policy.js';
 import { inputsOf, runPlan, type FieldResult } from './runPlan.js';
 import { runUtilities } from './runUtilities.js';
 import type { TenantSchema, TenantSchemas } from './schema/tenantSchema.js';
+import { complete, type Steps } from './steps.js';
 
 export interface GraphqlRequest {
   readonly query: string;
@@ -30,6 +33,7 @@ export interface EngineDeps {
   readonly catalogs: CatalogStore;
   readonly schemas: TenantSchemas;
   readonly plans: PlanCache;
+  readonly planning: PlanningQueue;
   readonly filters: FilterTexts;
   readonly transactions: Transactions;
   readonly limits: PlanLimits;
@@ -40,35 +44,48 @@ export interface EngineDeps {
   readonly onCommitted?: () => void;
 }
 
-interface PreparedRequest {
+export interface PreparedRequest {
   readonly ready: ReadyDocument;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly plan: Plan;
 }
 
-/** request → plan → statements → transaction → answer, whose rows are counted as `answer`. Throws DocumentError, FieldError, AppError. */
+export interface ExecuteOptions {
+  readonly allowMutation: boolean;
+  /** Counts the rows of the answer. */
+  readonly answer: AnswerShare;
+  /** Where the answer goes into an email: its files. */
+  readonly email?: FilesOfEmail;
+  /** Runs a plan when it may. */
+  readonly admit: <T>(prepared: PreparedRequest, work: () => Promise<T>) => Promise<T>;
+}
+
+/** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
 export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
-  allowMutation: boolean,
-  answer: AnswerShare,
-  email?: FilesOfEmail,
+  { allowMutation, answer, email, admit }: ExecuteOptions,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(catalog);
-    const { ready, variables, plan } = prepare(deps, principal, tenantSchema, request);
+    const steps = prepare(deps, principal, tenantSchema, request);
+    // What an administrator saved for emails is not held up by what callers send.
+    const prepared = email ? complete(steps) : await deps.planning.run(plannerOf(principal), steps);
+    const { ready, variables, plan } = prepared;
     if (plan.kind === 'mutation' && !allowMutation) {
       throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
-    const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
-    const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
-    if (plan.kind === 'mutation') deps.onCommitted?.();
-    const utilities = await runUtilities(plan, deps, principal, schema, answer);
-    return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
+    return admit(prepared, async () => {
+      const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
+      const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
+      if (plan.kind === 'mutation') deps.onCommitted?.();
+      const utilities = await runUtilities(plan, deps, principal, schema, answer);
+      return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
+    });
   });
 }
 
@@ -84,18 +101,19 @@ function withFileUrls(
 }
 
 /** A hit in the caches parses, validates and builds nothing. */
-function prepare(
+function* prepare(
   deps: EngineDeps,
   principal: Principal,
   tenantSchema: TenantSchema,
   request: GraphqlRequest,
-): PreparedRequest {
+): Steps<PreparedRequest> {
   const { catalog, schema } = tenantSchema;
   const { query, operationName = null } = request;
-  const { ready, id } = deps.plans.document(principal.tenantid, tenantSchema, query, operationName);
+  const planner = plannerOf(principal);
+  const { ready, id } = yield* deps.plans.document(planner, tenantSchema, query, operationName);
   const variables = coerceVariables(schema, ready, request.variables);
   const shape = shapeKey(ready.shapers, variables, deps.filters);
-  const plan = deps.plans.plan(id, policyFingerprint(principal), shape, () => {
+  const plan = yield* deps.plans.plan(planner, id, policyFingerprint(principal), shape, () => {
     const aliases = createAliasSource();
     const policy = policyOf(principal, { catalog, aliases, log: deps.log });
     const files = deps.fileUrls.terms;

@@ -1,26 +1,50 @@
-/** Values by text, bounded by their weight: the least recently used goes first. */
+interface Entry<T> {
+  readonly value: T;
+  readonly weight: number;
+  readonly owner: string;
+}
+
+/** Keys, the least recently used first. */
+interface Owned {
+  readonly keys: Set<string>;
+  weight: number;
+}
+
+/**
+ * Values by text, bounded by their weight: the least recently used goes first. With `mostOfOne`, what one owner puts in
+ * takes the place of its own entries once they weigh as much, and not that of others' entries.
+ */
 export class LruCache<T> {
-  readonly #entries = new Map<string, { readonly value: T; readonly weight: number }>();
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #owners = new Map<string, Owned>();
   #weight = 0;
 
-  constructor(private readonly mostWeight: number) {}
+  constructor(
+    private readonly mostWeight: number,
+    private readonly mostOfOne = mostWeight,
+  ) {}
 
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
+    const keys = this.#owners.get(entry.owner)?.keys;
+    keys?.delete(key);
+    keys?.add(key);
     return entry.value;
   }
 
-  set(key: string, value: T, weight = 1): void {
+  set(key: string, value: T, weight = 1, owner = ''): void {
     this.delete(key);
-    this.#entries.set(key, { value, weight });
+    let owned = this.#owners.get(owner);
+    if (!owned) this.#owners.set(owner, (owned = { keys: new Set(), weight: 0 }));
+    this.#entries.set(key, { value, weight, owner });
+    owned.keys.add(key);
+    owned.weight += weight;
     this.#weight += weight;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.mostWeight || oldest === key) return;
-      this.delete(oldest);
-    }
+    this.#evict(owned.keys, key, () => owned.weight > this.mostOfOne);
+    this.#evict(this.#entries.keys(), key, () => this.#weight > this.mostWeight);
   }
 
   delete(key: string): void {
@@ -28,5 +52,17 @@ export class LruCache<T> {
     if (!entry) return;
     this.#entries.delete(key);
     this.#weight -= entry.weight;
+    const owned = this.#owners.get(entry.owner);
+    if (!owned) return;
+    owned.keys.delete(key);
+    owned.weight -= entry.weight;
+    if (owned.keys.size === 0) this.#owners.delete(entry.owner);
+  }
+
+  #evict(oldestFirst: Iterable<string>, keep: string, isTooMuch: () => boolean): void {
+    for (const oldest of oldestFirst) {
+      if (!isTooMuch() || oldest === keep) return;
+      this.delete(oldest);
+    }
   }
 }

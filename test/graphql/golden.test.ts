@@ -9,6 +9,7 @@ import { createAliasSource } from '../../src/graphql/filter/scope.js';
 import type { PlannedField } from '../../src/graphql/plan/plan.js';
 import { planOperation } from '../../src/graphql/plan/planOperation.js';
 import { policyOf } from '../../src/graphql/policy/policy.js';
+import { complete } from '../../src/graphql/steps.js';
 import { buildDataSchema } from '../../src/graphql/schema/dataSchema.js';
 import { testLog } from '../support/testConfig.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
@@ -47,21 +48,18 @@ async function statementsOf(
 ): Promise<string> {
   const catalog = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
   const schema = buildDataSchema(catalog);
-  const ready = readDocument(query, null, schema, {
-    tokens: 1000,
-    depth: 10,
-    fields: 100,
-    introspection: true,
-  });
+  const limits = { tokens: 1000, depth: 10, fields: 100, introspection: true };
+  const ready = complete(readDocument(query, null, schema, limits));
   const variables = coerceVariables(schema, ready, given);
   const aliases = createAliasSource();
-  const plan = planOperation(ready, variables, {
+  const steps = planOperation(ready, variables, {
     catalog,
     schema,
     policy: policyOf(principal, { catalog, aliases, log: testLog }),
     aliases,
     limits: { defaultLimit: 100, maxLimit: 1000, answerBytes: 67_108_864 },
   });
+  const plan = complete(steps);
   const textsOf = (field: PlannedField): readonly string[] =>
     field.kind === 'statement' ? field.statements.map(({ statement }) => statement.text) : [];
   // The schema's number differs from run to run.

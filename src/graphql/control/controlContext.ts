@@ -8,6 +8,7 @@ import type { MailTransport } from '../../email/mail/transport.js';
 import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { TemplatePool } from '../../templates/index.js';
+import type { Allowance } from '../allowance.js';
 import type { DataEngine } from '../dataEngine.js';
 import type { TenantGate } from '../tenantGate.js';
 import type { PasswordHashes } from './passwordHashes.js';
@@ -30,6 +31,8 @@ export interface ControlEngineDeps {
 export interface ControlOptions {
   /** False for GET: nothing may change. */
   readonly allowMutation: boolean;
+  /** What anonymous visitors may do only so often. */
+  readonly allowance?: Allowance;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
 }

@@ -12,18 +12,21 @@ import type { ControlDb } from '../../db/control/stored.js';
 import type { Principal } from '../../db/principal.js';
 import { failedAnswer, requestError, type GraphqlAnswer } from '../answer.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../document/document.js';
+import { documentLimits } from '../document/limits.js';
 import { readVariables } from '../document/variables.js';
 import { LruCache } from '../lruCache.js';
 import type { GraphqlRequest } from '../dataEngine.js';
 import { createListReader } from '../listReader.js';
-import { RETRY_AFTER_SECONDS, TenantGate } from '../tenantGate.js';
+import { plannerOf, type Planner } from '../plan/planner.js';
+import type { Steps } from '../steps.js';
+import { TenantGate } from '../tenantGate.js';
 import { requireAnswerWithin } from './answerLength.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords, type PasswordHashes } from './passwordHashes.js';
 import { resultAnswer } from './resultAnswer.js';
-import { requireFewMutations } from './rootFields.js';
+import { requireFewMutations, rootFields } from './rootFields.js';
 import { resolveField } from './storedRow.js';
 import { standsAlone } from './standsAlone.js';
 import { visibleTo } from './visibility.js';
@@ -63,10 +66,11 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     describe: () => description,
     async execute(principal, request, options) {
       try {
-        const ready = documents.read(request);
+        const planner = plannerOf(principal);
+        const ready = await deps.engine.planning.run(planner, documents.read(planner, request));
         const variables = readVariables(ready, request.variables);
         const run: Run = { deps, schema, ready, variables, principal, options, composing, changing, reading };
-        return await answer(run);
+        return counted(run, await answer(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
         return failure(error, deps);
@@ -93,7 +97,7 @@ const NO_PASSWORDS: PasswordHashes = {
   },
 };
 
-function answer(run: Run): Promise<GraphqlAnswer> {
+async function answer(run: Run): Promise<GraphqlAnswer> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
@@ -105,7 +109,20 @@ function answer(run: Run): Promise<GraphqlAnswer> {
   // What calls somebody outside may take its time, and holds no transaction.
   if (standsAlone(operation)) return executeOutsideTransaction(run);
   requireFewMutations(operation, fragments);
+  const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
+  if (roles > 0) await run.options.allowance?.spend('roles', roles);
   return run.changing.run(tenantid, () => mutate(run));
+}
+
+/** The answer is held until it has left. Throws AppError TOO_BUSY for that of a query; what a mutation did is told anyway. */
+function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): GraphqlAnswer {
+  const { take, release } = deps.engine.answers.open(principal.tenantid);
+  const refusal = take(given.body.length);
+  if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
+    release();
+    throw refusal;
+  }
+  return { ...given, release };
 }
 
 async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
@@ -208,12 +225,12 @@ function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR') log.error({ err: error }, 'a control request failed');
   const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
-  return failedAnswer(shown, shown.code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined);
+  return failedAnswer(shown);
 }
 
 /** Parsed and validated documents by their text. */
 class Documents {
-  readonly #known = new LruCache<ReadyDocument>(REMEMBERED_CHARACTERS);
+  readonly #known = new LruCache<ReadyDocument>(REMEMBERED_CHARACTERS, REMEMBERED_CHARACTERS / 4);
 
   constructor(
     private readonly schema: GraphQLSchema,
@@ -221,18 +238,15 @@ class Documents {
   ) {}
 
   /** Throws DocumentError. */
-  read({ query: text, operationName }: GraphqlRequest): ReadyDocument {
-    const key = `${operationName ?? ''}\n${text}`;
+  *read(planner: Planner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
+    // What others may send may be too much for anonymous visitors.
+    const key = `${planner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
     const known = this.#known.get(key);
     if (known) return known;
-    const { config } = this.deps;
-    const ready = readDocument(text, operationName ?? null, this.schema, {
-      tokens: config.maxDocumentTokens,
-      depth: config.maxDocumentDepth,
-      fields: config.maxDocumentFields,
-      introspection: config.introspection,
-    });
-    this.#known.set(key, ready, key.length);
+    yield;
+    const limits = documentLimits(this.deps.config, planner);
+    const ready = yield* readDocument(text, operationName ?? null, this.schema, limits);
+    this.#known.set(key, ready, key.length, planner.key);
     return ready;
   }
 }

@@ -1,7 +1,8 @@
 import { INSTALLATION_TENANTID } from '../../db/control/installation.js';
-import { NOBODY_LOGIN } from '../../db/control/nobody.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
+
+export { isNobody } from '../../db/principal.js';
 
 /** Root and `admin` hold every capability within their tenant. */
 export function holds(principal: Principal, capability: string): boolean {
@@ -53,11 +54,6 @@ export function requireInstallationAdmin(principal: Principal): void {
 
 export function isInstallationAdmin(principal: Principal): boolean {
   return principal.tenantid === INSTALLATION_TENANTID && principal.isAdmin;
-}
-
-/** All visitors share one role: what one of them made or may do is no other visitor's. */
-export function isNobody(principal: Principal): boolean {
-  return principal.login === NOBODY_LOGIN && !principal.isRoot;
 }
 
 export function denied(message: string, details: Readonly<Record<string, string | number>> = {}): AppError {

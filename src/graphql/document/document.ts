@@ -5,15 +5,16 @@ import {
   OperationTypeNode,
   parse,
   specifiedRules,
-  validate,
   type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
 import { AppError } from '../../errors.js';
+import type { Steps } from '../steps.js';
 import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
 import { findShapers, type Shaper } from './shapers.js';
+import { validateInSteps } from './validateInSteps.js';
 
 /** One operation of a document, valid on a schema. Kept for as long as the schema lives. */
 export interface ReadyDocument {
@@ -39,15 +40,18 @@ export class DocumentError extends Error {
 const MOST_ERRORS = 20;
 
 /** Parses, bounds and validates. Throws DocumentError. */
-export function readDocument(
+export function* readDocument(
   text: string,
   operationName: string | null,
   schema: GraphQLSchema,
   limits: DocumentLimits & { readonly introspection: boolean },
-): ReadyDocument {
+): Steps<ReadyDocument> {
+  yield;
   const document = parseBounded(text, limits);
+  yield;
   const rules = limits.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-  const errors = validate(schema, document, rules, { maxErrors: MOST_ERRORS });
+  const errors = yield* validateInSteps(schema, document, rules, MOST_ERRORS);
+  yield;
   if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
   const operation = chooseOperation(document, operationName);
   const fragments = new Map<string, FragmentDefinitionNode>();

@@ -1,5 +1,7 @@
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
+import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
+import type { Planner } from '../plan/planner.js';
 
 export interface DocumentLimits {
   readonly tokens: number;
@@ -8,8 +10,24 @@ export interface DocumentLimits {
   readonly fields: number;
 }
 
+/** Those of documents from HTTP: lower ones for anonymous visitors, of whom there is no end. */
+export function documentLimits(
+  config: Config,
+  { isNobody }: Planner,
+): DocumentLimits & { readonly introspection: boolean } {
+  const { maxDocumentTokens, maxDocumentFields, nobodyMaxDocumentTokens, nobodyMaxDocumentFields } = config;
+  return {
+    tokens: isNobody ? Math.min(maxDocumentTokens, nobodyMaxDocumentTokens) : maxDocumentTokens,
+    fields: isNobody ? Math.min(maxDocumentFields, nobodyMaxDocumentFields) : maxDocumentFields,
+    depth: config.maxDocumentDepth,
+    introspection: config.introspection,
+  };
+}
+
 /** Brackets within brackets, before anything is parsed: the parser's own recursion is safe below it. */
 const MOST_BRACKETS = 200;
+/** Validation compares each fragment with each other. */
+const MOST_FRAGMENTS = 250;
 /** The same response key again and again costs validation its square. */
 const MOST_REPEATS = 50;
 
@@ -57,6 +75,7 @@ export function checkComplexity(document: DocumentNode, limits: DocumentLimits):
   for (const node of document.definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
   }
+  if (fragments.size > MOST_FRAGMENTS) throw tooComplex(`has more than ${MOST_FRAGMENTS} fragments`);
   const known = new Map<string, Cost | 'open'>();
 
   const costOf = (set: SelectionSetNode): Cost => {

@@ -7,8 +7,10 @@ import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../engine.js';
 import { createAliasSource } from '../filter/scope.js';
 import type { PlannedField } from '../plan/plan.js';
+import { rolesOf } from '../plan/planner.js';
 import { planOperation } from '../plan/planOperation.js';
 import { unrestricted } from '../policy/policy.js';
+import { complete } from '../steps.js';
 
 /** A query of an email type with its arguments, filters rendered. */
 export interface EmailQuery {
@@ -30,9 +32,9 @@ export function validateEmailQuery(
 ): void {
   const tenantSchema = deps.schemas.of(catalog);
   try {
-    const { ready } = deps.plans.document(tenantid, tenantSchema, query, null);
+    const { ready } = complete(deps.plans.document(rolesOf(tenantid), tenantSchema, query, null));
     checkOperation(ready);
-    const plan = planOperation(
+    const steps = planOperation(
       ready,
       {},
       {
@@ -43,6 +45,7 @@ export function validateEmailQuery(
         limits: deps.limits,
       },
     );
+    const plan = complete(steps);
     throwRefusals(plan.fields);
   } catch (error) {
     throw asInvalid(error);
@@ -65,10 +68,18 @@ export async function runEmailQuery(
   { query, ...variables }: EmailQuery,
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
-  const answer = deps.answers.open();
-  const { fields, errors } = await executeRequest(deps, principal, { query, variables }, false, answer, {
-    onFile: (storagekey) => files.push(storagekey),
-  })
+  const answer = deps.answers.open(principal.tenantid);
+  const { fields, errors } = await executeRequest(
+    deps,
+    principal,
+    { query, variables },
+    {
+      allowMutation: false,
+      answer,
+      email: { onFile: (storagekey) => files.push(storagekey) },
+      admit: (_prepared, work) => work(),
+    },
+  )
     .catch((error: unknown) => {
       throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
     })

@@ -9,6 +9,8 @@ export interface RowAccess {
    * be read at all: an expression that needs it is refused with PERMISSION_DENIED.
    */
   readonly predicate: (table: Table, alias: Sql) => Sql | 'all' | 'none';
+  /** Whether it is certain, without compiling anything, that the predicate would be `none`. */
+  readonly denies?: (table: Table) => boolean;
 }
 
 /** Gives each alias once, so that expressions of one statement never collide. */

@@ -2,46 +2,83 @@ import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
 import { LruCache } from '../lruCache.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
-import type { Plan } from './plan.js';
+import type { Steps } from '../steps.js';
+import type { Plan, PlannedField } from './plan.js';
+import type { Planner } from './planner.js';
 
-/** Characters of documents kept parsed, and of keys of plans. */
+/** Characters of documents kept parsed, and of the statements of plans. */
 const DOCUMENT_CHARACTERS = 4_000_000;
-const PLANS = 5_000;
+const PLAN_CHARACTERS = 20_000_000;
+/** What a document or a field takes besides its characters. */
+const OVERHEAD_CHARACTERS = 500;
+/** Of one planner: documents that never repeat must not drive out those of the others. */
+const SHARE = 0.25;
+
+export interface KnownDocument {
+  readonly ready: ReadyDocument;
+  readonly id: number;
+}
 
 /**
- * Documents by tenant, version of its tables, operation and text; plans by document, rules in force and shape of the
+ * Documents by planner, version of its tables, operation and text; plans by document, rules in force and shape of the
  * variables. A hit parses, validates and builds nothing. Another version never finds the old entries, which age out.
  */
 export class PlanCache {
-  readonly #documents = new LruCache<{ readonly ready: ReadyDocument; readonly id: number }>(
-    DOCUMENT_CHARACTERS,
-  );
-  readonly #plans = new LruCache<Plan>(PLANS);
+  readonly #documents = new LruCache<KnownDocument>(DOCUMENT_CHARACTERS, DOCUMENT_CHARACTERS * SHARE);
+  readonly #plans = new LruCache<Plan>(PLAN_CHARACTERS, PLAN_CHARACTERS * SHARE);
   #lastId = 0;
 
-  constructor(private readonly limits: DocumentLimits & { readonly introspection: boolean }) {}
+  /** @param limitsFor those of one planner's documents */
+  constructor(
+    private readonly limitsFor: (planner: Planner) => DocumentLimits & { readonly introspection: boolean },
+  ) {}
 
   /** Throws DocumentError. */
-  document(
-    tenantid: number,
+  *document(
+    planner: Planner,
     { catalog, schema }: TenantSchema,
     text: string,
     operationName: string | null,
-  ): { readonly ready: ReadyDocument; readonly id: number } {
-    const key = `${tenantid} ${catalog.version} ${operationName ?? ''}\u0000${text}`;
+  ): Steps<KnownDocument> {
+    const key = `${planner.key} ${catalog.version} ${operationName ?? ''}\u0000${text}`;
     const known = this.#documents.get(key);
     if (known) return known;
-    const entry = { ready: readDocument(text, operationName, schema, this.limits), id: ++this.#lastId };
-    this.#documents.set(key, entry, text.length + 500);
+    yield;
+    // It may have been read by the request before.
+    const readSince = this.#documents.get(key);
+    if (readSince) return readSince;
+    const ready = yield* readDocument(text, operationName, schema, this.limitsFor(planner));
+    const entry = { ready, id: ++this.#lastId };
+    this.#documents.set(key, entry, text.length + OVERHEAD_CHARACTERS, planner.key);
     return entry;
   }
 
-  plan(documentId: number, policy: string, shape: string, make: () => Plan): Plan {
+  *plan(
+    planner: Planner,
+    documentId: number,
+    policy: string,
+    shape: string,
+    make: () => Steps<Plan>,
+  ): Steps<Plan> {
     const key = `${documentId} ${policy} ${shape}`;
     const known = this.#plans.get(key);
     if (known) return known;
-    const plan = make();
-    this.#plans.set(key, plan);
+    yield;
+    const madeSince = this.#plans.get(key);
+    if (madeSince) return madeSince;
+    const plan = yield* make();
+    this.#plans.set(key, plan, key.length + charactersOf(plan.fields), planner.key);
     return plan;
   }
+}
+
+function charactersOf(fields: readonly PlannedField[]): number {
+  let characters = 0;
+  for (const field of fields) {
+    characters += OVERHEAD_CHARACTERS;
+    if (field.kind === 'object') characters += charactersOf(field.fields);
+    if (field.kind !== 'statement') continue;
+    for (const { statement } of field.statements) characters += statement.text.length;
+  }
+  return characters;
 }

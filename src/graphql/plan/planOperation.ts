@@ -12,8 +12,9 @@ import type { Policy } from '../policy/policy.js';
 import { collectFields } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
-import { listJson } from '../read/rowsSql.js';
+import { listJson, requireReadable } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
+import type { Steps } from '../steps.js';
 import { planMutation } from '../write/planMutation.js';
 import { refuse } from '../write/writeContext.js';
 import type { Plan, PlannedField } from './plan.js';
@@ -40,11 +41,11 @@ export interface PlanLimits {
  * Compiles one operation for this shape of its variables. A query's field that may not be read is null with its error;
  * a mutation with such a field throws it as FieldError, since nothing of it may run.
  */
-export function planOperation(
+export function* planOperation(
   ready: ReadyDocument,
   variables: Readonly<Record<string, unknown>>,
   deps: PlanDeps,
-): Plan {
+): Steps<Plan> {
   let hasFileMarks = false;
   const context: ReadContext = {
     catalog: deps.catalog,
@@ -60,12 +61,16 @@ export function planOperation(
   };
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
-  const fields = [...collectFields(context, rootType, [ready.operation.selectionSet])].map(
-    ([key, nodes], index) =>
-      kind === 'mutation'
-        ? placeErrors([key], nodes, () => planMutationField(context, deps, index, key, nodes))
-        : refuseErrors([key], nodes, () => planQueryField(context, deps, key, nodes)),
-  );
+  const fields: PlannedField[] = [];
+  for (const [key, nodes] of collectFields(context, rootType, [ready.operation.selectionSet])) {
+    yield;
+    if (kind === 'mutation') {
+      const position = fields.length;
+      fields.push(placeErrors([key], nodes, () => planMutationField(context, deps, position, key, nodes)));
+    } else {
+      fields.push(yield* planQueryField(context, deps, key, nodes));
+    }
+  }
   return { kind, fields, filterVariables: context.filterVariables, hasFileMarks };
 }
 
@@ -74,20 +79,32 @@ function bounded(piece: Sql, bytes: number): Sql {
   return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
 }
 
-function planQueryField(
+function* planQueryField(
   context: ReadContext,
   { limits }: PlanDeps,
   key: string,
   nodes: readonly FieldNode[],
-): PlannedField {
+): Steps<PlannedField> {
   const [node] = nodes;
   const name = node?.name.value ?? '';
   if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key };
   if (name === 'Utility') return planUtility(context, key, nodes);
-  if (name === 'Aggregates') return planAggregates(context, limits, key, nodes);
+  if (name === 'Aggregates') return yield* planAggregates(context, limits, key, nodes);
+  return refuseErrors([key], nodes, () => planList(context, limits, key, node, nodes));
+}
+
+function planList(
+  context: ReadContext,
+  limits: PlanLimits,
+  key: string,
+  node: FieldNode,
+  nodes: readonly FieldNode[],
+): PlannedField {
+  const name = node.name.value;
   const table = context.catalog.tables.get(name);
   if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
+  requireReadable(context, table);
   const selection = selectRows(
     context,
     table,
@@ -115,16 +132,18 @@ function planUtility(context: ReadContext, key: string, nodes: readonly FieldNod
 }
 
 /** Each aggregate is a statement of its own: one that is refused leaves the others their answers. */
-function planAggregates(
+function* planAggregates(
   context: ReadContext,
   limits: PlanLimits,
   key: string,
   nodes: readonly FieldNode[],
-): PlannedField {
+): Steps<PlannedField> {
   const sets = nodes.map((item) => item.selectionSet);
-  const fields = [...collectFields(context, 'Aggregates', sets)].map(([inner, fieldNodes]) => {
+  const fields: PlannedField[] = [];
+  for (const [inner, fieldNodes] of collectFields(context, 'Aggregates', sets)) {
+    yield;
     const path = [key, inner];
-    return refuseErrors(path, fieldNodes, (): PlannedField => {
+    const field = refuseErrors(path, fieldNodes, (): PlannedField => {
       const [node] = fieldNodes;
       if (node === undefined || node.name.value === '__typename') {
         return { kind: 'constant', key: inner, json: '"Aggregates"' };
@@ -132,7 +151,8 @@ function planAggregates(
       const statements = [plannedStatement(bounded(aggregateJson(context, node), limits.answerBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
     });
-  });
+    fields.push(field);
+  }
   return { kind: 'object', key, fields };
 }
 

@@ -44,7 +44,13 @@ export function policyOf(
     });
     return conditions.length === 0 ? 'none' : sql`(${join(conditions, ' or ')})`;
   };
-  return { reach, access: { predicate: (table, alias) => reach('select', table, alias) } };
+  const access: RowAccess = {
+    predicate: (table, alias) => reach('select', table, alias),
+    denies: (table) =>
+      !principal.capabilities.includes('select') ||
+      !principal.rules.some((rule) => grants(rule, 'select', table)),
+  };
+  return { reach, access };
 }
 
 /**

@@ -52,12 +52,19 @@ export function columnSql(alias: Sql, column: Column): Sql {
 /** The rows of a table that the principal may read, as a condition. Throws AppError PERMISSION_DENIED when it may read none. */
 export function readable(context: ReadContext, table: Table, alias: Sql): Sql | 'all' {
   const predicate = context.access.predicate(table, alias);
-  if (predicate === 'none') {
-    throw new AppError('PERMISSION_DENIED', `This role may not read ${table.name}.`, {
-      details: { table: table.name, capability: 'select' },
-    });
-  }
+  if (predicate === 'none') throw notReadable(table);
   return predicate;
+}
+
+/** Before anything is compiled for a table that may not be read. Throws AppError PERMISSION_DENIED. */
+export function requireReadable({ access }: ReadContext, table: Table): void {
+  if (access.denies?.(table) === true) throw notReadable(table);
+}
+
+function notReadable(table: Table): AppError {
+  return new AppError('PERMISSION_DENIED', `This role may not read ${table.name}.`, {
+    details: { table: table.name, capability: 'select' },
+  });
 }
 
 export function where(conditions: readonly (Sql | 'all' | undefined)[]): Sql {

@@ -1,0 +1,101 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Config } from '../config.js';
+import { isNobody, type Principal } from '../db/principal.js';
+import { AppError } from '../errors.js';
+import type { Allowance } from '../graphql/allowance.js';
+import { clientAddress } from './http/clientAddress.js';
+
+const WINDOW_SECONDS = 60;
+/** A refusal is told late, so that a visitor who asks again at once costs little. */
+const REFUSAL_DELAY_MS = 1_000;
+/** Refusals held back at one time. */
+const MOST_DELAYED = 1_000;
+
+/** Counters of one kind; a limit of 0 is none. */
+interface Counters {
+  readonly ofTenant: RateLimiterMemory | undefined;
+  readonly ofAddress: RateLimiterMemory | undefined;
+}
+
+/**
+ * What anonymous visitors may do in a minute: they are one role, for whose number nobody answers. Counted in this
+ * process's memory, by tenant and, so that one visitor leaves something to the others, by address.
+ */
+export class VisitorLimits {
+  readonly #requests: Counters;
+  readonly #rows: Counters;
+  readonly #roles: Counters;
+  #delayed = 0;
+
+  constructor(private readonly config: Config) {
+    this.#requests = counters(config.nobodyRequestsPerMinute, config.nobodyRequestsPerAddress);
+    this.#rows = counters(config.nobodyRowsPerMinute, 0);
+    this.#roles = counters(config.nobodyRolesPerMinute, config.nobodyRolesPerAddress);
+  }
+
+  /** Counts a request. @returns what its visitor may write; undefined for a role of its own. Throws AppError RATE_LIMITED. */
+  async admit(principal: Principal, req: IncomingMessage): Promise<Allowance | undefined> {
+    if (!isNobody(principal)) return undefined;
+    const tenant = String(principal.tenantid);
+    const address = `${tenant} ${clientAddress(req, this.config.trustProxy)}`;
+    try {
+      await spend(this.#requests, tenant, address, 1, 'requests');
+    } catch (error) {
+      await this.#delay();
+      throw error;
+    }
+    return {
+      spend: (what, count) => spend(what === 'rows' ? this.#rows : this.#roles, tenant, address, count, what),
+    };
+  }
+
+  async #delay(): Promise<void> {
+    if (this.#delayed >= MOST_DELAYED) return;
+    this.#delayed += 1;
+    await delay(REFUSAL_DELAY_MS);
+    this.#delayed -= 1;
+  }
+}
+
+function counters(perTenant: number, perAddress: number): Counters {
+  const counter = (points: number): RateLimiterMemory | undefined =>
+    points === 0 ? undefined : new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
+  return { ofTenant: counter(perTenant), ofAddress: counter(perAddress) };
+}
+
+/** Where the tenant's visitors have spent all, addresses are not counted: there is no end of those either. */
+async function spend(
+  { ofTenant, ofAddress }: Counters,
+  tenant: string,
+  address: string,
+  count: number,
+  what: string,
+): Promise<void> {
+  const spent = await ofTenant?.get(tenant);
+  if (ofTenant && spent && spent.consumedPoints + count > ofTenant.points) throw limited(spent, what);
+  await consume(ofAddress, address, count, what);
+  await consume(ofTenant, tenant, count, what);
+}
+
+async function consume(
+  counter: RateLimiterMemory | undefined,
+  key: string,
+  count: number,
+  what: string,
+): Promise<void> {
+  try {
+    await counter?.consume(key, count);
+  } catch (error) {
+    if (error instanceof RateLimiterRes) throw limited(error, what);
+    throw error;
+  }
+}
+
+function limited({ msBeforeNext }: RateLimiterRes, what: string): AppError {
+  return new AppError('RATE_LIMITED', `Anonymous visitors have had their ${what} of this minute.`, {
+    hint: 'Sign in, or wait for the time given in Retry-After.',
+    details: { retryAfterSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) },
+  });
+}

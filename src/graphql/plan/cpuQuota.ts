@@ -1,0 +1,54 @@
+/** CPU time that its user has left, in milliseconds, and when that was so. */
+interface Balance {
+  leftMs: number;
+  atMs: number;
+}
+
+/** Users who have not come for a second are as good as new ones. */
+const MOST_BALANCES = 10_000;
+
+/**
+ * Token buckets of CPU time: each user gains `msPerSecond`, and may save up what a second gains. What is used is known
+ * afterwards, so that a balance may be below zero for a while.
+ */
+export class CpuQuota {
+  readonly #balances = new Map<string, Balance>();
+
+  constructor(private readonly msPerSecond: number) {}
+
+  /** @returns how long the user has to wait until there is time left; 0 for not at all. */
+  waitMs(user: string, nowMs: number): number {
+    const { leftMs } = this.#at(user, nowMs);
+    return leftMs > 0 ? 0 : ((1 - leftMs) / this.msPerSecond) * 1000;
+  }
+
+  use(user: string, ms: number, nowMs: number): void {
+    this.#at(user, nowMs).leftMs -= ms;
+  }
+
+  /** What was used beyond the quota is forgiven. */
+  settle(user: string, nowMs: number): void {
+    const balance = this.#at(user, nowMs);
+    balance.leftMs = Math.max(balance.leftMs, 0);
+  }
+
+  #at(user: string, nowMs: number): Balance {
+    let balance = this.#balances.get(user);
+    if (balance) {
+      const gained = ((nowMs - balance.atMs) / 1000) * this.msPerSecond;
+      balance.leftMs = Math.min(this.msPerSecond, balance.leftMs + gained);
+      balance.atMs = nowMs;
+      return balance;
+    }
+    if (this.#balances.size >= MOST_BALANCES) this.#forgetIdle(nowMs);
+    balance = { leftMs: this.msPerSecond, atMs: nowMs };
+    this.#balances.set(user, balance);
+    return balance;
+  }
+
+  #forgetIdle(nowMs: number): void {
+    for (const user of this.#balances.keys()) {
+      if (this.#at(user, nowMs).leftMs >= this.msPerSecond) this.#balances.delete(user);
+    }
+  }
+}

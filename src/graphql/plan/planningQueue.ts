@@ -1,0 +1,178 @@
+import { AppError } from '../../errors.js';
+import { RETRY_AFTER_SECONDS } from '../tenantGate.js';
+import type { Steps } from '../steps.js';
+import { CpuQuota } from './cpuQuota.js';
+import type { Planner } from './planner.js';
+
+export interface PlanningLimits {
+  /** CPU time that a tenant's roles may use for planning in a second, while others use the process. */
+  readonly msPerSecond: number;
+  /** That of its anonymous visitors. */
+  readonly nobodyMsPerSecond: number;
+  /** Requests of one planner that wait; of anonymous visitors a tenth. */
+  readonly waiting: number;
+  /** Longest wait. */
+  readonly waitMs: number;
+}
+
+/** Longest that planning holds the event loop at one time, but for the length of a step. */
+const SLICE_MS = 4;
+/** So long after another planner's request there is somebody whom quotas protect. */
+const CONTENTION_MS = 1_000;
+
+interface Task {
+  /** @returns whether it has come to its end */
+  readonly step: () => boolean;
+  readonly reject: (error: AppError) => void;
+  isStarted: boolean;
+  timer?: NodeJS.Timeout;
+}
+
+/** The tasks of one planner, one at a time: the second of two equal documents finds the plan of the first. */
+interface Line {
+  readonly planner: Planner;
+  readonly tasks: Task[];
+}
+
+/**
+ * Parsing, validating and compiling for all tenants of a process, in slices between which the event loop goes on. Planners
+ * take turns step by step, within a quota of CPU time while others use the process.
+ */
+export class PlanningQueue {
+  readonly #lines = new Map<string, Line>();
+  readonly #quotas: { readonly roles: CpuQuota; readonly nobody: CpuQuota };
+  #lastPlanner = '';
+  #lastChangeMs = -Infinity;
+  #usedMs = 0;
+  #isScheduled = false;
+  #later: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly limits: PlanningLimits,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {
+    this.#quotas = {
+      roles: new CpuQuota(limits.msPerSecond),
+      nobody: new CpuQuota(limits.nobodyMsPerSecond),
+    };
+  }
+
+  /** What ends before its first costly step is done at once, whatever the quota. Throws AppError TOO_BUSY and what the steps throw. */
+  async run<T>(planner: Planner, steps: Steps<T>): Promise<T> {
+    this.#notice(planner.key);
+    const first = steps.next();
+    if (first.done === true) return first.value;
+    let line = this.#lines.get(planner.key);
+    if (!line) this.#lines.set(planner.key, (line = { planner, tasks: [] }));
+    const most = planner.isNobody ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
+    if (line.tasks.length > most) throw tooBusy();
+    const done = this.#add(line, steps);
+    if (this.#usedMs < SLICE_MS) this.#work();
+    return done;
+  }
+
+  #notice(key: string): void {
+    if (key === this.#lastPlanner) return;
+    if (this.#lastPlanner !== '') this.#lastChangeMs = this.nowMs();
+    this.#lastPlanner = key;
+  }
+
+  #add<T>({ tasks }: Line, steps: Steps<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const step = (): boolean => {
+        try {
+          const result = steps.next();
+          if (result.done === true) resolve(result.value);
+          return result.done === true;
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error('planning failed', { cause: error }));
+          return true;
+        }
+      };
+      tasks.push({ step, reject, isStarted: false });
+    });
+  }
+
+  /** A slice. */
+  #work(): void {
+    for (let line = this.#due(); line && this.#usedMs < SLICE_MS; line = this.#due()) this.#step(line);
+    for (const line of this.#lines.values()) this.#expectWait(line);
+    this.#schedule();
+  }
+
+  /** The first planner who may go on. */
+  #due(): Line | undefined {
+    const now = this.nowMs();
+    for (const line of this.#lines.values()) if (this.#waitMs(line.planner, now) === 0) return line;
+    return undefined;
+  }
+
+  #step(line: Line): void {
+    const { planner, tasks } = line;
+    const [task] = tasks;
+    if (!task) throw new Error('a line without tasks was kept');
+    clearTimeout(task.timer);
+    task.isStarted = true;
+    const startedAtMs = this.nowMs();
+    const isDone = task.step();
+    const now = this.nowMs();
+    this.#usedMs += now - startedAtMs;
+    this.#quotaOf(planner).use(planner.key, now - startedAtMs, now);
+    if (isDone) tasks.shift();
+    // Behind the others.
+    this.#lines.delete(planner.key);
+    if (tasks.length > 0) this.#lines.set(planner.key, line);
+  }
+
+  #schedule(): void {
+    // What the slice used counts until the event loop has gone round.
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#usedMs = 0;
+      if (this.#lines.size > 0) this.#resume();
+    });
+  }
+
+  #resume(): void {
+    const now = this.nowMs();
+    const waitMs = Math.min(...[...this.#lines.values()].map(({ planner }) => this.#waitMs(planner, now)));
+    if (waitMs === 0) {
+      this.#work();
+      return;
+    }
+    clearTimeout(this.#later);
+    this.#later = setTimeout(() => this.#work(), Math.ceil(waitMs));
+  }
+
+  #waitMs({ key, isNobody }: Planner, now: number): number {
+    const quota = this.#quotaOf({ key, isNobody });
+    if (now - this.#lastChangeMs < CONTENTION_MS) return quota.waitMs(key, now);
+    quota.settle(key, now);
+    return 0;
+  }
+
+  #quotaOf({ isNobody }: Planner): CpuQuota {
+    return isNobody ? this.#quotas.nobody : this.#quotas.roles;
+  }
+
+  /** Tasks that wait for their first step are refused when that takes too long. */
+  #expectWait({ planner, tasks }: Line): void {
+    for (const task of tasks) {
+      if (task.isStarted) continue;
+      task.timer ??= setTimeout(() => {
+        tasks.splice(tasks.indexOf(task), 1);
+        if (tasks.length === 0) this.#lines.delete(planner.key);
+        task.reject(tooBusy());
+      }, this.limits.waitMs);
+    }
+  }
+}
+
+function tooBusy(): AppError {
+  return new AppError('TOO_BUSY', 'Too many new documents are waiting to be planned.', {
+    hint: 'Send values as variables, so that documents repeat, or retry after the time given in Retry-After.',
+    details: { retryAfterSeconds: RETRY_AFTER_SECONDS },
+  });
+}
