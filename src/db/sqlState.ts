@@ -5,6 +5,7 @@ import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 export const REFUSALS = {
   notFound: 'rowpost.not_found',
   policyDenied: 'rowpost.policy_denied',
+  noReference: 'rowpost.no_reference',
   answerTooLarge: 'rowpost.answer_too_large',
   uploadGone: 'rowpost.upload_gone',
 } as const;
@@ -137,6 +138,11 @@ function refusalIn(error: pg.DatabaseError): Description | undefined {
   }
   if (error.message.includes(`"${REFUSALS.policyDenied}"`)) {
     return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
+  }
+  const reference = /"rowpost\.no_reference (.*)"/.exec(error.message)?.[1];
+  if (reference !== undefined) {
+    const message = `No row for ${reference}, or none that this role may read.`;
+    return ['FOREIGN_KEY_VIOLATION', message, { column: reference }];
   }
   if (error.message.includes(`"${REFUSALS.answerTooLarge}"`)) {
     return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];

@@ -60,6 +60,7 @@ function buildColumns(table: RawTable, problems: string[]): Map<string, Column> 
       generated: raw.generated,
       inPrimaryKey: primary.includes(raw.name),
       inForeignKey: foreign.has(raw.name),
+      indexed: raw.indexed,
     };
   });
   return new Map(columns.map((column) => [column.name, column]));

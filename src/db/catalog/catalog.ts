@@ -47,6 +47,8 @@ export interface Column {
   readonly generated: boolean;
   readonly inPrimaryKey: boolean;
   readonly inForeignKey: boolean;
+  /** A btree or hash index over all rows begins with it. */
+  readonly indexed: boolean;
 }
 
 /** How values of a PostgreSQL type are compared, written and shown. */

@@ -25,6 +25,8 @@ export interface RawColumn {
   readonly hasDefault: boolean;
   /** Identity `always` or a generated column. */
   readonly generated: boolean;
+  /** A btree or hash index over all rows begins with it. */
+  readonly indexed: boolean;
   readonly type: RawType;
 }
 
@@ -71,6 +73,10 @@ select coalesce(json_agg(json_build_object(
         'notNull', a.attnotnull,
         'hasDefault', a.atthasdef or a.attidentity <> '',
         'generated', a.attidentity = 'a' or a.attgenerated <> '',
+        'indexed', exists (select from pg_catalog.pg_index i join pg_catalog.pg_class ic on ic.oid = i.indexrelid
+            join pg_catalog.pg_am am on am.oid = ic.relam
+          where i.indrelid = r.oid and i.indkey[0] = a.attnum and i.indisvalid and i.indpred is null
+            and am.amname in ('btree', 'hash')),
         'type', json_build_object(
           'name', e.typname,
           'sqlType', case when en.nspname = 'pg_catalog' then quote_ident(e.typname)

@@ -63,5 +63,6 @@ function column(name: string, sqlName: string, type: ColumnType): Column {
     generated: true,
     inPrimaryKey: false,
     inForeignKey: false,
+    indexed: false,
   };
 }

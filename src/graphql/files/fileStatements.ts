@@ -1,6 +1,8 @@
 import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
+import { keyWithin } from '../filter/fence.js';
+import type { Predicate } from '../filter/scope.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
@@ -13,12 +15,12 @@ import { rowKey } from './rowKey.js';
 export const T = identifier('t');
 export const PRIOR = identifier('prior');
 
-type Reach = Sql | 'all';
+type Reach = Predicate | 'all';
 
 /** @param reach a condition on `t` */
 export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 'read'): Sql {
   const locking = lock === 'lock' ? sql` for no key update of t` : sql``;
-  return sql`prior as materialized (select t.* from ${tableSql(table)} t${where([isRow, reach])}${locking})`;
+  return sql`prior as materialized (select t.* from ${tableSql(table)} t${where([keyWithin(reach, isRow)])}${locking})`;
 }
 
 /** Whether `t` is the row whose key, by SQL names, is this JSON object. */
@@ -31,7 +33,7 @@ function keyIs(table: Table, keyJson: Slot): Sql {
 
 /** Gives one row when the principal reaches the row, none else. */
 export function reachedRow(table: Table, keyJson: Slot, reach: Reach): Sql {
-  return sql`select '1' from ${tableSql(table)} t${where([keyIs(table, keyJson), reach])}`;
+  return sql`select '1' from ${tableSql(table)} t${where([keyWithin(reach, keyIs(table, keyJson))])}`;
 }
 
 /** What was stored, as the statement takes it. */

@@ -1,6 +1,6 @@
 import { sql } from '../../db/sql.js';
 import { AGGREGATES } from './aggregateTable.js';
-import type { Environment, Value } from './environment.js';
+import { widest, type Environment, type Reads, type Value } from './environment.js';
 import { errorAt } from './errors.js';
 import { asItself, compileSide } from './operands.js';
 import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
@@ -26,20 +26,20 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   if (!aggregate || node.args.length !== (node.star ? 0 : 1)) {
     throw errorAt('FILTER_SYNTAX', `${node.name} takes one argument`, node.at, `Write ${node.name}(column).`);
   }
-  const { joined, rows, correlated } = aggregatedRows(node, environment);
-  if (!argument) return { is: 'value', sql: joined.select(sql`count(*)`), type: TYPES.int8, canFail: false };
+  const { joined, rows, reads } = aggregatedRows(node, environment);
+  const computed = { is: 'value', operand: 'computed' } as const;
+  if (!argument) return { ...computed, sql: joined.select(sql`count(*)`), type: TYPES.int8, reads };
   const inner: Environment = { ...environment, rows, insideAggregate: true };
   const value = asItself(compileSide(argument, inner), inner);
   const type = aggregate.result(value.type);
   if (!type) {
     throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(value.type)}`, argument.at);
   }
-  // It only computes with rows that the role may read; which ones depends on the row in hand if they are its own.
   return {
-    is: 'value',
+    ...computed,
     sql: joined.select(aggregate.write(value.sql)),
     type,
-    canFail: correlated && value.canFail,
+    reads: widest([{ reads }, value]),
   };
 }
 
@@ -62,7 +62,7 @@ function aggregatedColumn(
 function aggregatedRows(
   node: CallNode,
   environment: Environment,
-): { joined: JoinedRows; rows: Environment['rows']; correlated: boolean } {
+): { joined: JoinedRows; rows: Environment['rows']; reads: Reads } {
   if (environment.insideAggregate) {
     throw errorAt('FILTER_SYNTAX', 'An aggregate can not be inside another', node.at);
   }
@@ -78,7 +78,7 @@ function aggregatedRows(
   if (deepest) {
     const { start, hops } = deepest.resolved;
     const { joined } = joinRows(start, hops.slice(0, deepest.lastToMany + 1), environment, deepest.path.at);
-    return { joined, rows: new Map([...environment.rows, ...joined.rows]), correlated: true };
+    return { joined, rows: new Map([...environment.rows, ...joined.rows]), reads: 'related' };
   }
   const root = environment.rows.get('');
   if (!root) {
@@ -87,5 +87,5 @@ function aggregatedRows(
   }
   const joined = new JoinedRows(environment);
   const anyRow = joined.addTable(root.table, node.at);
-  return { joined, rows: new Map([['', anyRow]]), correlated: false };
+  return { joined, rows: new Map([['', anyRow]]), reads: 'tables' };
 }

@@ -1,4 +1,4 @@
-import { join, sql, type Sql } from '../../db/sql.js';
+import { sql } from '../../db/sql.js';
 import { isAggregate } from './aggregateComparison.js';
 import { compileTest } from './conditions.js';
 import type { Condition, Environment } from './environment.js';
@@ -77,22 +77,11 @@ export function compileAtoms(plans: readonly [AtomPlan, ...AtomPlan[]], environm
     }
   }
   const tests = plans.map(({ test, testNegated }) => {
-    const { sql: written, canFail } = compileTest(test, { ...environment, rows });
-    return { sql: testNegated ? sql`(not ${written})` : written, canFail };
+    const written = compileTest(test, { ...environment, rows });
+    return testNegated ? { ...written, sql: sql`(not ${written.sql})`, indexable: false } : written;
   });
-  const canFail = tests.some((test) => test.canFail);
-  const some = joined.exists(conjunction(tests), canFail);
-  return { sql: plans[0].negated ? sql`(not ${some})` : some, canFail };
-}
-
-/** All of the conditions, joined by AND. */
-export function conjunction(conditions: readonly Condition[]): Sql {
-  const [only] = conditions;
-  if (conditions.length === 1 && only) return only.sql;
-  return sql`(${join(
-    conditions.map((condition) => condition.sql),
-    ' and ',
-  )})`;
+  const some = joined.exists(tests);
+  return plans[0].negated ? { ...some, sql: sql`(not ${some.sql})`, indexable: false } : some;
 }
 
 function requiredRoutes(node: FilterNode, environment: Environment): Route[] {

@@ -1,8 +1,9 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import { join, sql, type Sql } from '../../db/sql.js';
 import { formParameter, listParameter, naturalType } from './conversions.js';
-import type { Condition, Environment, Value } from './environment.js';
+import { widest, type Condition, type Environment, type Value } from './environment.js';
 import { errorAt } from './errors.js';
+import { comparesIndexed } from './indexable.js';
 import { pattern as patternForm } from './literalForms.js';
 import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from './operands.js';
 import type { BetweenNode, CompareNode, CompareOperator, DistinctNode, InNode, LikeNode } from './tree.js';
@@ -26,7 +27,11 @@ export function compileCompare(node: CompareNode, environment: Environment): Con
   if (equality) requireEquality(values, sides);
   else requireOrder(values, sides);
   const [left, right] = values.map((value) => comparableSql(value, equality)) as [Sql, Sql];
-  return { sql: sql`(${left} ${OPERATORS[node.operator]} ${right})`, canFail: values.some((v) => v.canFail) };
+  return {
+    sql: sql`(${left} ${OPERATORS[node.operator]} ${right})`,
+    indexable: node.operator !== '!=' && comparesIndexed(values),
+    reads: widest(values),
+  };
 }
 
 export function compileDistinct(node: DistinctNode, environment: Environment): Condition {
@@ -35,7 +40,7 @@ export function compileDistinct(node: DistinctNode, environment: Environment): C
   requireEquality(values, sides);
   const [left, right] = values.map((value) => comparableSql(value, true)) as [Sql, Sql];
   const operator = node.negated ? sql`is not distinct from` : sql`is distinct from`;
-  return { sql: sql`(${left} ${operator} ${right})`, canFail: values.some((v) => v.canFail) };
+  return { sql: sql`(${left} ${operator} ${right})`, indexable: false, reads: widest(values) };
 }
 
 export function compileBetween(node: BetweenNode, environment: Environment): Condition {
@@ -45,7 +50,11 @@ export function compileBetween(node: BetweenNode, environment: Environment): Con
   requireOrder(values, sides);
   const [value, low, high] = values.map((v) => v.sql) as [Sql, Sql, Sql];
   const operator = node.negated ? sql`not between` : sql`between`;
-  return { sql: sql`(${value} ${operator} ${low} and ${high})`, canFail: values.some((v) => v.canFail) };
+  return {
+    sql: sql`(${value} ${operator} ${low} and ${high})`,
+    indexable: !node.negated && comparesIndexed(values),
+    reads: widest(values),
+  };
 }
 
 /** LIKE and ILIKE over text, enums and uuids. `\%` and `\_` in the pattern stand for themselves. */
@@ -64,14 +73,15 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
             patternForm,
             'a pattern: it ends with a single backslash',
           ),
-          canFail: false,
+          reads: 'row' as const,
         }
-      : { ...asText(side, environment), canFail: true };
+      : asText(side, environment);
   const operator = node.caseless ? sql`ilike` : sql`like`;
   const not = node.negated ? sql`not ` : sql``;
   return {
     sql: sql`(${subject.sql} ${not}${operator} ${pattern.sql})`,
-    canFail: subject.canFail || pattern.canFail,
+    indexable: false,
+    reads: widest([subject, pattern]),
   };
 }
 
@@ -101,9 +111,11 @@ export function compileIn(node: InNode, environment: Environment): Condition {
     const value = asType(left, elementOf(operand.type), environment);
     const list = asType(right, operand.type, environment);
     requireEquality([list], [right]);
+    const among = { ...list, type: elementOf(list.type) };
     return {
       ...membership(value, list.sql, node.negated, false),
-      canFail: value.canFail || list.canFail,
+      indexable: !node.negated && value.operand === 'indexed' && comparesIndexed([value, among]),
+      reads: widest([value, list]),
     };
   }
   throw errorAt('FILTER_TYPE', 'IN needs a list', node.right.at, 'Write IN [1, 2], or = for a single value.');
@@ -112,13 +124,15 @@ export function compileIn(node: InNode, environment: Environment): Condition {
 function membership(value: Value, array: Sql, negated: boolean, withNull: boolean): Condition {
   const subject = comparableSql(value, true);
   const list = isNative(value.type) ? array : sql`${array}::text[]`;
-  const { canFail } = value;
+  const { reads } = value;
   if (negated) {
     const outside = sql`${subject} <> all (${list})`;
-    return { sql: withNull ? sql`(${outside} and ${subject} is not null)` : sql`(${outside})`, canFail };
+    const written = withNull ? sql`(${outside} and ${subject} is not null)` : sql`(${outside})`;
+    return { sql: written, indexable: false, reads };
   }
   const inside = sql`${subject} = any (${list})`;
-  return { sql: withNull ? sql`(${inside} or ${subject} is null)` : sql`(${inside})`, canFail };
+  const written = withNull ? sql`(${inside} or ${subject} is null)` : sql`(${inside})`;
+  return { sql: written, indexable: comparesIndexed([value]), reads };
 }
 
 function compileInExpressions(node: InNode, left: Side, environment: Environment): Condition {
@@ -130,7 +144,8 @@ function compileInExpressions(node: InNode, left: Side, environment: Environment
   const operator = node.negated ? sql`not in` : sql`in`;
   return {
     sql: sql`(${subject} ${operator} (${join(items, ', ')}))`,
-    canFail: values.some((v) => v.canFail),
+    indexable: false,
+    reads: widest(values),
   };
 }
 

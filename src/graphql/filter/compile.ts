@@ -1,10 +1,11 @@
 import type { Sql } from '../../db/sql.js';
 import { identifier, join, sql } from '../../db/sql.js';
-import { compileAtoms, conjunction, planAtom, type AtomPlan } from './atoms.js';
-import type { Condition, Environment } from './environment.js';
+import { compileAtoms, planAtom, type AtomPlan } from './atoms.js';
+import { conjunction } from './conjunction.js';
+import { widest, type Condition, type Environment } from './environment.js';
 import { errorAt } from './errors.js';
 import type { ParsedFilter } from './parser.js';
-import { guard } from './paths.js';
+import { fenced } from './fence.js';
 import type { FilterScope, Row, StatementScope } from './scope.js';
 import type { FilterNode, Literal, LogicalNode } from './tree.js';
 import { compileOperand } from './values.js';
@@ -25,12 +26,16 @@ export function compileFilter(tree: FilterNode, literals: readonly Literal[], sc
   const policy = scope.access.predicate(table, alias);
   if (policy === 'none')
     throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, tree.at);
-  const policies = policy === 'all' ? [] : [sql`(${policy})`];
-  const conditions = compileConjuncts(tree, environment, false).map(({ sql: condition, canFail }) => ({
-    sql: guard(policies, condition, canFail),
-    canFail,
-  }));
-  return conjunction(conditions);
+  const policies = [...(scope.policies ?? []), ...(policy === 'all' ? [] : [policy])];
+  return fenced(policies, compileConjuncts(tree, environment, false));
+}
+
+/** A policy rule's filter, whose author sees every row. @throws AppError as compileFilter */
+export function compileRuleFilter({ tree, literals }: ParsedFilter, scope: FilterScope): Condition {
+  const { table, alias } = scope;
+  const environment = environmentOf(scope, literals, 'row', [['', { table, alias }]]);
+  const conditions = compileConjuncts(tree, environment, false);
+  return { sql: conjunction(conditions), indexable: false, reads: widest(conditions) };
 }
 
 export interface RecordScope extends StatementScope {
@@ -84,7 +89,7 @@ function compileLogic(
 ): Condition {
   switch (node.kind) {
     case 'everything':
-      return { sql: sql`true`, canFail: false };
+      return { sql: sql`true`, indexable: true, reads: 'row' };
     case 'not':
       return compileLogic(node.operand, environment, want, !negated);
     case 'and':
@@ -94,10 +99,12 @@ function compileLogic(
         isAnd && want === 'truth'
           ? compileConjuncts(node, environment, negated)
           : node.items.map((item) => compileLogic(item, environment, want, negated));
-      const canFail = items.some((item) => item.canFail);
-      if (isAnd) return { sql: conjunction(items), canFail };
+      const reads = widest(items);
+      const indexable = items.every((item) => item.indexable);
+      if (isAnd) return { sql: conjunction(items), indexable, reads };
       const sqls = items.map((item) => item.sql);
-      return { sql: sql`(${join(sqls, ' or ')})`, canFail };
+      // PostgreSQL joins the bitmaps of several indexes, all of one table.
+      return { sql: sql`(${join(sqls, ' or ')})`, indexable: indexable && reads === 'row', reads };
     }
     default:
       return compileAtoms([planAtom(node, environment, want, negated)], environment);

@@ -1,6 +1,6 @@
 import { sql } from '../../db/sql.js';
 import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
-import type { Condition, Environment } from './environment.js';
+import type { Condition, Environment, Value } from './environment.js';
 import { errorAt } from './errors.js';
 import { asItself, asType, compileSide } from './operands.js';
 import { resolvePath } from './paths.js';
@@ -31,16 +31,21 @@ function compileIs(node: IsNode, environment: Environment): Condition {
   const not = node.negated ? sql`not ` : sql``;
   const { operand } = node;
   if (node.test !== 'null') {
-    const { sql: value, canFail } = compileBoolean(operand, environment);
-    return { sql: sql`(${value} is ${not}${node.test === 'true' ? sql`true` : sql`false`})`, canFail };
+    const { sql: value, reads } = compileBoolean(operand, environment);
+    const word = node.test === 'true' ? sql`true` : sql`false`;
+    return { sql: sql`(${value} is ${not}${word})`, indexable: false, reads };
   }
   if (operand.kind === 'path') {
     const { column, start } = resolvePath(operand, environment);
     // An absent record has null in every column. PostgreSQL's IS NOT NULL of a row means something else.
-    if (!column) return { sql: sql`(${not}(${start.alias} is null))`, canFail: false };
+    if (!column) return { sql: sql`(${not}(${start.alias} is null))`, indexable: false, reads: 'row' };
   }
-  const { sql: value, canFail } = asItself(compileSide(operand, environment), environment);
-  return { sql: sql`(${value} is ${not}null)`, canFail };
+  const value = asItself(compileSide(operand, environment), environment);
+  return {
+    sql: sql`(${value.sql} is ${not}null)`,
+    indexable: value.operand === 'indexed',
+    reads: value.reads,
+  };
 }
 
 /** A value that is a condition by itself: a boolean column, a function such as contains. */
@@ -48,12 +53,16 @@ function compileBoolean(node: FilterNode, environment: Environment): Condition {
   const side = compileSide(node, environment);
   const { operand } = side;
   if (operand.is === 'literal' && operand.node.kind === 'boolean') {
-    return asType(side, TYPES.boolean, environment);
+    return asCondition(asType(side, TYPES.boolean, environment));
   }
   const value = asItself(side, environment);
   if (value.type.kind !== 'boolean' || value.type.array) {
     const message = `${describe(value.type)} is not a condition`;
     throw errorAt('FILTER_TYPE', message, node.at, 'Compare it with something: column = value.');
   }
-  return value;
+  return asCondition(value);
+}
+
+function asCondition(value: Value): Condition {
+  return { sql: value.sql, indexable: value.operand === 'indexed', reads: value.reads };
 }

@@ -17,8 +17,9 @@ export interface Value {
   readonly is: 'value';
   readonly sql: Sql;
   readonly type: ColumnType;
-  /** Whether PostgreSQL may refuse to compute it for some row: such SQL must not see rows that the role may not. */
-  readonly canFail: boolean;
+  /** A column that an index begins with, or what is the same for every row; all else is computed from the row. */
+  readonly operand: 'indexed' | 'constant' | 'computed';
+  readonly reads: Reads;
 }
 
 /** A side of an operator: a value, or a literal that takes the type of the other side. */
@@ -31,7 +32,27 @@ export type Operand =
 /** A compiled condition. */
 export interface Condition {
   readonly sql: Sql;
-  readonly canFail: boolean;
+  /**
+   * An index may answer it, and its operators are leakproof: they can't fail, and take no time that depends on the
+   * value. PostgreSQL may try it on rows before it knows whether the role may read them.
+   */
+  readonly indexable: boolean;
+  readonly reads: Reads;
+}
+
+/** What must be read to evaluate an expression: the row in hand, rows related to it, or all rows of some table. */
+export type Reads = 'row' | 'related' | 'tables';
+
+const REACH: readonly Reads[] = ['row', 'related', 'tables'];
+
+/** What must be read to evaluate all of them. */
+export function widest(items: readonly { readonly reads: Reads }[]): Reads {
+  return REACH[Math.max(0, ...items.map(({ reads }) => REACH.indexOf(reads)))] ?? 'tables';
+}
+
+/** Those that read less come first. */
+export function byReach(a: Condition, b: Condition): number {
+  return REACH.indexOf(a.reads) - REACH.indexOf(b.reads);
 }
 
 /** Where a path starts. */

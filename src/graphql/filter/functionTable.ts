@@ -34,8 +34,6 @@ export interface FilterFunction {
   readonly variadic?: boolean;
   /** Null when an argument is null; true unless said otherwise. */
   readonly strict?: boolean;
-  /** PostgreSQL refuses some arguments. */
-  readonly canFail?: boolean;
 }
 
 const WHOLE_UNITS = 'century decade year quarter month week day hour minute second'.split(' ');
@@ -57,18 +55,16 @@ function row(
   result: FilterFunction['result'],
   write: FilterFunction['write'],
   doc: string,
-  more: Pick<FilterFunction, 'optional' | 'variadic' | 'strict' | 'canFail'> = {},
+  more: Pick<FilterFunction, 'optional' | 'variadic' | 'strict'> = {},
 ): FilterFunction {
   return { parameters, result, write, doc, ...more };
 }
 
 const part = (unit: string, doc: string): FilterFunction =>
-  row(['moment'], int4, (x) => sql`date_part(${textConstant(unit)}, ${x})::int4`, doc, { canFail: true });
+  row(['moment'], int4, (x) => sql`date_part(${textConstant(unit)}, ${x})::int4`, doc);
 
 const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
   row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
-
-const canFail = true;
 
 /**
  * The functions by name. Left out on purpose: those whose results grow without bound (repeat, lpad, replace), that
@@ -99,7 +95,6 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       text,
       (t, separator, n) => sql`split_part(${t}, ${separator}, ${n})`,
       'the nth part between separators, from 1',
-      { canFail },
     ),
     strpos: row(
       ['text', 'text'],
@@ -148,21 +143,18 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       zoneOfSecond,
       (unit, x) => sql`date_trunc(${unit}, ${x})`,
       "cut to a unit: date_trunc('month', createdate)",
-      { canFail },
     ),
     date_part: row(
       ['unit', 'moment'],
       float8,
       (unit, x) => sql`date_part(${unit}, ${x})`,
       "a part as a number: date_part('hour', createdate)",
-      { canFail },
     ),
     age: row(
       ['moment', 'moment'],
       interval,
       (a, b) => sql`age(${a}::timestamptz, ${b}::timestamptz)`,
       'the time from the second to the first, in years, months and days',
-      { canFail },
     ),
     year: part('year', 'the year'),
     quarter: part('quarter', 'the quarter, 1 to 4'),
@@ -183,11 +175,10 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       text,
       (x, format) => sql`to_char(${x}, ${format})`,
       "written in a format: to_char(createdate, 'YYYY-MM')",
-      { canFail },
     ),
 
-    abs: row(['number'], wideFirst, (x) => sql`abs(${x})`, 'without its sign', { canFail }),
-    sign: row(['number'], int4, (x) => sql`sign(${x})::int4`, '-1, 0 or 1', { canFail }),
+    abs: row(['number'], wideFirst, (x) => sql`abs(${x})`, 'without its sign'),
+    sign: row(['number'], int4, (x) => sql`sign(${x})::int4`, '-1, 0 or 1'),
     ceil: row(['number'], numeric, (x) => sql`ceil(${x}::numeric)`, 'the next whole number up'),
     floor: row(['number'], numeric, (x) => sql`floor(${x}::numeric)`, 'the next whole number down'),
     round: row(
@@ -195,27 +186,26 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       numeric,
       (x, n?: Sql) => sql`round(${x}::numeric, ${n ?? sql`0`})`,
       'to n decimals, none without n',
-      { optional: 1, canFail },
+      { optional: 1 },
     ),
     trunc: row(
       ['number', 'whole'],
       numeric,
       (x, n?: Sql) => sql`trunc(${x}::numeric, ${n ?? sql`0`})`,
       'cut to n decimals, none without n',
-      { optional: 1, canFail },
+      { optional: 1 },
     ),
-    sqrt: row(['number'], float8, (x) => sql`sqrt(${x}::float8)`, 'the square root', { canFail }),
-    exp: row(['number'], float8, (x) => sql`exp(${x}::float8)`, 'e to the power of x', { canFail }),
-    ln: row(['number'], float8, (x) => sql`ln(${x}::float8)`, 'the natural logarithm', { canFail }),
-    log: row(['number'], float8, (x) => sql`log(${x}::float8)`, 'the logarithm to base 10', { canFail }),
+    sqrt: row(['number'], float8, (x) => sql`sqrt(${x}::float8)`, 'the square root'),
+    exp: row(['number'], float8, (x) => sql`exp(${x}::float8)`, 'e to the power of x'),
+    ln: row(['number'], float8, (x) => sql`ln(${x}::float8)`, 'the natural logarithm'),
+    log: row(['number'], float8, (x) => sql`log(${x}::float8)`, 'the logarithm to base 10'),
     power: row(
       ['number', 'number'],
       float8,
       (x, y) => sql`power(${x}::float8, ${y}::float8)`,
       'x to the power of y',
-      { canFail },
     ),
-    number: row(['any'], numeric, (x) => sql`((${x})::text)::numeric`, 'text as a number', { canFail }),
+    number: row(['any'], numeric, (x) => sql`((${x})::text)::numeric`, 'text as a number'),
 
     coalesce: choice('the first argument that is not null', (list) => sql`coalesce(${list})`),
     greatest: choice('the greatest argument, nulls left out', (list) => sql`greatest(${list})`),

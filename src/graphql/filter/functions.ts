@@ -1,7 +1,7 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import { sql } from '../../db/sql.js';
 import { formParameter, naturalType } from './conversions.js';
-import type { Environment, Value } from './environment.js';
+import { widest, type Environment, type Value } from './environment.js';
 import { errorAt } from './errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, unify, type Side } from './operands.js';
@@ -32,7 +32,9 @@ export function compileCall(node: CallNode, environment: Environment): Value {
     is: 'value',
     sql: row.write(...args.map((arg) => arg.sql)),
     type: typeof row.result === 'function' ? row.result(args) : row.result,
-    canFail: row.canFail === true || args.some((arg) => arg.canFail),
+    // now() and today()
+    operand: args.length === 0 ? 'constant' : 'computed',
+    reads: widest(args),
   };
 }
 
@@ -75,7 +77,7 @@ function argument(side: Side, parameter: Parameter, environment: Environment): V
     case 'whole': {
       const value = isText ? asType(side, TYPES.int4, environment) : asItself(side, environment);
       if (!isWholeNumber(value.type)) throw wrong(side, value, 'a whole number');
-      return { ...value, sql: sql`${value.sql}::int4`, canFail: true };
+      return { ...value, sql: sql`${value.sql}::int4` };
     }
     case 'moment':
     case 'span': {
@@ -102,7 +104,7 @@ function argument(side: Side, parameter: Parameter, environment: Environment): V
         units.includes(text.toLowerCase()) ? text : undefined;
       const { scope, literals } = environment;
       const unit = formParameter(scope, literals, operand.node.index, form, expected);
-      return { is: 'value', sql: unit, type: TYPES.text, canFail: false };
+      return { is: 'value', sql: unit, type: TYPES.text, operand: 'constant', reads: 'row' };
     }
     case 'json': {
       const value = asItself(side, environment);

@@ -21,6 +21,8 @@ export function isNullLiteral({ operand }: Side): boolean {
   return operand.is === 'literal' && operand.node.kind === 'null';
 }
 
+const CONSTANT = { operand: 'constant', reads: 'row' } as const;
+
 function literalClass(node: NumberNode | TextNode | BooleanNode): LiteralClass {
   return node.kind === 'number' ? node.size : node.kind;
 }
@@ -42,19 +44,19 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
     const list = listParameter(scope, literals, operand.node, elementOf(type), 'keep');
     if (!list)
       throw errorAt('FILTER_TYPE', `An item of the list is not ${describe(elementOf(type))}`, node.at);
-    return { is: 'value', sql: list, type, canFail: false };
+    return { is: 'value', sql: list, type, ...CONSTANT };
   }
   const literal = operand.node;
-  if (literal.kind === 'null') return { is: 'value', sql: sql`null`, type, canFail: false };
+  if (literal.kind === 'null') return { is: 'value', sql: sql`null`, type, ...CONSTANT };
   if (literal.kind === 'boolean' && type.kind === 'boolean' && !type.array) {
-    return { is: 'value', sql: literal.value ? sql`true` : sql`false`, type, canFail: false };
+    return { is: 'value', sql: literal.value ? sql`true` : sql`false`, type, ...CONSTANT };
   }
   const parameter =
     literal.kind === 'boolean'
       ? undefined
       : literalParameter(scope, literals, { index: literal.index, class: literalClass(literal) }, type);
   if (!parameter) throw mismatch(naturalType(literalClass(literal)), type, node.at);
-  return { is: 'value', sql: parameter, type: sentType(literal, type), canFail: false };
+  return { is: 'value', sql: parameter, type: sentType(literal, type), ...CONSTANT };
 }
 
 /** A number that a whole column can't hold is sent as numeric: what is computed from it is numeric, too. */

@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../db/sql.js';
-import type { Environment, Value } from './environment.js';
+import { widest, type Environment, type Value } from './environment.js';
 import { errorAt } from './errors.js';
 import { asItself, asType, compileSide, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from './tree.js';
@@ -14,22 +14,21 @@ import { describe, family, isWholeNumber, TYPES, widerNumber } from './types.js'
 export function compileArithmetic(node: ArithmeticNode, environment: Environment): Value {
   const left = compileSide(node.left, environment);
   const right = compileSide(node.right, environment);
-  const value = temporal(node, left, right, environment) ?? numeric(node, left, right, environment);
-  return { ...value, canFail: true };
+  return temporal(node, left, right, environment) ?? numeric(node, left, right, environment);
 }
 
 export function compileSign(node: SignNode, environment: Environment): Value {
   const side = compileSide(node.operand, environment);
   const value = asItself(side, environment);
   if (node.operator === '-' && family(value.type) === 'interval')
-    return { ...value, sql: sql`(- ${value.sql})` };
+    return computed(sql`(- ${value.sql})`, value.type, value);
   requireNumber(value, side, node.operator);
   if (node.operator === '~') {
     requireWhole(value, side, '~');
-    return { ...value, sql: sql`(~ ${wide(value)})`, type: TYPES.int8 };
+    return computed(sql`(~ ${wide(value)})`, TYPES.int8, value);
   }
   const type = isWholeNumber(value.type) ? TYPES.int8 : value.type;
-  return { is: 'value', sql: sql`(- ${wide(value)})`, type, canFail: true };
+  return computed(sql`(- ${wide(value)})`, type, value);
 }
 
 type NumericOperator = Exclude<ArithmeticOperator, '&' | '|' | '#' | '<<' | '>>'>;
@@ -61,18 +60,24 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
   if (bitwise) {
     requireWhole(left, leftSide, node.operator);
     requireWhole(right, rightSide, node.operator);
-    return computed(bitwise(wide(left), wide(right)), TYPES.int8);
+    return computed(bitwise(wide(left), wide(right)), TYPES.int8, left, right);
   }
   const operator = node.operator as NumericOperator;
-  if (operator === '^') return computed(NUMERIC['^'](left.sql, right.sql), TYPES.float8);
+  if (operator === '^') return computed(NUMERIC['^'](left.sql, right.sql), TYPES.float8, left, right);
   const type = widerNumber(left.type, right.type);
-  if (isWholeNumber(type)) return computed(NUMERIC[operator](wide(left), wide(right)), TYPES.int8);
+  if (isWholeNumber(type))
+    return computed(NUMERIC[operator](wide(left), wide(right)), TYPES.int8, left, right);
   if (type.kind === 'float' && operator === '%') {
     // PostgreSQL has no remainder of floating point numbers.
-    return computed(sql`(${left.sql}::numeric % nullif(${right.sql}::numeric, 0))`, TYPES.numeric);
+    return computed(
+      sql`(${left.sql}::numeric % nullif(${right.sql}::numeric, 0))`,
+      TYPES.numeric,
+      left,
+      right,
+    );
   }
   const cast = type.kind === 'float' ? sql`::float8` : sql`::numeric`;
-  return computed(NUMERIC[operator](sql`${left.sql}${cast}`, sql`${right.sql}${cast}`), type);
+  return computed(NUMERIC[operator](sql`${left.sql}${cast}`, sql`${right.sql}${cast}`), type, left, right);
 }
 
 /** A literal as a number: text takes the other side's type, numbers keep their own. */
@@ -107,7 +112,7 @@ function temporal(
     throw errorAt('FILTER_TYPE', message, at, "Add intervals to dates: createdate + interval('7 days').");
   }
   const [type, write] = rule;
-  return computed(write(left.sql, right.sql), type ?? left.type);
+  return computed(write(left.sql, right.sql), type ?? left.type, left, right);
 }
 
 function temporalKind({ type }: Value): string {
@@ -160,8 +165,8 @@ function momentDifferences(): Record<string, Rule> {
   return Object.fromEntries(pairs.map((pair) => [pair, difference]));
 }
 
-function computed(written: Sql, type: Value['type']): Value {
-  return { is: 'value', sql: written, type, canFail: true };
+function computed(written: Sql, type: Value['type'], ...from: readonly Value[]): Value {
+  return { is: 'value', sql: written, type, operand: 'computed', reads: widest(from) };
 }
 
 function wide(value: Value): Sql {

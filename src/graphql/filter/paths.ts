@@ -1,9 +1,11 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
 import { identifier, join, sql, type Sql } from '../../db/sql.js';
-import type { Place, Value } from './environment.js';
+import { conjunction } from './conjunction.js';
+import { widest, type Condition, type Place, type Reads, type Value } from './environment.js';
 import { errorAt, type Position } from './errors.js';
+import { fenced } from './fence.js';
 import { FILTER_LIMITS } from './limits.js';
-import type { Row } from './scope.js';
+import type { Predicate, Row } from './scope.js';
 import { suggestion } from './suggestion.js';
 import type { PathNode } from './tree.js';
 import { TYPES } from './types.js';
@@ -101,16 +103,18 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   const { type } = column;
   // oid compares with nothing but itself.
   if (type.sqlType === 'oid' && !type.array) {
-    return { is: 'value', sql: joined.select(sql`${value}::int8`), type: TYPES.int8, canFail: false };
+    const written = joined.select(sql`${value}::int8`);
+    return { is: 'value', sql: written, type: TYPES.int8, operand: 'computed', reads: joined.reads };
   }
-  return { is: 'value', sql: joined.select(value), type, canFail: false };
+  const operand = column.indexed && joined.reads === 'row' ? 'indexed' : 'computed';
+  return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads };
 }
 
 /** Rows reached over relations, as FROM items and the conditions that tie them together. */
 export class JoinedRows {
   readonly #from: Sql[] = [];
   readonly #ties: Sql[] = [];
-  readonly #policies: Sql[] = [];
+  readonly #policies = new Map<Sql, Predicate>();
   readonly rows = new Map<string, Row>();
 
   constructor(private readonly place: Pick<Place, 'scope' | 'joins'>) {}
@@ -145,15 +149,30 @@ export class JoinedRows {
     return sql`(select ${expression} from ${this.#fromWhere()})`;
   }
 
-  /** Whether some of these rows satisfy the condition. */
-  exists(condition: Sql, canFail: boolean): Sql {
-    if (this.#from.length === 0) return condition;
-    return sql`exists (select from ${this.#fromWhere(guard(this.#policies, condition, canFail))})`;
+  /** Whether some of these rows satisfy all of the conditions. */
+  exists(conditions: readonly Condition[]): Condition {
+    const indexable = conditions.every((condition) => condition.indexable);
+    const reads = widest([this, ...conditions]);
+    if (this.#from.length === 0) return { sql: conjunction(conditions), indexable, reads };
+    const policies = [...this.#policies.values()];
+    // The same related row may be looked at for any number of rows: only what costs nothing may precede its policy.
+    const open = policies.every((policy) => (policy.reads ?? 'row') === 'row');
+    const tests = open ? conditions : conditions.map((condition) => ({ ...condition, indexable: false }));
+    const written = sql`exists (select from ${this.#fromWhere(fenced(policies, tests))})`;
+    return { sql: written, indexable: indexable && open, reads };
+  }
+
+  /** What must be read to have these rows, and to know that the role may read them. */
+  get reads(): Reads {
+    if (this.#from.length === 0) return 'row';
+    const policies = [...this.#policies.values()].map(({ reads = 'row' }) => ({ reads }));
+    return widest([{ reads: 'related' }, ...policies]);
   }
 
   /** What follows `from`. */
   #fromWhere(condition?: Sql): Sql {
-    const conditions = [...this.#ties, ...this.#policies, ...(condition ? [condition] : [])];
+    const policies = [...this.#policies.values()].map((policy) => sql`(${policy})`);
+    const conditions = [...this.#ties, ...policies, ...(condition ? [condition] : [])];
     const from = join(this.#from, ', ');
     return conditions.length === 0 ? from : sql`${from} where ${join(conditions, ' and ')}`;
   }
@@ -169,13 +188,18 @@ export class JoinedRows {
     this.#from.push(sql`${identifier(table.schema, table.sqlName)} ${alias}`);
     const policy = this.place.scope.access.predicate(table, alias);
     if (policy === 'none') throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, at);
-    if (policy !== 'all') this.#policies.push(sql`(${policy})`);
+    if (policy !== 'all') this.#policies.set(alias, policy);
     return alias;
   }
 
+  /** From a row that its policy may hide at some cost nothing is followed before the policy is evaluated. */
   #tie(here: Sql, pairs: readonly ColumnPair[], there: Sql): void {
+    const policy = this.#policies.get(here);
     for (const pair of pairs) {
-      this.#ties.push(sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`);
+      const column = sql`${here}.${identifier(pair.here)}`;
+      const value =
+        policy && (policy.reads ?? 'row') !== 'row' ? sql`case when ${policy} then ${column} end` : column;
+      this.#ties.push(sql`${there}.${identifier(pair.there)} = ${value}`);
     }
   }
 }
@@ -190,14 +214,4 @@ export function joinRows(
   const joined = new JoinedRows(place);
   const last = hops.reduce((row, hop) => joined.follow(row, hop, at), start);
   return { joined, last };
-}
-
-/**
- * The condition, computed only for rows that pass the policies. PostgreSQL is free to try conditions in any order, and
- * an error (an overflow, say) would tell of rows that the role may not read; CASE fixes the order. Conditions that
- * can't fail stay free, for the sake of indexes.
- */
-export function guard(policies: readonly Sql[], condition: Sql, canFail: boolean): Sql {
-  if (!canFail || policies.length === 0) return condition;
-  return sql`case when ${join(policies, ' and ')} then ${condition} else false end`;
 }

@@ -25,5 +25,11 @@ export function compilePrincipal({ field, at }: PrincipalNode): Value {
     throw errorAt('FILTER_UNKNOWN_COLUMN', `$_PRINCIPAL has no "${field}"`, at, hint);
   }
   const castType = type.array ? `${type.sqlType}[]` : type.sqlType;
-  return { is: 'value', sql: param((inputs) => inputs.principal[field], castType), type, canFail: false };
+  return {
+    is: 'value',
+    sql: param((inputs) => inputs.principal[field], castType),
+    type,
+    operand: 'constant',
+    reads: 'row',
+  };
 }

@@ -1,4 +1,5 @@
 import { identifier, type Sql } from '../../db/sql.js';
+import type { Reads } from './environment.js';
 import type { CallNode } from './tree.js';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 
@@ -8,9 +9,15 @@ export interface RowAccess {
    * The predicate over a row of `table` under `alias`; `all` when every row is visible. `none` when the table may not
    * be read at all: an expression that needs it is refused with PERMISSION_DENIED.
    */
-  readonly predicate: (table: Table, alias: Sql) => Sql | 'all' | 'none';
+  readonly predicate: (table: Table, alias: Sql) => Predicate | 'all' | 'none';
   /** Whether it is certain, without compiling anything, that the predicate would be `none`. */
   readonly denies?: (table: Table) => boolean;
+}
+
+/** A condition that decides who may reach a row. */
+export interface Predicate extends Sql {
+  /** What must be read to evaluate it; the row alone when not given. */
+  readonly reads?: Reads;
 }
 
 /** Gives each alias once, so that expressions of one statement never collide. */
@@ -46,6 +53,8 @@ export interface FilterScope extends StatementScope {
   readonly table: Table;
   /** The SQL alias of the row. */
   readonly alias: Sql;
+  /** What decides, besides the row's own policy, whether the role may know of it: of a join table on the way to it. */
+  readonly policies?: readonly Predicate[];
 }
 
 /** A row in hand: names of columns are looked up in `table` and read from `alias`. */

@@ -30,8 +30,8 @@ export function compileOperand(node: FilterNode, environment: Environment): Oper
     case 'call':
       return isAggregate(node) ? compileAggregate(node, environment) : compileCall(node, environment);
     default: {
-      const condition = environment.compileCondition(node, environment, 'value');
-      return { is: 'value', type: TYPES.boolean, ...condition };
+      const { sql, reads } = environment.compileCondition(node, environment, 'value');
+      return { is: 'value', type: TYPES.boolean, sql, operand: 'computed', reads };
     }
   }
 }

@@ -4,14 +4,15 @@ import type { GrantedRule, Principal } from '../../db/principal.js';
 import { join, sql, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
-import { compileFilter } from '../filter/compile.js';
+import { compileRuleFilter } from '../filter/compile.js';
+import { widest, type Condition } from '../filter/environment.js';
 import { parseFilter } from '../filter/parser.js';
-import type { AliasSource, RowAccess } from '../filter/scope.js';
+import type { AliasSource, Predicate, RowAccess } from '../filter/scope.js';
 
 export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 'download';
 
 /** Rows that a capability reaches: all, none, or those for which the condition holds. */
-export type Reach = Sql | 'all' | 'none';
+export type Reach = Predicate | 'all' | 'none';
 
 /** What a principal may do with the rows of a tenant's tables. */
 export interface Policy {
@@ -38,11 +39,10 @@ export function policyOf(
     if (!principal.capabilities.includes(capability)) return 'none';
     const rules = principal.rules.filter((rule) => grants(rule, capability, table));
     if (rules.some((rule) => isBlank(rule.filter))) return 'all';
-    const conditions = rules.flatMap((rule) => {
-      const condition = compileRule(rule, table, alias, deps);
-      return condition ? [sql`(${condition})`] : [];
-    });
-    return conditions.length === 0 ? 'none' : sql`(${join(conditions, ' or ')})`;
+    const conditions = rules.flatMap((rule) => compileRule(rule, table, alias, deps) ?? []);
+    if (conditions.length === 0) return 'none';
+    const texts = conditions.map((condition) => sql`(${condition.sql})`);
+    return Object.assign(sql`(${join(texts, ' or ')})`, { reads: widest(conditions) });
   };
   const access: RowAccess = {
     predicate: (table, alias) => reach('select', table, alias),
@@ -94,10 +94,9 @@ function compileRule(
   table: Table,
   alias: Sql,
   { catalog, aliases, log }: { catalog: Catalog; aliases: AliasSource; log: Logger },
-): Sql | undefined {
+): Condition | undefined {
   try {
-    const { tree, literals } = parseFilter(rule.filter ?? '');
-    return compileFilter(tree, literals, {
+    return compileRuleFilter(parseFilter(rule.filter ?? ''), {
       catalog,
       table,
       alias,

@@ -5,6 +5,7 @@ import { AppError } from '../../errors.js';
 import { FieldError } from '../answer.js';
 import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';
+import type { Predicate } from '../filter/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { concatText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';
@@ -50,7 +51,7 @@ export function columnSql(alias: Sql, column: Column): Sql {
 }
 
 /** The rows of a table that the principal may read, as a condition. Throws AppError PERMISSION_DENIED when it may read none. */
-export function readable(context: ReadContext, table: Table, alias: Sql): Sql | 'all' {
+export function readable(context: ReadContext, table: Table, alias: Sql): Predicate | 'all' {
   const predicate = context.access.predicate(table, alias);
   if (predicate === 'none') throw notReadable(table);
   return predicate;
@@ -124,8 +125,12 @@ function listOf(context: ReadContext, selection: RowSelection, rows: Sql, path: 
   return sql`select '[' || coalesce(string_agg(${row}, ','), '') || ']' from (${rows}) ${alias}`;
 }
 
-/** Where a page takes its rows from: the `from` clause for a row alias, and a condition of its own. */
-type Source = (alias: Sql) => { readonly from: Sql; readonly condition?: Sql };
+/** Where a page takes its rows from: the `from` clause for a row alias, a condition of its own, and policies on the way. */
+type Source = (alias: Sql) => {
+  readonly from: Sql;
+  readonly condition?: Sql;
+  readonly policies?: readonly Predicate[];
+};
 
 function from(table: Table): Source {
   return (alias) => ({ from: sql`${tableSql(table)} ${alias}` });
@@ -148,6 +153,7 @@ function related(context: ReadContext, relation: Relation, target: Table, parent
     return {
       from: sql`${tableSql(through)} ${link} join ${tableSql(target)} ${alias} on ${onPairs}`,
       condition: visible === 'all' ? near : sql`${near} and ${visible}`,
+      policies: visible === 'all' ? [] : [visible],
     };
   };
 }
@@ -156,7 +162,8 @@ function pageOf(context: ReadContext, table: Table, page: Page, source: Source):
   const alias = context.aliases.next();
   const rows = source(alias);
   const visible = readable(context, table, alias);
-  const condition = where([rows.condition, visible, filterSql(context, table, alias, page.filter)]);
+  const filter = page.filter && filterSql(context, table, alias, page.filter, rows.policies);
+  const condition = where([rows.condition, visible, filter]);
   const order = compileOrdering(page.ordering, { ...context, table, alias });
   return sql`select ${alias}.* from ${rows.from}${condition}${order}${windowSql(page)}`;
 }
@@ -171,11 +178,11 @@ function filterSql(
   context: ReadContext,
   table: Table,
   alias: Sql,
-  filter: ListFilter | undefined,
-): Sql | undefined {
-  if (!filter) return undefined;
-  const { parsed, filterIndex } = filter;
-  return sql`(${compileFilter(parsed.tree, parsed.literals, { ...context, table, alias, filterIndex })})`;
+  { parsed, filterIndex }: ListFilter,
+  policies: readonly Predicate[] = [],
+): Sql {
+  const scope = { ...context, table, alias, filterIndex, policies };
+  return sql`(${compileFilter(parsed.tree, parsed.literals, scope)})`;
 }
 
 function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {

@@ -1,6 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
+import { keyWithin } from '../filter/fence.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -24,7 +25,7 @@ export function updateByKey(
   const t = identifier('t');
   const prior = identifier('prior');
   const changed = identifier('changed');
-  const condition = where([byKey(table, t, keyOf), changeable(context, 'update', table, t)]);
+  const condition = where([keyWithin(changeable(context, 'update', table, t), byKey(table, t, keyOf))]);
   // Rows that reference this one stay free to come and go, unless its key changes.
   const lock = columns.some((column) => column.inPrimaryKey)
     ? sql`for update of t`
@@ -47,6 +48,7 @@ export function updateByKey(
       operation: sql`'update'`,
       old: prior,
       changed,
+      given: columns,
       check: changeable(context, 'update', table, changed),
     },
   };
@@ -55,7 +57,7 @@ export function updateByKey(
 /** Relations selected with the row are read by the same statement, which sees them as they were. */
 export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf): Change {
   const t = identifier('t');
-  const condition = where([byKey(table, t, keyOf), changeable(context, 'delete', table, t)]);
+  const condition = where([keyWithin(changeable(context, 'delete', table, t), byKey(table, t, keyOf))]);
   const gone = identifier('gone');
   return {
     ctes: [sql`gone as (delete from ${tableSql(table)} t${condition} returning t.*)`],

@@ -87,7 +87,7 @@ export function insertion(
     return {
       ctes: [sql`${written} as (${insert}${ignore} returning t.*)`],
       from: written,
-      row: { table, operation: sql`'insert'`, changed: written, check },
+      row: { table, operation: sql`'insert'`, changed: written, given: given.columns, check },
     };
   }
   // Its rows are read twice: to be inserted, and to find those that are there.
@@ -140,6 +140,7 @@ function upsert(
       old: sql`(case when ${written}.updated then ${prior} end)`,
       oldColumns: prior,
       changed: row,
+      given: rows.columns,
       check:
         insertCheck === 'all' && updateCheck === 'all'
           ? 'all'

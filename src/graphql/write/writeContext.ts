@@ -29,8 +29,9 @@ export function changeable(
  * An expression that fails the statement, and with it the transaction whose commit is already on its way: reading a
  * setting that does not exist raises an error that carries the setting's name.
  */
-export function refuse(reason: keyof typeof REFUSALS): Sql {
-  return sql`current_setting(${textConstant(REFUSALS[reason])})`;
+export function refuse(reason: keyof typeof REFUSALS, columns?: string): Sql {
+  const setting = columns === undefined ? REFUSALS[reason] : `${REFUSALS[reason]} ${columns}`;
+  return sql`current_setting(${textConstant(setting)})`;
 }
 
 export function inputType(context: WriteContext, table: Table): GraphQLInputObjectType {

@@ -1,6 +1,7 @@
 import { join, sql, textConstant, type Sql } from '../../db/sql.js';
 import type { Change } from './changeSql.js';
 import type { Insertion } from './insertSql.js';
+import { withReferences } from './references.js';
 import { refuse, type WriteContext } from './writeContext.js';
 import {
   answerOf,
@@ -25,7 +26,8 @@ export function rowStatements(
     keySetting === undefined
       ? answerOf(context, row, returning)
       : remember(keySetting, sql`json_build_array(${keyTexts(change.row.table, row)})`);
-  const answer = sql`select ${checked(change.row, value)} from ${change.from}`;
+  const referring = withReferences(context, change, [change], value);
+  const answer = sql`select ${checked(change.row, referring)} from ${change.from}`;
   const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
     ${none ? sql`select coalesce((${answer}), ${none})` : answer}`;
   if (keySetting === undefined) return [write];
@@ -39,13 +41,15 @@ export function listStatements(
   returning: Returning,
 ): Sql[] {
   const { keySetting } = returning;
-  const rows = insertions.map(({ row, from }) => {
+  const rows = insertions.map((item) => {
+    const { row, from } = item;
     const alias = writtenAlias(row);
     const value =
       keySetting === undefined
         ? answerOf(context, alias, returning)
         : sql`${keyTexts(row.table, alias)}::text`;
-    return sql`select ${checked(row, value)} as j from ${from}`;
+    const referring = withReferences(context, item, insertions, value);
+    return sql`select ${checked(row, referring)} as j from ${from}`;
   });
   const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)], ', ');
   const source = sql`from (${join(rows, ' union all ')}) w`;

@@ -1,4 +1,4 @@
-import type { Table } from '../../db/catalog/catalog.js';
+import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
 import { columnSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
@@ -15,6 +15,8 @@ export interface WrittenRow {
   /** Where the old row's columns are read when `old` is an expression, which has none. */
   readonly oldColumns?: Sql;
   readonly changed?: Sql;
+  /** The columns that were given. */
+  readonly given?: readonly Column[];
   /** What the resulting row must satisfy. */
   readonly check: Sql | 'all';
 }

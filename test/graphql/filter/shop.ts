@@ -75,6 +75,7 @@ function table(
       generated: false,
       inPrimaryKey: key.includes(column),
       inForeignKey: column.endsWith('_id'),
+      indexed: key[0] === column,
     },
   ]);
   const byName = new Map(built);
