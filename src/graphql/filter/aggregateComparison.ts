@@ -1,6 +1,7 @@
 import { sql } from '../../db/sql.js';
 import { AGGREGATES } from './aggregateTable.js';
-import { widest, type Environment, type Reads, type Value } from './environment.js';
+import type { Environment, Value } from './environment.js';
+import { widest, type Reads } from './reads.js';
 import { errorAt } from './errors.js';
 import { asItself, compileSide } from './operands.js';
 import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';

@@ -1,7 +1,8 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import { join, sql, type Sql } from '../../db/sql.js';
 import { formParameter, listParameter, naturalType } from './conversions.js';
-import { widest, type Condition, type Environment, type Value } from './environment.js';
+import type { Condition, Environment, Value } from './environment.js';
+import { widest } from './reads.js';
 import { errorAt } from './errors.js';
 import { comparesIndexed } from './indexable.js';
 import { pattern as patternForm } from './literalForms.js';

@@ -1,5 +1,6 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import type { Sql } from '../../db/sql.js';
+import type { Reads } from './reads.js';
 import type { PathScope, Row, StatementScope } from './scope.js';
 import type {
   BooleanNode,
@@ -38,21 +39,6 @@ export interface Condition {
    */
   readonly indexable: boolean;
   readonly reads: Reads;
-}
-
-/** What must be read to evaluate an expression: the row in hand, rows related to it, or all rows of some table. */
-export type Reads = 'row' | 'related' | 'tables';
-
-const REACH: readonly Reads[] = ['row', 'related', 'tables'];
-
-/** What must be read to evaluate all of them. */
-export function widest(items: readonly { readonly reads: Reads }[]): Reads {
-  return REACH[Math.max(0, ...items.map(({ reads }) => REACH.indexOf(reads)))] ?? 'tables';
-}
-
-/** Those that read less come first. */
-export function byReach(a: Condition, b: Condition): number {
-  return REACH.indexOf(a.reads) - REACH.indexOf(b.reads);
 }
 
 /** Where a path starts. */

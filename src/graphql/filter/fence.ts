@@ -1,6 +1,7 @@
 import { join, sql, type Sql } from '../../db/sql.js';
 import { conjunction } from './conjunction.js';
-import { byReach, type Condition } from './environment.js';
+import type { Condition } from './environment.js';
+import { byReach } from './reads.js';
 import type { Predicate } from './scope.js';
 
 /**
@@ -31,15 +32,12 @@ export function keyWithin(policy: Predicate | 'all', key: Sql): Sql {
     : sql`${key} and ${policy}`;
 }
 
-/** Whether the condition may be tried on rows that a policy hides. */
-function mayPrecede(policies: readonly Predicate[], { indexable, reads }: Condition): boolean {
-  if (!indexable) return false;
-  return policies.every((policy) => {
-    const needed = policy.reads ?? 'row';
-    // PostgreSQL computes an aggregate of a table when it is first needed: for the first row that gets so far. Related
-    // rows are joined in any order with those that the policy itself is about.
-    return needed === 'row' || (needed === 'related' && reads === 'row');
-  });
+/**
+ * Whether the condition may be tried on rows that a policy hides. PostgreSQL computes an aggregate of a whole table when
+ * it is first needed: for the first row that gets as far as that policy.
+ */
+function mayPrecede(policies: readonly Predicate[], { indexable }: Condition): boolean {
+  return indexable && policies.every((policy) => policy.reads !== 'tables');
 }
 
 function passes(policies: readonly Predicate[]): Sql {

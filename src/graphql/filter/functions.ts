@@ -1,7 +1,8 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import { sql } from '../../db/sql.js';
 import { formParameter, naturalType } from './conversions.js';
-import { widest, type Environment, type Value } from './environment.js';
+import type { Environment, Value } from './environment.js';
+import { widest } from './reads.js';
 import { errorAt } from './errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, unify, type Side } from './operands.js';

@@ -1,5 +1,6 @@
 import { sql, type Sql } from '../../db/sql.js';
-import { widest, type Environment, type Value } from './environment.js';
+import type { Environment, Value } from './environment.js';
+import { widest } from './reads.js';
 import { errorAt } from './errors.js';
 import { asItself, asType, compileSide, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from './tree.js';

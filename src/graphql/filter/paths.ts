@@ -1,7 +1,8 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
 import { identifier, join, sql, type Sql } from '../../db/sql.js';
 import { conjunction } from './conjunction.js';
-import { widest, type Condition, type Place, type Reads, type Value } from './environment.js';
+import type { Condition, Place, Value } from './environment.js';
+import { widest, type Reads } from './reads.js';
 import { errorAt, type Position } from './errors.js';
 import { fenced } from './fence.js';
 import { FILTER_LIMITS } from './limits.js';

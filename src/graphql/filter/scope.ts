@@ -1,5 +1,5 @@
 import { identifier, type Sql } from '../../db/sql.js';
-import type { Reads } from './environment.js';
+import type { Reads } from './reads.js';
 import type { CallNode } from './tree.js';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 

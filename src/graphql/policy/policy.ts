@@ -5,7 +5,8 @@ import { join, sql, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { compileRuleFilter } from '../filter/compile.js';
-import { widest, type Condition } from '../filter/environment.js';
+import type { Condition } from '../filter/environment.js';
+import { widest } from '../filter/reads.js';
 import { parseFilter } from '../filter/parser.js';
 import type { AliasSource, Predicate, RowAccess } from '../filter/scope.js';
 
