@@ -9,7 +9,8 @@ const DDL = `
   insert into member values (1, 'Ada', 1, true), (2, 'Grace', 2, true), (3, 'Hidden', 1, false);
 `;
 
-describe('references do not tell of hidden rows', () => {
+describe('references do not tell of hidden rows', function () {
+  this.timeout(120_000);
   let shop: Shop;
   let clerk: Principal;
   let stranger: Principal;

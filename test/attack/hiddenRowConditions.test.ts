@@ -14,7 +14,8 @@ const DDL = `
   create view memo_seen as select id, readable(note, visible) as note, body, visible, owner from memo;
 `;
 
-describe("a user's conditions are evaluated on visible rows alone", () => {
+describe("a user's conditions are evaluated on visible rows alone", function () {
+  this.timeout(120_000);
   let shop: Shop;
   before(async () => (shop = await openShop(DDL)));
   after(() => shop.close());
