@@ -7,11 +7,15 @@ import { findAttachments, type AttachmentDeps } from './attachments.js';
 import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
 import { fieldsOf } from './emailFields.js';
 import { bytesOf, MOST_MAIL_BYTES } from './mail/mailSize.js';
+import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields } from './renderFields.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
-export interface ComposeDeps extends QueryDeps, AttachmentDeps {
-  readonly engine: QueryDeps['engine'] & AttachmentDeps['engine'] & Pick<DataEngine, 'fileLink'>;
+export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
+  readonly engine: QueryDeps['engine'] &
+    AttachmentDeps['engine'] &
+    MarkDeps['engine'] &
+    Pick<DataEngine, 'fileLink'>;
   readonly templates: Pick<TemplatePool, 'render'>;
   readonly baseUrl: string;
   /** Milliseconds since the epoch. */
@@ -37,8 +41,9 @@ export async function composeEmail(
   const fields = fieldsOf(type);
   let queries: readonly QueryOutcome[] = [];
   try {
+    const marked = { ...occasion, ...(await markedRecords(deps, occasion)) };
     if (type.queries.length > 0) {
-      const before = contextJson(deps, occasion, []);
+      const before = contextJson(deps, marked, []);
       queries = await runQueries(deps, occasion, type, {
         filterOf: await renderFields(deps.templates, occasion.tenantid, type.syntax, before, fields.filters),
         filters: fields.filters,
@@ -52,7 +57,7 @@ export async function composeEmail(
       ...fields.cc,
       ...fields.bcc,
     ];
-    const context = contextJson(deps, occasion, queries);
+    const context = contextJson(deps, marked, queries);
     const textOf = await renderFields(deps.templates, occasion.tenantid, type.syntax, context, texts);
     const email = addressEmail(fields, textOf);
     const attachments = await findAttachments(deps, occasion, type, queries);

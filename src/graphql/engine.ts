@@ -71,7 +71,7 @@ export async function executeRequest(
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(catalog);
-    const steps = prepare(deps, principal, tenantSchema, request);
+    const steps = prepare(deps, principal, tenantSchema, request, email !== undefined);
     // What an administrator saved for emails is not held up by what callers send.
     const prepared = email ? complete(steps) : await deps.planning.run(plannerOf(principal), steps);
     const { ready, variables, plan } = prepared;
@@ -106,6 +106,7 @@ function* prepare(
   principal: Principal,
   tenantSchema: TenantSchema,
   request: GraphqlRequest,
+  isForTemplates: boolean,
 ): Steps<PreparedRequest> {
   const { catalog, schema } = tenantSchema;
   const { query, operationName = null } = request;
@@ -113,11 +114,20 @@ function* prepare(
   const { ready, id } = yield* deps.plans.document(planner, tenantSchema, query, operationName);
   const variables = coerceVariables(schema, ready, request.variables);
   const shape = shapeKey(ready.shapers, variables, deps.filters);
-  const plan = yield* deps.plans.plan(planner, id, policyFingerprint(principal), shape, () => {
+  const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
+  const plan = yield* deps.plans.plan(planner, id, rules, shape, () => {
     const aliases = createAliasSource();
     const policy = policyOf(principal, { catalog, aliases, log: deps.log });
     const files = deps.fileUrls.terms;
-    return planOperation(ready, variables, { catalog, schema, policy, aliases, limits: deps.limits, files });
+    return planOperation(ready, variables, {
+      catalog,
+      schema,
+      policy,
+      aliases,
+      limits: deps.limits,
+      files,
+      marksNumerics: isForTemplates,
+    });
   });
   return { ready, variables, plan };
 }

@@ -31,7 +31,10 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
-  readonly engine: Pick<DataEngine, 'runEmailQuery' | 'evaluateCondition' | 'findFiles' | 'fileLink'>;
+  readonly engine: Pick<
+    DataEngine,
+    'catalog' | 'runEmailQuery' | 'evaluateCondition' | 'findFiles' | 'fileLink'
+  >;
   readonly templates: Pick<TemplatePool, 'render'>;
   readonly queue: Queue;
 }

@@ -6,9 +6,11 @@ import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js
 export const TABLES = `
   create table customer (id int primary key, name text, email text);
   create table orders (id int, line int, status text, total numeric, customer_id int references customer, primary key (id, line));
+  create table price (id int primary key, amount numeric, rate numeric(20, 8), weight float8, steps numeric[]);
   create table note (id int primary key, text text);
   insert into customer values (1, 'Ada <A>', 'ada@example.com'), (2, 'Bob', 'bob@example.com');
   insert into orders values (7, 1, 'paid', 12.50, 1), (8, 1, 'new', 3, 2);
+  insert into price values (1, 10.00, 0, 10, '{1.10,2.20}'), (2, 1234567890123456789.50, 0.5, 10.5, '{3}');
   insert into note values (1, 'plain'), (2, $t$x' or 1 = 1 or 'y' = 'x$t$), (3, '7 or true');
 `;
 export const QUERY =

@@ -14,7 +14,7 @@ describe('roles_pbac: preview_email', () => {
   it('shows the email of a row as it is now, and what each query returned', async () => {
     expect(await shop.previewed({ type: await shop.createType(), ...ORDER })).to.deep.equal({
       subject: 'Order 7 insert orders',
-      html: '<p>Ada &lt;A&gt;: 12.5</p>',
+      html: '<p>Ada &lt;A&gt;: 12.50</p>',
       sender: 'Shop <shop@example.com>',
       recipients: ['"Ada <A>" <ada@example.com>', 'Copy@example.com'],
       cc: ['cc@example.com'],
@@ -91,6 +91,26 @@ describe('roles_pbac: preview_email', () => {
     expect(codeOf(await shop.preview({ type, target: 'note', key: 1, operation: 'drop' }))).to.equal(
       'EMAIL_OPERATION_UNKNOWN',
     );
+  });
+
+  it('prints the digits of numerics, of the record and of queries, and calculates with them', async () => {
+    const fields = '{{ x.amount }} {{ x.amount * 3 }} {{ x.rate }} {{ x.weight }} {{ x.steps|sum }}';
+    const type = await shop.createType({
+      recipients: ['a@example.com'],
+      subject: `{% set x = records.new %}${fields}`,
+      template: `{% for x in prices %}${fields};{% endfor %} {{ prices|sum(attribute='amount') }} {{ found.sum[0].sum }}`,
+      queries: [
+        { query: '{ price(ordering: "id") { amount rate weight steps } }', outvar: 'prices' },
+        { query: '{ Aggregates { sum(subquery: "{ price { amount } }") } }', outvar: 'found' },
+      ],
+    });
+    const first = '10.00 30.00 0.00000000 10 3.30';
+    const second = '1234567890123456789.50 3703703670370370368.50 0.50000000 10.5 3';
+    const preview = await shop.previewed({ type, target: 'price', key: 2 });
+    expect(preview['error']).to.equal(null);
+    expect(preview['subject']).to.equal(second);
+    expect(preview['html']).to.equal(`${first};${second}; 1234567890123456799.50 1234567890123456799.50`);
+    expect(JSON.stringify(preview['queries'])).not.to.include('E0');
   });
 
   it('takes a given context in place of a row', async () => {

@@ -158,8 +158,9 @@ export async function writeEvents(
   );
 }
 
-/** Engine and renderer for rules that need neither: any use is a failure of the test. */
+/** Engine and renderer for rules that need neither: any use but of the catalog, which is empty, is a failure of the test. */
 export const noEngine: WorkerDeps['engine'] = {
+  catalog: () => Promise.resolve({ version: '', schema: '', tables: new Map(), problems: [] }),
   runEmailQuery: () => Promise.reject(new Error('no query expected')),
   findFiles: () => Promise.reject(new Error('no attachment expected')),
   fileLink: () => '',

@@ -101,6 +101,13 @@ export function jsonText(column: Column, value: Sql): Sql {
   return column.nullable ? sql`coalesce(${text}, 'null')` : text;
 }
 
+/** The same for a template's context: each `numeric` carries the mark of a Decimal, its exponent `E0`. */
+export function templateJson(column: Column, value: Sql): Sql {
+  const json = jsonText(column, value);
+  if (column.type.kind !== 'numeric' || (column.inPrimaryKey && !column.type.array)) return json;
+  return sql`regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
+}
+
 /** The value's text form as a JSON string: what `cast: text` asks for. */
 export function jsonString(value: Sql): Sql {
   return sql`coalesce(to_json(${value}::text)::text, 'null')`;

@@ -1,6 +1,6 @@
 import { GraphQLList, GraphQLString, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import { jsonText } from '../../db/catalog/types.js';
+import { jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { AGGREGATES } from '../filter/aggregateTable.js';
@@ -52,7 +52,7 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, results.table));
   const limited = sql`${rows}${windowSql(page)}`;
   const row = context.aliases.next();
-  return sql`select '[' || coalesce(string_agg(${objectJson(table, row)}, ','), '') || ']' from (${limited}) ${row}`;
+  return sql`select '[' || coalesce(string_agg(${objectJson(context, table, row)}, ','), '') || ']' from (${limited}) ${row}`;
 }
 
 /**
@@ -157,10 +157,11 @@ function distinctKeys(context: ReadContext, node: FieldNode, table: Table): Colu
   });
 }
 
-function objectJson(table: Table, row: Sql): Sql {
+function objectJson({ marksNumerics }: ReadContext, table: Table, row: Sql): Sql {
+  const valueJson = marksNumerics ? templateJson : jsonText;
   const parts = [...table.columns.values()].flatMap((column, i) => [
     `${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`,
-    jsonText(column, columnSql(row, column)),
+    valueJson(column, columnSql(row, column)),
   ]);
   return concatText([...parts, '}']);
 }

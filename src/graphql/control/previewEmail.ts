@@ -1,6 +1,7 @@
 import { GraphQLList, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { formatAddress } from '../../email/addresses.js';
 import type { Composed } from '../../email/composeEmail.js';
+import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../losslessJson.js';
 import { SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
@@ -69,7 +70,7 @@ function toPreview(composed: Composed): StoredRow {
     (query) =>
       new StoredRow(
         query.ok
-          ? { outvar: query.outvar, result: parseJson(query.json) }
+          ? { outvar: query.outvar, result: parseJson(withoutMarks(query.json)) }
           : { outvar: query.outvar, error: query.problem.failure.message },
       ),
   );

@@ -28,6 +28,8 @@ export interface PlanDeps {
   readonly limits: PlanLimits;
   /** Without them no address of a file is given out. */
   readonly files?: FileTerms;
+  /** The answer is for templates. */
+  readonly marksNumerics?: boolean;
 }
 
 export interface PlanLimits {
@@ -57,6 +59,7 @@ export function* planOperation(
     filterVariables: [],
     policy: deps.policy,
     files: deps.files,
+    marksNumerics: deps.marksNumerics,
     onFileMark: () => (hasFileMarks = true),
   };
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';

@@ -21,6 +21,8 @@ export interface ReadContext {
   /** For the addresses of files; without both there are none. */
   readonly policy?: Policy | undefined;
   readonly files?: FileTerms | undefined;
+  /** Numerics carry the mark of templates' Decimals: see `templateJson`. */
+  readonly marksNumerics?: boolean | undefined;
   /** Told when the answer will hold a mark, see `FileUrls`. */
   readonly onFileMark?: (() => void) | undefined;
 }

@@ -1,5 +1,5 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
-import { jsonString, jsonText } from '../../db/catalog/types.js';
+import { jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../answer.js';
@@ -86,7 +86,8 @@ function fieldJson(
       return `"${field.name}"`;
     case 'column': {
       const value = columnSql(alias, field.column);
-      return field.asText ? jsonString(value) : jsonText(field.column, value);
+      if (field.asText) return jsonString(value);
+      return context.marksNumerics ? templateJson(field.column, value) : jsonText(field.column, value);
     }
     case 'files':
       return filesJson(context, field, alias);

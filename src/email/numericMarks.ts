@@ -1,0 +1,60 @@
+import type { Catalog } from '../db/catalog/catalog.js';
+import type { PrincipalSource } from '../db/principal.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import type { Occasion } from './email.js';
+
+export interface MarkDeps {
+  readonly engine: Pick<DataEngine, 'catalog'>;
+  readonly principals: Pick<PrincipalSource, 'load'>;
+}
+
+/** What templates take for the mark of a Decimal: an exponent that changes nothing, and that PostgreSQL never writes. */
+const MARK = 'E0';
+
+/**
+ * The records of an occasion with each value of a `numeric` column marked, so that templates keep its digits: JSON alone
+ * doesn't tell it from `double precision`. Goes by the table as it is now.
+ */
+export async function markedRecords(
+  { engine, principals }: MarkDeps,
+  occasion: Occasion,
+): Promise<Pick<Occasion, 'new' | 'old'>> {
+  const { tenantid, queryRoleid, target } = occasion;
+  if (target === null || (occasion.new === null && occasion.old === null)) return occasion;
+  const schema = (await principals.load(tenantid, queryRoleid))?.schema ?? null;
+  if (schema === null) return occasion;
+  const columns = numericColumns(await engine.catalog(tenantid, schema), target);
+  if (columns.size === 0) return occasion;
+  const marked = (record: string | null) => (record === null ? null : markNumbers(record, columns));
+  return { new: marked(occasion.new), old: marked(occasion.old) };
+}
+
+function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
+  const columns = [...(catalog.tables.get(target)?.columns.values() ?? [])];
+  return new Set(columns.filter(({ type }) => type.kind === 'numeric').map(({ sqlName }) => sqlName));
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g;
+const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
+
+/** The text of a JSON object, the numbers of these members (or in their lists) marked. */
+export function markNumbers(json: string, members: ReadonlySet<string>): string {
+  let depth = 0;
+  let last = '';
+  let isMember = false;
+  return json.replace(TOKEN, (token) => {
+    if (token === '{' || token === '[') depth++;
+    else if (token === '}' || token === ']') depth--;
+    else if (token === ':' && depth === 1) isMember = members.has(JSON.parse(last) as string);
+    else if (isMember && PLAIN_NUMBER.test(token)) return token + MARK;
+    last = token;
+    return token;
+  });
+}
+
+/** The text without any marks. */
+export function withoutMarks(json: string): string {
+  return json.replace(TOKEN, (token) =>
+    token.endsWith(MARK) && !token.startsWith('"') ? token.slice(0, -MARK.length) : token,
+  );
+}
