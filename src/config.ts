@@ -1,4 +1,5 @@
 import { parseStorageUrl } from './files/storage/storageUrl.js';
+import { passwordWeakness } from './passwordRules.js';
 import { SETTINGS, type Setting } from './settings.js';
 
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
@@ -66,6 +67,10 @@ function productionProblems(values: Values): string[] {
   const problems: string[] = [];
   if (values.databaseUrl === undefined) {
     problems.push('DATABASE_URL is required: the embedded PostgreSQL is for trying out');
+  }
+  if (values.pxadminPassword !== undefined) {
+    const weakness = passwordWeakness(values.pxadminPassword, ['pxadmin']);
+    if (weakness !== undefined) problems.push(`PXADMIN_PASSWORD ${weakness}`);
   }
   if (values.baseUrl === undefined) problems.push('BASE_URL is required');
   else if (isPlainHttp(values.baseUrl)) problems.push('BASE_URL must be https');

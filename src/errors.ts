@@ -66,6 +66,10 @@ const CODES = {
   TENANT_NOT_FOUND: [404, 'List tenants with "rowpost tenant list".'],
   TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
   NAME_TAKEN: [409, 'Choose another name.'],
+  PASSWORD_TOO_WEAK: [
+    400,
+    'Choose one of 8 to 1,024 characters that is neither among the most common passwords nor the login or the name of the tenant.',
+  ],
   UNKNOWN_CAPABILITY: [400, 'List them with { capability { capability } } on /roles_pbac.'],
   UNKNOWN_TABLE: [400, "The tenant's schema has no such table. Names are case-sensitive."],
   UNKNOWN_ROLE: [400, 'The tenant has no such role.'],

@@ -42,6 +42,10 @@ const COMMANDS: Readonly<Record<string, { summary: string; load: () => Promise<C
     summary: 'rotate the key that signs tokens.',
     load: async () => (await import('./commands/token.js')).token,
   },
+  password: {
+    summary: "Set a role's password, pxadmin's too.",
+    load: async () => (await import('./commands/password.js')).password,
+  },
   render: {
     summary: 'Render a template file.',
     load: async () => (await import('./commands/render.js')).render,

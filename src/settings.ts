@@ -80,7 +80,7 @@ export const SETTINGS = {
     'PXADMIN_PASSWORD',
     optionalText,
     undefined,
-    "Password of `pxadmin`, tenant 0's root role, set at the first start.",
+    "Password of `pxadmin`, tenant 0's root role, set at the first start. At least 8 characters, and no common password.",
     'generated in embedded mode only',
   ),
 
@@ -98,18 +98,24 @@ export const SETTINGS = {
     'Lifetime of refresh tokens, in seconds.',
   ),
 
-  // Limits of signing in, counted in the memory of each web process
+  // Limits of signing in, counted in PostgreSQL for all web processes together
   signInsPerAddress: setting(
     'SIGN_INS_PER_ADDRESS',
     integer(0),
     600,
-    'Requests to `/auth`, `/anonauth` and `/oidc` from one address in a minute, in each web process; 0 for no limit.',
+    'Requests to `/auth`, `/anonauth` and `/oidc` from one address (one /64 for IPv6) in a minute; 0 for no limit.',
   ),
   signInFailuresPerLogin: setting(
     'SIGN_IN_FAILURES_PER_LOGIN',
     integer(0),
     50,
-    'Wrong passwords for one login in a quarter of an hour, in each web process; 0 for no limit.',
+    'Wrong passwords for one login from one address (one /64 for IPv6) in a quarter of an hour; 0 for no limit.',
+  ),
+  signInFailuresBeforeDelay: setting(
+    'SIGN_IN_FAILURES_BEFORE_DELAY',
+    integer(0),
+    500,
+    'Wrong passwords for one login from all addresses in a quarter of an hour before further attempts have to wait, up to 5 s; 0 for no wait.',
   ),
 
   // Sign-in through identity providers

@@ -33,7 +33,7 @@ export interface BenchWeb {
   readonly process: RowpostProcess;
 }
 
-const ROOT = { login: 'root', password: 'benchmark' };
+const ROOT = { login: 'root', password: 'benchmark-root' };
 
 /** @param options.durable false: PostgreSQL never waits for the disk, for what measures no writes */
 export async function createInstallation(
@@ -46,7 +46,7 @@ export async function createInstallation(
     throwaway: !options.durable,
     say: (line) => process.stderr.write(`${line}\n`),
   });
-  const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark' };
+  const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark-pxadmin' };
   await command(['release'], env);
   let tenants = 0;
   const addTenant = async (tablesOfTenant: string): Promise<BenchTenant> => {

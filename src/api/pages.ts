@@ -49,7 +49,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
     describe: describeFor(deps.engine),
     describeControl: () => deps.control.describe(),
   });
-  const limits = new SignInLimits(config);
+  const limits = new SignInLimits({ ...deps });
   const signIn = { knex: database.knex, principals, authBody, limits };
   app.use(authRoutes({ ...signIn, authenticator, bodyLimitBytes: config.bodyLimitBytes }));
   const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock) };

@@ -142,14 +142,14 @@ describe('POST /auth, GET /auth', () => {
         access_token,
         'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
         {
-          input: { login, password: 'secret', capabilities },
+          input: { login, password: 'secret of a role', capabilities },
         },
       );
     await make('locked out', ['select']);
     const refused = await fixture.postJson('/auth', {
       ...credentials(),
       login: 'locked out',
-      password: 'secret',
+      password: 'secret of a role',
     });
     expect([refused.status, ((await refused.json()) as Json)['code']]).to.deep.equal([
       403,
@@ -157,14 +157,18 @@ describe('POST /auth, GET /auth', () => {
     ]);
 
     const made = await make('leaver', ['login']);
-    expect((await fixture.signIn(tenant.tenantid, 'leaver', 'secret')).message).to.equal(
+    expect((await fixture.signIn(tenant.tenantid, 'leaver', 'secret of a role')).message).to.equal(
       'Logged in as leaver.',
     );
     await fixture.control(
       access_token,
       `mutation { delete_role(roleid: "${textAt(made, 'data.create_role.roleid')}") { deleted } }`,
     );
-    const gone = await fixture.postJson('/auth', { ...credentials(), login: 'leaver', password: 'secret' });
+    const gone = await fixture.postJson('/auth', {
+      ...credentials(),
+      login: 'leaver',
+      password: 'secret of a role',
+    });
     expect([gone.status, ((await gone.json()) as Json)['code']]).to.deep.equal([401, 'LOGIN_FAILED']);
   });
 });

@@ -114,10 +114,10 @@ describe('/mailbox', () => {
       access_token,
       'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
       {
-        input: { login: 'clerk', password: 'secret' },
+        input: { login: 'clerk', password: 'secret of the clerk' },
       },
     );
-    const refused = await enter(shop.tenantid, 'clerk', 'secret');
+    const refused = await enter(shop.tenantid, 'clerk', 'secret of the clerk');
     expect(refused.status).to.equal(403);
     expect(refused.headers.get('set-cookie')).to.equal(null);
     const wrong = await enter(shop.tenantid, ROOT_LOGIN, 'wrong');

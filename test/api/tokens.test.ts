@@ -118,21 +118,21 @@ describe('tokens', () => {
     const made = await fixture.control(
       root.access_token,
       'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
-      { input: { login, password: 'first', capabilities: ['login', 'select'] } },
+      { input: { login, password: 'first of two', capabilities: ['login', 'select'] } },
     );
     return textAt(made, 'data.create_role.roleid');
   }
 
   it('end with a change of the password, and those issued right after it hold', async () => {
     const roleid = await makeRole('changer');
-    const before = await fixture.signIn(tenant.tenantid, 'changer', 'first');
+    const before = await fixture.signIn(tenant.tenantid, 'changer', 'first of two');
     const changed = await fixture.control(
       before.access_token,
-      'mutation ($id: ID!) { update_role(roleid: $id, input: { password: "second" }) { roleid } }',
+      'mutation ($id: ID!) { update_role(roleid: $id, input: { password: "second of two" }) { roleid } }',
       { id: roleid },
     );
     expect(changed.errors).to.equal(undefined);
-    const after = await fixture.signIn(tenant.tenantid, 'changer', 'second');
+    const after = await fixture.signIn(tenant.tenantid, 'changer', 'second of two');
     expect(await codeOf(`Bearer ${before.access_token}`)).to.deep.equal([401, 'TOKEN_REVOKED']);
     expect((await query(`Bearer ${after.access_token}`))[0]).to.equal(200);
     const refresh = await fixture.fetch('/auth', {
@@ -143,7 +143,7 @@ describe('tokens', () => {
 
   it('end within a second of the deletion of their role by another process', async () => {
     const roleid = await makeRole('leaver');
-    const { access_token } = await fixture.signIn(tenant.tenantid, 'leaver', 'first');
+    const { access_token } = await fixture.signIn(tenant.tenantid, 'leaver', 'first of two');
     expect((await query(`Bearer ${access_token}`))[0]).to.equal(200);
     await fixture.testDatabase.database.knex('rowpost.role').where({ roleid }).update({ deleted: true });
     clock.offsetMs = 1_000;

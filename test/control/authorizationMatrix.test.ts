@@ -117,7 +117,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     const { role = '', config = '', spare = '', provider = '', rule = '', emailRule = '' } = ids;
     const classid = ids['class'] ?? '';
     return {
-      create_tenant: 'create_tenant(input: {name: "t", root_login: "r", root_password: "p"}) { tenantid }',
+      create_tenant:
+        'create_tenant(input: {name: "t", root_login: "r", root_password: "correct horse"}) { tenantid }',
       update_tenant: `update_tenant(tenantid: ${tenant.tenantid}, input: {name: "shop"}) { tenantid }`,
       delete_tenant: `delete_tenant(tenantid: ${tenant.tenantid}) { tenantid }`,
       create_role: `create_role(input: {login: "made", tenantid: ${tenant.tenantid}, capabilities: []}) { roleid }`,

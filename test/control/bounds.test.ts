@@ -29,11 +29,13 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     const create = (index: number): string =>
       `m${index}: create_role(input: { login: "p${index}", password: $p }) { roleid }`;
     const eleven = `mutation ($p: String) { ...all } fragment all on Mutation { ${repeat(11, create)} }`;
-    expect(codeOf(await fixture.control(root, eleven, { p: 'secret' }))).to.equal('DOCUMENT_TOO_COMPLEX');
+    expect(codeOf(await fixture.control(root, eleven, { p: 'correct horse' }))).to.equal(
+      'DOCUMENT_TOO_COMPLEX',
+    );
     expect(await roles("login = 'p0'")).to.deep.equal([]);
     const two = `mutation ($p: String) { ...all } fragment all on Mutation { ${repeat(2, create)} }`;
-    expect((await fixture.control(root, two, { p: 'secret' })).errors).to.equal(undefined);
-    for (const login of ['p0', 'p1']) await fixture.signIn(tenant.tenantid, login, 'secret');
+    expect((await fixture.control(root, two, { p: 'correct horse' })).errors).to.equal(undefined);
+    for (const login of ['p0', 'p1']) await fixture.signIn(tenant.tenantid, login, 'correct horse');
   });
 
   it('at most a hundred mutations, those of Utility among them', async () => {
@@ -52,7 +54,7 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     const change = repeat(
       10,
       (index) =>
-        `m${index}: update_role(roleid: ${tenant.rootRoleid}, input: { password: "new ${index}" }) { roleid }`,
+        `m${index}: update_role(roleid: ${tenant.rootRoleid}, input: { password: "correct horse ${index}" }) { roleid }`,
     );
     const progress = { done: false };
     const request = fixture.control(root, `mutation { ${change} }`).finally(() => {
@@ -81,7 +83,7 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     const create = repeat(
       8,
       (index) => `m${index}: create_tenant(input: { name: "made ${index}", root_login: "root",
-        root_password: "secret ${index}" }) { tenantid }`,
+        root_password: "correct horse ${index}" }) { tenantid }`,
     );
     const progress = { done: false };
     const request = fixture.control(pxadmin, `mutation { ${create} }`).finally(() => {

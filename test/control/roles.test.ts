@@ -36,7 +36,12 @@ describe('roles_pbac: role', () => {
 
   it('is created below its maker, and shown the same by the mutation and by the list', async () => {
     const made = await fixture.control(root, CREATE, {
-      input: { login: 'clerk', name: 'A clerk', password: 'secret', capabilities: ['login', 'select'] },
+      input: {
+        login: 'clerk',
+        name: 'A clerk',
+        password: 'secret of the clerk',
+        capabilities: ['login', 'select'],
+      },
     });
     expect(made.errors).to.equal(undefined);
     const created = at(made, 'data.create_role') as Json;

@@ -17,7 +17,7 @@ describe('storage of tenants', () => {
   after(() => testDatabase.drop());
 
   const tenant = (name: string): ReturnType<typeof createTenant> =>
-    createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'secret' });
+    createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
   it('makes the installation once, and only with a password', async () => {
     expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');

@@ -26,10 +26,14 @@ describe('roles_pbac: tenant', () => {
     fixture.control(token, CREATE, { input });
 
   it('is created by pxadmin, with a root that signs in, a schema and a database role of its own', async () => {
-    const made = await create(pxadmin, { name: 'Shop', root_login: 'owner', root_password: 'secret' });
+    const made = await create(pxadmin, {
+      name: 'Shop',
+      root_login: 'owner',
+      root_password: 'secret of the owner',
+    });
     const tenantid = Number(textAt(made, 'data.create_tenant.tenantid'));
     expect(at(made, 'data.create_tenant.schema')).to.equal(`tenant_${tenantid}`);
-    const body = await fixture.signIn(tenantid, 'owner', 'secret');
+    const body = await fixture.signIn(tenantid, 'owner', 'secret of the owner');
     expect(body.roleid).to.equal(at(made, 'data.create_tenant.root_roleid'));
     const { rows } = await fixture.testDatabase.database.pool.query<Json>(
       `select n.nspowner::regrole::text as owner, has_schema_privilege(n.nspowner, 'rowpost', 'usage') as control,
@@ -44,7 +48,7 @@ describe('roles_pbac: tenant', () => {
   });
 
   it('takes a schema name of its own, and refuses names that are taken or kept', async () => {
-    const input = { root_login: 'owner', root_password: 'secret' };
+    const input = { root_login: 'owner', root_password: 'secret of the owner' };
     const made = await create(pxadmin, { ...input, name: 'Named', schema: 'Own_Schema' });
     expect(at(made, 'data.create_tenant.schema')).to.equal('Own_Schema');
     expect(codeOf(await create(pxadmin, { ...input, name: 'Named' }))).to.equal('NAME_TAKEN');
@@ -63,9 +67,9 @@ describe('roles_pbac: tenant', () => {
   it("is nobody else's to make, change or delete, and each sees its own alone", async () => {
     const { tenantid } = await fixture.createTenant('Plain');
     const root = (await fixture.signIn(tenantid)).access_token;
-    expect(codeOf(await create(root, { name: 'x', root_login: 'a', root_password: 'b' }))).to.equal(
-      'PERMISSION_DENIED',
-    );
+    expect(
+      codeOf(await create(root, { name: 'x', root_login: 'a', root_password: 'correct horse' })),
+    ).to.equal('PERMISSION_DENIED');
     const rename =
       'mutation ($id: ID!) { update_tenant(tenantid: $id, input: { name: "Renamed" }) { name } }';
     expect(codeOf(await fixture.control(root, rename, { id: tenantid }))).to.equal('PERMISSION_DENIED');

@@ -94,7 +94,7 @@ describe('roles_pbac: Utility', () => {
     const byPassword = await fixture.postJson('/auth', {
       tenantid: tenant.tenantid,
       login: 'Nobody',
-      password: 'x',
+      password: 'correct horse',
     });
     expect(byPassword.status).to.equal(401);
 

@@ -126,7 +126,7 @@ describe('POST /oidc and its callback', () => {
       const other = await createTenant(fixture.web.testDatabase.database.knex, {
         name: 'other',
         rootLogin: 'root',
-        rootPassword: 'x',
+        rootPassword: 'correct horse',
       });
       const response = await post({ tenantid: other.tenantid, roleid: other.rootRoleid });
       await expectFailure(response, 404, 'OIDC_CONFID_NOT_FOUND');

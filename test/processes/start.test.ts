@@ -75,7 +75,7 @@ describe('a start that fails', () => {
     await admin.query(`create role ${role} login password 'weak'`);
     try {
       const weak = Object.assign(new URL(emptyUrl), { username: role, password: 'weak' }).href;
-      const said = await refusal(['release'], { DATABASE_URL: weak, PXADMIN_PASSWORD: 'password' });
+      const said = await refusal(['release'], { DATABASE_URL: weak, PXADMIN_PASSWORD: 'pxadmin-password' });
       expect(said).to.include(`alter role "${role}" createrole`).and.include('grant create on database');
     } finally {
       await admin.query(`drop role ${role}`);
@@ -84,7 +84,7 @@ describe('a start that fails', () => {
   });
 
   it('when SECRET_KEYS does not decrypt what is stored', async () => {
-    const env = { DATABASE_URL: testDatabase.url, PXADMIN_PASSWORD: 'password' };
+    const env = { DATABASE_URL: testDatabase.url, PXADMIN_PASSWORD: 'pxadmin-password' };
     expect((await runRowpost(['release'], env)).code).to.equal(0);
     const holder = createServer().listen(0);
     await once(holder, 'listening');

@@ -20,7 +20,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   const byPassword: RequestHandler = async (req, res) => {
     const { values } = await readFields(req, deps.bodyLimitBytes);
     const credentials = readCredentials(values);
-    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
+    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
     sendJson(res, 200, await deps.authBody(principal));
   };
   const byRefreshToken: RequestHandler = async (req, res) => {

@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.js';
 import { readId } from '../http/readId.js';
+import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
 import type { Credentials } from './signIn.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -8,8 +9,8 @@ type Values = Readonly<Record<string, unknown>>;
 export function readCredentials(values: Values): Credentials {
   return {
     tenantid: readTenantid(values),
-    login: readText(values, 'login'),
-    password: readText(values, 'password'),
+    login: readText(values, 'login', MAX_LOGIN_LENGTH),
+    password: readText(values, 'password', MAX_PASSWORD_LENGTH),
   };
 }
 
@@ -20,8 +21,12 @@ export function readTenantid(values: Values): number {
   throw new AppError('BAD_REQUEST', 'tenantid must be the number of a tenant.');
 }
 
-function readText(values: Values, name: string): string {
+/** Bounded before anything is counted, looked for or hashed. Throws AppError BAD_REQUEST. */
+export function readText(values: Values, name: string, maxLength: number): string {
   const value = values[name];
-  if (typeof value === 'string' && value !== '') return value;
-  throw new AppError('BAD_REQUEST', `${name} must be a string that is not empty.`);
+  if (typeof value !== 'string' || value === '')
+    throw new AppError('BAD_REQUEST', `${name} must be a string that is not empty.`);
+  if (value.length > maxLength)
+    throw new AppError('BAD_REQUEST', `${name} has more than ${maxLength} characters.`);
+  return value;
 }

@@ -81,7 +81,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
     }
     const { values } = await readFields(req, deps.bodyLimitBytes);
     const credentials = readCredentials(values);
-    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
+    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
     scopeOf(principal);
     const token = await deps.tokens.issue(principal, 'access');
     res.cookie(MAILBOX_COOKIE, token, {

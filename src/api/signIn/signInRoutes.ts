@@ -2,7 +2,8 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { listSignInOptions } from '../../db/control/oidcConfigs.js';
 import { findLogin } from '../../db/control/roles.js';
 import { AppError } from '../../errors.js';
-import { readCredentials, readTenantid } from '../auth/credentials.js';
+import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
+import { readCredentials, readTenantid, readText } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import { sendJson } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
@@ -40,22 +41,22 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
 
   /** Answers a form. What the visitor can do something about is said on the page. */
   const onForm =
-    (answer: (res: Response, values: Values) => Promise<void>): RequestHandler =>
+    (answer: (req: Request, res: Response, values: Values) => Promise<void>): RequestHandler =>
     async (req, res) => {
       requireOwnPage(req);
       const { values } = await readFields(req, deps.config.bodyLimitBytes);
       try {
-        await answer(res, values);
+        await answer(req, res, values);
       } catch (error) {
         if (!(error instanceof AppError) || error.status >= 500) throw error;
         await showPage(res, error.status, values, problemOf(error));
       }
     };
 
-  const byPassword = onForm(async (res, values) => {
+  const byPassword = onForm(async (req, res, values) => {
     const credentials = readCredentials(values);
     const returnTo = readReturnTo(values['return_to'], deps);
-    const principal = await deps.limits.byLogin(res, credentials, () => signIn(deps, credentials));
+    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
     if (returnTo === null) {
       sendJson(res, 200, await deps.authBody(principal));
       return;
@@ -64,8 +65,12 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = onForm(async (res, values) => {
-    const role = await findLogin(deps.knex, readTenantid(values), textOf(values, 'login'));
+  const byProvider = onForm(async (_req, res, values) => {
+    const role = await findLogin(
+      deps.knex,
+      readTenantid(values),
+      readText(values, 'login', MAX_LOGIN_LENGTH),
+    );
     const started = await startSignIn(deps, { ...values, roleid: role?.roleid ?? NO_ROLE });
     res.cookie(started.cookie.name, started.cookie.value, started.cookie.options);
     res.redirect(303, started.authorizationUrl);

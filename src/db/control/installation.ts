@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { hashPassword } from './passwords.js';
+import { hashPassword, requireStrongPassword } from './passwords.js';
 import { insertRole } from './roles.js';
 
 /** The installation is tenant 0: it has a root role and no tables. */
@@ -9,6 +9,7 @@ const ROOT_LOGIN = 'pxadmin';
 /**
  * Makes tenant 0 and its root role `pxadmin` when they are missing. Two processes at once: one makes them.
  * @param password undefined when none is configured; needed at the first start only.
+ * Throws AppError PASSWORD_TOO_WEAK.
  */
 export async function ensureInstallation(
   knex: Knex,
@@ -25,6 +26,7 @@ export async function ensureInstallation(
       .first<{ root_roleid: number | null } | undefined>('root_roleid');
     if (tenant?.root_roleid != null) return 'exists';
     if (password === undefined) return 'password-missing';
+    requireStrongPassword(password, [ROOT_LOGIN]);
     const roleid = await insertRole(trx, {
       tenantid: INSTALLATION_TENANTID,
       login: ROOT_LOGIN,

@@ -1,3 +1,5 @@
+import { AppError } from '../../errors.js';
+import { passwordWeakness } from '../../passwordRules.js';
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 
 /** 2^15 × 8 × 128 bytes: 32 MiB and about 0.1 s per guess. Stored in each hash, so that it can rise later. */
@@ -16,6 +18,12 @@ const NO_ONES_HASH = format(
   randomBytes(SALT_BYTES),
   randomBytes(KEY_BYTES),
 );
+
+/** A password that is to be set. Throws AppError PASSWORD_TOO_WEAK. */
+export function requireStrongPassword(password: string, names: readonly (string | null | undefined)[]): void {
+  const weakness = passwordWeakness(password, names);
+  if (weakness !== undefined) throw new AppError('PASSWORD_TOO_WEAK', `The password ${weakness}.`);
+}
 
 /** @returns `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64. */
 export async function hashPassword(password: string): Promise<string> {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { hashPassword } from './passwords.js';
+import { hashPassword, requireStrongPassword } from './passwords.js';
 import { insertRole } from './roles.js';
 import { insertRow, readRow } from './stored.js';
 import {
@@ -43,13 +43,14 @@ export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPass
 
 /**
  * Makes a tenant with its root role, its PostgreSQL role and schema, in one transaction.
- * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name).
+ * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name), PASSWORD_TOO_WEAK.
  */
 export async function createTenant(
   knex: Knex,
   { rootPassword, ...tenant }: NewTenant,
 ): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
+  requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
   return createHashedTenant(knex, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
 }
 

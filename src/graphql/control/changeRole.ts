@@ -28,7 +28,9 @@ export async function changeRole(context: ControlContext, roleid: number, input:
   await updateRole(db, principal.tenantid, roleid, changes);
   if (input.password !== undefined) {
     if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
-    const hash = context.passwordHashes.take(checkPassword(input.password ?? ''));
+    const hash = context.passwordHashes.take(
+      await checkPassword(context, input.password ?? '', [input.login ?? role.login]),
+    );
     await setPassword(db, principal.tenantid, roleid, hash, principal.roleid, deps.clock.now());
   }
   await bumpPolicyVersion(db, principal.tenantid);

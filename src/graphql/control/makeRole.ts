@@ -1,7 +1,8 @@
 import { readCapabilities } from '../../db/control/policyRules.js';
 import { classesAtCreation } from '../../db/control/roleClasses.js';
 import { insertRole } from '../../db/control/roles.js';
-import { bumpPolicyVersion } from '../../db/control/tenants.js';
+import { requireStrongPassword } from '../../db/control/passwords.js';
+import { bumpPolicyVersion, readTenant } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
 import { requireKnownClasses } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
@@ -26,11 +27,15 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
   // What comes with the place in the tree was decided when the class was made.
   const inherited = await classesAtCreation(db, principal.tenantid, parentid);
   const classes = [...new Set([...given, ...inherited])];
+  const passwordHash =
+    input.password == null
+      ? null
+      : context.passwordHashes.take(await checkPassword(context, input.password, [input.login]));
   const roleid = await insertRole(db, {
     tenantid: principal.tenantid,
     login: input.login ?? null,
     name: input.name ?? null,
-    passwordHash: input.password == null ? null : context.passwordHashes.take(checkPassword(input.password)),
+    passwordHash,
     parentid,
     classes,
     capabilities,
@@ -78,9 +83,20 @@ export async function requireKnownCapabilities(
   });
 }
 
+/** @param names what it must not be, besides the tenant's name. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */
+export async function checkPassword(
+  { db, principal }: ControlContext,
+  password: string,
+  names: readonly (string | null | undefined)[],
+): Promise<string> {
+  requireSaneText(password);
+  const tenant = await readTenant(db, principal.tenantid);
+  requireStrongPassword(password, [...names, tenant?.name]);
+  return password;
+}
+
 /** Throws AppError BAD_USER_INPUT. */
-export function checkPassword(password: string): string {
+export function requireSaneText(password: string): void {
   if (password === '') throw badInput('password', 'The password must not be empty.');
   if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
-  return password;
 }

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { hashPassword } from '../../db/control/passwords.js';
 import { AppError } from '../../errors.js';
+import { passwordWeakness } from '../../passwordRules.js';
 import { rootFields } from './rootFields.js';
 
 /** Hashes of the passwords that a request sets. */
@@ -88,7 +89,9 @@ function passwordOf(
     // An argument that doesn't fit is the field's error: nothing is set by it.
     return undefined;
   }
-  return args.input?.[inputField] || undefined;
+  const password = args.input?.[inputField] || undefined;
+  // A weak one is refused when it is to be set, and need not be hashed.
+  return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
 }
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import { findExcess, type Excess } from '../../db/control/roleReach.js';
 import { isBelow, readRole, type RoleRow } from '../../db/control/roles.js';
 import { readTenant } from '../../db/control/tenants.js';
 import { AppError } from '../../errors.js';
+import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, notFound } from './controlObject.js';
 import { denied, isNobody } from './permissions.js';
@@ -86,6 +87,8 @@ export function requireFreeLogin(login: string | null | undefined): void {
   if (login === NOBODY_LOGIN)
     throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);
   if (login === '') throw badInput('login', 'login must not be empty.');
+  if (login != null && login.length > MAX_LOGIN_LENGTH)
+    throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);
 }
 
 function unknownRole(roleid: number): AppError {

@@ -1,4 +1,5 @@
 import { GraphQLInputObjectType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
+import { requireStrongPassword } from '../../db/control/passwords.js';
 import { createHashedTenant, deleteTenant, readTenant, renameTenant } from '../../db/control/tenants.js';
 import { ID, SCALARS } from '../schema/scalars.js';
 import type { ControlContext } from './controlContext.js';
@@ -11,7 +12,7 @@ import {
   requireValue,
   type ControlObject,
 } from './controlObject.js';
-import { checkPassword } from './makeRole.js';
+import { requireSaneText } from './makeRole.js';
 import { requireInstallationAdmin } from './permissions.js';
 import { requireFreeLogin } from './rolePermissions.js';
 import { StoredRow } from './storedRow.js';
@@ -57,7 +58,9 @@ export const tenant: ControlObject = {
         requireInstallationAdmin(principal);
         const values = requireInput(args);
         requireFreeLogin(values.root_login);
-        const password = checkPassword(requireValue(values.root_password, 'root_password'));
+        const password = requireValue(values.root_password, 'root_password');
+        requireSaneText(password);
+        requireStrongPassword(password, [values.root_login, values.name]);
         const created = await createHashedTenant(db, {
           name: requireValue(values.name, 'name'),
           schema: values.schema ?? undefined,

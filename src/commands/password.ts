@@ -1,0 +1,61 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { parseArgs } from 'node:util';
+import { withInstallation } from '../compose.js';
+import { hashPassword, requireStrongPassword } from '../db/control/passwords.js';
+import { NOBODY_LOGIN } from '../db/control/nobody.js';
+import { findLogin, setPassword } from '../db/control/roles.js';
+import { bumpPolicyVersion, readTenant } from '../db/control/tenants.js';
+import { UsageError } from '../errors.js';
+import type { Command } from './command.js';
+
+const USAGE = `Usage:
+  rowpost password --tenant <id> --login <login>    Set a role's password, read from the first line of stdin.`;
+
+/** For whoever can't sign in any more, pxadmin (tenant 0) first of all. Ends the role's tokens, like any change of a password. */
+export const password: Command = async (args) => {
+  const { tenantid, login } = readOptions(args);
+  const given = await readPassword();
+  return withInstallation(async ({ database: { knex } }) => {
+    const [tenant, role] = await Promise.all([readTenant(knex, tenantid), findLogin(knex, tenantid, login)]);
+    if (!tenant || !role) throw new UsageError(`tenant ${tenantid} has no role with the login "${login}"`);
+    requireStrongPassword(given, [login, tenant.name]);
+    const hash = await hashPassword(given);
+    await knex.transaction(async (trx) => {
+      await setPassword(trx, tenantid, role.roleid, hash, role.roleid, Date.now());
+      await bumpPolicyVersion(trx, tenantid);
+    });
+    process.stdout.write(`${JSON.stringify({ tenantid, roleid: role.roleid })}\n`);
+  });
+};
+
+function readOptions(args: readonly string[]): { readonly tenantid: number; readonly login: string } {
+  const options = { tenant: { type: 'string' as const }, login: { type: 'string' as const } };
+  let values: { readonly tenant?: string; readonly login?: string };
+  try {
+    ({ values } = parseArgs({ args: [...args], options }));
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : 'bad options'}\n${USAGE}`);
+  }
+  const { tenant = '', login = '' } = values;
+  if (!/^\d{1,9}$/.test(tenant) || login === '' || login === NOBODY_LOGIN) throw new UsageError(USAGE);
+  return { tenantid: Number(tenant), login };
+}
+
+/** Neither an argument, which every process of the machine can read, nor shown on a terminal. */
+async function readPassword(): Promise<string> {
+  const isTerminal = process.stdin.isTTY;
+  if (isTerminal) process.stderr.write('New password: ');
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
+  try {
+    for await (const line of lines) {
+      if (line !== '') return line;
+      break;
+    }
+    throw new UsageError(`the first line of stdin is to be the new password\n${USAGE}`);
+  } finally {
+    lines.close();
+    if (isTerminal) process.stderr.write('\n');
+  }
+}

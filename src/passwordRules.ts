@@ -1,0 +1,53 @@
+import { createRequire } from 'node:module';
+
+/** NIST SP 800-63B, 5.1.1.2. */
+const MIN_PASSWORD_LENGTH = 8;
+/** In UTF-16 units. Longer ones would cost without being stronger. */
+export const MAX_PASSWORD_LENGTH = 1_024;
+/** In UTF-16 units; an email address has 254 at most. Longer logins are those of nobody, and not looked for. */
+export const MAX_LOGIN_LENGTH = 1_024;
+/** Characters around a word that make no new one of it: "Sunshine2024!". */
+const MOST_AROUND = 5;
+
+const require = createRequire(import.meta.url);
+interface CommonPasswords {
+  readonly dictionary: { readonly 'passwords-common': readonly string[] };
+}
+
+let common: ReadonlySet<string> | undefined;
+
+/**
+ * What is wrong with a password that is to be set, as the rest of a sentence; undefined when nothing is. Those that were
+ * set before stay good. @param names what stands beside the password: the login, the tenant's name
+ */
+export function passwordWeakness(
+  password: string,
+  names: readonly (string | null | undefined)[] = [],
+): string | undefined {
+  if (password.length > MAX_PASSWORD_LENGTH) return `has more than ${MAX_PASSWORD_LENGTH} characters`;
+  const plain = password.normalize('NFKC');
+  if (Array.from(plain).length < MIN_PASSWORD_LENGTH)
+    return `has fewer than ${MIN_PASSWORD_LENGTH} characters`;
+  const words = wordsOf(plain);
+  if (names.some((name) => name != null && words.includes(name.normalize('NFKC').toLowerCase())))
+    return 'is the login or the name of the tenant';
+  if (words.some((word) => word === 'rowpost' || commonPasswords().has(word)) || new Set(plain).size < 3)
+    return 'is among the most common passwords';
+  return undefined;
+}
+
+/** The password, and the word that it is with a few digits and signs around it. */
+function wordsOf(password: string): readonly string[] {
+  const whole = password.toLowerCase();
+  const word = whole.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  return word !== '' && whole.length - word.length <= MOST_AROUND ? [whole, word] : [whole];
+}
+
+/** Loaded when first asked for: most processes set no password. */
+function commonPasswords(): ReadonlySet<string> {
+  if (!common) {
+    const { dictionary } = require('@zxcvbn-ts/language-common') as CommonPasswords;
+    common = new Set(dictionary['passwords-common'].map((word) => word.toLowerCase()));
+  }
+  return common;
+}
