@@ -131,12 +131,14 @@ function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
   }
 }
 
-/** GraphQL's own, which also takes numbers that a double does not hold. */
+const MOST_ID_DIGITS = 100;
+
+/** GraphQL's own, which also takes integers that a double does not hold, `1.0` and `1e3` among them. */
 export const ID = new GraphQLScalarType({
   ...GraphQLID.toConfig(),
   parseValue(value) {
-    const number = value instanceof ExactNumber ? exactInteger(value.text) : undefined;
-    return number === undefined ? GraphQLID.parseValue(value) : String(number);
+    const digits = value instanceof ExactNumber ? exactInteger(value.text)?.toString() : undefined;
+    return digits === undefined || digits.length > MOST_ID_DIGITS ? GraphQLID.parseValue(value) : digits;
   },
 });
 

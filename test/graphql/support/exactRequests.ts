@@ -41,8 +41,8 @@ export class ExactSite {
     private readonly path: string,
   ) {}
 
-  static async open(ddl: string): Promise<ExactSite> {
-    const fixture = await WebFixture.start();
+  static async open(ddl: string, env: Readonly<Record<string, string>> = {}): Promise<ExactSite> {
+    const fixture = await WebFixture.start({ env });
     const { tenantid } = await fixture.createTenant('exact', ddl);
     const { access_token } = await fixture.signIn(tenantid);
     return new ExactSite(fixture, tenantid, access_token, '/query');
