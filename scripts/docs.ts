@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { ERROR_CODES } from '../src/errors.js';
 import { SETTINGS, type Setting } from '../src/settings.js';
+import { ERROR_EXAMPLES, EXAMPLE_TABLES } from './errorExamples.js';
 
 export const REFERENCE_DOCS = {
   'docs/configuration.md': configurationPage,
@@ -36,6 +37,10 @@ function errorsPage(): string {
   const rows = Object.entries(ERROR_CODES).map(
     ([code, [status, hint]]) => `| \`${code}\` | ${status} | ${hint} |`,
   );
+  const examples = ERROR_EXAMPLES.map(({ request, message, table, column }) => {
+    const where = [table, column].filter((name) => name !== undefined).map((name) => `\`${name}\``);
+    return `| \`${request}\` | ${message} | ${where.join(', ')} |`;
+  });
   return `# Errors
 
 Every error has a code that stays the same between releases. GraphQL errors carry it in \`extensions.code\`, with
@@ -49,6 +54,21 @@ This page is generated from \`src/errors.ts\` by \`npm run docs\`.
 | Code | Status | What to do |
 | --- | --- | --- |
 ${rows.join('\n')}
+
+## Errors that say where
+
+What the database refuses is told with the table and the column, under the names that the API has for them:
+\`extensions.table\` and \`extensions.column\`, and \`extensions.constraint\` for a constraint. With the tables
+
+\`\`\`sql
+${EXAMPLE_TABLES}
+\`\`\`
+
+and a table \`ledger\` that belongs to another role of the database, these requests are refused. A test sends them.
+
+| Request | Message | Where |
+| --- | --- | --- |
+${examples.join('\n')}
 `;
 }
 

@@ -4,8 +4,8 @@
  */
 const CODES = {
   // Requests
-  BAD_REQUEST: [400, 'Check the request against docs/api.md.'],
-  BODY_TOO_LARGE: [413, 'Send less in one request, or raise BODY_LIMIT_BYTES.'],
+  BAD_REQUEST: [400, 'Send the fields that this address takes, with values of their types.'],
+  BODY_TOO_LARGE: [413, 'Send less in one request. The operator sets the limit with BODY_LIMIT_BYTES.'],
   NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
   METHOD_NOT_ALLOWED: [405, 'Queries go by GET or POST, mutations by POST.'],
   NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],
@@ -48,7 +48,10 @@ const CODES = {
   PERMISSION_DENIED: [403, 'Ask an administrator of the tenant for a policy rule or a capability.'],
 
   // Filters, ordering
-  FILTER_SYNTAX: [400, 'See the filter language in docs/api.md.'],
+  FILTER_SYNTAX: [
+    400,
+    "Write comparisons such as total >= 80 or name like 'A%', joined by and, or, not and parentheses.",
+  ],
   FILTER_UNKNOWN_COLUMN: [400, "Use the table's column and relation names."],
   FILTER_TYPE: [400, 'The two sides of the comparison have different types.'],
   FILTER_TOO_COMPLEX: [400, 'Shorten the filter expression.'],
@@ -63,7 +66,10 @@ const CODES = {
   READ_ONLY_TABLE: [400, 'Views and tables without a primary key are read-only.'],
 
   // Tenants and roles
-  TENANT_NOT_FOUND: [404, 'List tenants with "rowpost tenant list".'],
+  TENANT_NOT_FOUND: [
+    404,
+    'List tenants with { tenant { tenantid name } } on /roles_pbac as pxadmin; operators with "rowpost tenant list".',
+  ],
   TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
   NAME_TAKEN: [409, 'Choose another name.'],
   PASSWORD_TOO_WEAK: [
@@ -116,7 +122,7 @@ const CODES = {
     409,
     'Another request is sending this file; wait for its end, or for a minute if it broke off.',
   ],
-  FILE_TOO_LARGE: [413, 'Send a smaller file, or raise FILE_MAX_BYTES.'],
+  FILE_TOO_LARGE: [413, 'Send a smaller file. The operator sets the limit with FILE_MAX_BYTES.'],
   FILE_LENGTH_REQUIRED: [411, 'Send Content-Length, or declare the size in upload_<table>.'],
   FILE_LENGTH_MISMATCH: [400, 'Send as many bytes as Content-Length and the declared size say.'],
   FILE_TYPE_REFUSED: [415, 'The operator allows types of content with FILE_TYPES.'],

@@ -37,20 +37,41 @@ export function isSessionEnd(error: pg.DatabaseError): boolean {
  * What a caller may know of a database error: a code, and names of the caller's own tables and columns. Never SQL,
  * and of the values only what the caller sent itself.
  */
-export function toAppError(error: unknown): AppError {
+export function toAppError(
+  error: unknown,
+  placeOf: (error: pg.DatabaseError) => ErrorPlace = placeIn,
+): AppError {
   if (error instanceof AppError) return error;
   if (!(error instanceof pg.DatabaseError)) {
     return new AppError('DATABASE_UNAVAILABLE', 'The database connection broke.', { cause: error });
   }
-  const [code, message, details] = describe(error);
-  return new AppError(code, message, { details: details ?? {}, cause: error });
+  const [code, message, details, hint] = describe(error, placeOf(error));
+  return new AppError(code, message, {
+    ...(hint === undefined ? {} : { hint }),
+    details: details ?? {},
+    cause: error,
+  });
 }
 
-type Description = readonly [ErrorCode, string, ErrorDetails?];
+type Description = readonly [ErrorCode, string, ErrorDetails?, hint?: string];
 
-function describe(error: pg.DatabaseError): Description {
+export type PostgresError = pg.DatabaseError;
+
+/** The table and the columns that an error is about, as they are named to the caller. */
+export interface ErrorPlace {
+  readonly table: string | undefined;
+  readonly columns: readonly string[];
+}
+
+/** As far as the error itself says it. */
+export function placeIn(error: PostgresError): ErrorPlace {
+  if (isStillReferenced(error)) return { table: error.table, columns: [] };
+  return { table: error.table, columns: error.column === undefined ? keyColumns(error) : [error.column] };
+}
+
+function describe(error: pg.DatabaseError, place: ErrorPlace): Description {
   const state = error.code ?? '';
-  const exact = BY_STATE[state]?.(error);
+  const exact = BY_STATE[state]?.(error, place);
   if (exact) return exact;
   switch (state.slice(0, 2)) {
     case '08':
@@ -62,7 +83,7 @@ function describe(error: pg.DatabaseError): Description {
         VALUE_WORDS[state] ?? 'A value in the request or in a row does not fit its type.',
       ];
     case '23':
-      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error)];
+      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error, place)];
     case '54':
       return ['DOCUMENT_TOO_COMPLEX', 'The request is too complex for the database.'];
     case '57':
@@ -72,33 +93,32 @@ function describe(error: pg.DatabaseError): Description {
   }
 }
 
-const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description | undefined>> = {
-  '23505': (error) => [
+const BY_STATE: Readonly<
+  Record<string, (error: pg.DatabaseError, place: ErrorPlace) => Description | undefined>
+> = {
+  '23505': (error, place) => [
     'UNIQUE_VIOLATION',
-    `${error.table ?? 'The table'} has a row with this ${keyColumns(error).join(', ') || 'value'} already.`,
-    names(error),
+    `${place.table ?? 'The table'} has a row with this ${place.columns.join(', ') || 'value'} already.`,
+    names(error, place),
   ],
-  '23503': (error) => [
-    'FOREIGN_KEY_VIOLATION',
-    error.detail?.includes('still referenced')
-      ? `The row is still referenced from ${error.table ?? 'another table'}.`
-      : `No row for ${keyColumns(error).join(', ') || 'the foreign key'} of ${error.table ?? 'the table'}.`,
-    names(error),
-  ],
-  '23502': (error) => [
+  '23503': (error, place) =>
+    isStillReferenced(error) ? stillReferenced(error, place) : missingReference(error, place),
+  // `on delete restrict`
+  '23001': (error, place) => stillReferenced(error, place),
+  '23502': (error, place) => [
     'NOT_NULL_VIOLATION',
-    `${error.column ?? 'A column'} of ${error.table ?? 'the table'} must have a value.`,
-    names(error),
+    `${place.columns[0] ?? 'A column'} of ${place.table ?? 'the table'} must have a value.`,
+    names(error, place),
   ],
-  '23514': (error) => [
+  '23514': (error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks ${error.constraint ?? 'a check'} of ${error.table ?? 'the table'}.`,
-    names(error),
+    `The row breaks ${error.constraint ?? 'a check'} of ${placeName(place) ?? 'the table'}.`,
+    names(error, place),
   ],
-  '23P01': (error) => [
+  '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
-    `The row conflicts with another of ${error.table ?? 'the table'}.`,
-    names(error),
+    `The row conflicts with another of ${place.table ?? 'the table'}.`,
+    names(error, place),
   ],
   // raise exception in a trigger: the tenant's own words
   P0001: (error) => ['CHECK_VIOLATION', error.message],
@@ -108,7 +128,7 @@ const BY_STATE: Readonly<Record<string, (error: pg.DatabaseError) => Description
     error.message.startsWith('invalid memory alloc request size')
       ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
       : undefined,
-  '42501': () => ['PERMISSION_DENIED', "The tenant's database role may not do this."],
+  '42501': (error) => notOwned(error),
   '42704': (error) => refusalIn(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
@@ -159,10 +179,52 @@ function keyColumns(error: pg.DatabaseError): readonly string[] {
   return inside ? inside.split(', ').map((name) => name.replace(/^"(.*)"$/, '$1')) : [];
 }
 
-function names(error: pg.DatabaseError): ErrorDetails {
-  const columns = error.column ? [error.column] : keyColumns(error);
+/** Then the table is the one that refers, and the key in the message is not its own. 23001 is of `on delete restrict`. */
+function isStillReferenced({ code, detail }: pg.DatabaseError): boolean {
+  return code === '23001' || (code === '23503' && detail?.includes('still referenced') === true);
+}
+
+function missingReference(error: pg.DatabaseError, place: ErrorPlace): Description {
+  return [
+    'FOREIGN_KEY_VIOLATION',
+    `No row for ${place.columns.join(', ') || 'the foreign key'} of ${place.table ?? 'the table'}.`,
+    names(error, place),
+    'Give the key of a row that exists.',
+  ];
+}
+
+/** PostgreSQL names the table that refers, and the key of the one that is referred to. */
+function stillReferenced(error: pg.DatabaseError, place: ErrorPlace): Description {
+  return [
+    'FOREIGN_KEY_VIOLATION',
+    `The row is still referenced by ${placeName(place) ?? 'another table'}.`,
+    names(error, place),
+    'Change or delete the rows that reference it first.',
+  ];
+}
+
+function placeName({ table, columns }: ErrorPlace): string | undefined {
+  return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
+}
+
+/** What is not granted to the tenant's database role belongs to another one: no policy rule helps. */
+function notOwned(error: pg.DatabaseError): Description {
+  const [, kind = 'An object', name] =
+    /^permission denied for (table|view|materialized view|foreign table|sequence|function|schema) (.+)$/.exec(
+      error.message,
+    ) ?? [];
+  const subject = name === undefined ? kind : `The ${kind} ${name}`;
+  return [
+    'PERMISSION_DENIED',
+    `${subject} belongs to another role of the database, which has not granted this to the tenant's.`,
+    kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
+    'No policy rule helps: its owner in the database grants it to the role of the tenant, as "rowpost tenant sql" says among the problems.',
+  ];
+}
+
+function names(error: pg.DatabaseError, { table, columns }: ErrorPlace): ErrorDetails {
   return {
-    ...(error.table === undefined ? {} : { table: error.table }),
+    ...(table === undefined ? {} : { table }),
     ...(columns.length > 0 ? { column: columns.join(', ') } : {}),
     ...(error.constraint === undefined ? {} : { constraint: error.constraint }),
   };

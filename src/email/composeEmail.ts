@@ -9,6 +9,7 @@ import { fieldsOf } from './emailFields.js';
 import { bytesOf, MOST_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields } from './renderFields.js';
+import { withServedNames } from './servedNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
 export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
@@ -87,7 +88,7 @@ function contextJson(deps: ComposeDeps, occasion: Occasion, queries: readonly Qu
     now: new Date(deps.now()).toISOString(),
     base_url: deps.baseUrl,
   }).slice(1, -1);
-  const records = `"records":{"new":${occasion.new ?? 'null'},"old":${occasion.old ?? 'null'}}`;
+  const records = `"records":{"new":${withServedNames(occasion.new)},"old":${withServedNames(occasion.old)}}`;
   const file = `"file":${fileJson(deps, occasion)}`;
   return `{${[file, ...further, ...results, records, own].join(',')}}`;
 }

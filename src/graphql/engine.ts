@@ -80,7 +80,7 @@ export async function executeRequest(
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
     return admit(prepared, async () => {
-      const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer);
+      const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer, catalog);
       const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
       if (plan.kind === 'mutation') deps.onCommitted?.();
       const utilities = await runUtilities(plan, deps, principal, schema, answer);

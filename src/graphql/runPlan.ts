@@ -1,4 +1,5 @@
 import type { AnswerShare } from '../db/answerBudget.js';
+import type { Catalog } from '../db/catalog/catalog.js';
 import { bind, type Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
@@ -6,7 +7,7 @@ import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';
 import type { FilterTexts } from './plan/filterTexts.js';
 import type { Plan, PlannedField, PlannedStatement, StatementField } from './plan/plan.js';
-import { writeError } from './write/writeError.js';
+import { constraintError, writeError } from './write/writeError.js';
 
 /** What the statements of a plan gave: JSON text by field, or the error of the field. */
 export type FieldResult = string | FieldError;
@@ -21,6 +22,7 @@ export async function runPlan(
   role: string,
   inputs: Inputs,
   answer: AnswerShare,
+  catalog: Catalog,
 ): Promise<ReadonlyMap<StatementField, FieldResult>> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
@@ -40,9 +42,10 @@ export async function runPlan(
   const outcome = await transactions.run({ role, mode, statements, answer });
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];
-    if (!failed) throw outcome.error;
+    if (!failed) throw constraintError(outcome.error, catalog);
     const { field, planned } = failed;
-    const error = mode === 'read' ? readError(outcome.error) : writeError(outcome.error, field, planned);
+    const error =
+      mode === 'read' ? readError(outcome.error) : writeError(outcome.error, field, planned, catalog, inputs);
     throw new FieldError(error, field.path, field.nodes);
   }
   // A field's last statement answers it.

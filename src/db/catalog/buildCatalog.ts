@@ -84,6 +84,7 @@ function buildTable(
     columns,
     primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
     uniqueKeys: raw.keys.filter((key) => !key.primary).map((key) => key.columns),
+    constraints: new Map(raw.constraints.map(({ name, columns: names }) => [name, names])),
     relations,
     ...fileColumn(raw, bySqlName, isView),
   };

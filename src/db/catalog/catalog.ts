@@ -22,6 +22,8 @@ export interface Table {
   readonly primaryKey: readonly Column[];
   /** Other sets of columns that no two rows share, by SQL name: what `onconflict` may go by besides the primary key. */
   readonly uniqueKeys?: readonly (readonly string[])[];
+  /** SQL names of the columns that checks and foreign keys are about, by the constraint's name. */
+  readonly constraints?: ReadonlyMap<string, readonly string[]>;
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
   /**
@@ -49,6 +51,8 @@ export interface Column {
   readonly inForeignKey: boolean;
   /** A btree or hash index over all rows begins with it. */
   readonly indexed: boolean;
+  /** Of a control table's column: the function of the control schema whose result filters look at in its place. */
+  readonly searchedAs?: string;
 }
 
 /** How values of a PostgreSQL type are compared, written and shown. */
@@ -57,6 +61,10 @@ export interface ColumnType {
   readonly sqlType: string;
   readonly kind: TypeKind;
   readonly array: boolean;
+  /** Of an array that is declared with more than one. */
+  readonly dimensions?: number;
+  /** Of varchar(n) and numeric(p, s). */
+  readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
   /** Labels of an enum. */
   readonly enumLabels?: readonly string[];
   /** A row type: shown as a JSON object. */

@@ -15,6 +15,8 @@ export interface RawTable {
   readonly columns: readonly RawColumn[];
   readonly keys: readonly RawKey[];
   readonly foreignKeys: readonly RawForeignKey[];
+  /** Checks and foreign keys, with the columns that they are about. */
+  readonly constraints: readonly RawConstraint[];
   /** Of a file table. */
   readonly fileColumn: string | null;
 }
@@ -33,6 +35,11 @@ export interface RawColumn {
 /** Primary key or unique constraint. */
 export interface RawKey {
   readonly primary: boolean;
+  readonly columns: readonly string[];
+}
+
+export interface RawConstraint {
+  readonly name: string;
   readonly columns: readonly string[];
 }
 
@@ -83,6 +90,8 @@ select coalesce(json_agg(json_build_object(
             else '"' || replace(en.nspname, '"', '""') || '"."' || replace(e.typname, '"', '""') || '"' end,
           'typtype', e.typtype,
           'array', b.typcategory = 'A' and b.typelem <> 0,
+          'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
+          'modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end,
           'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)
             from pg_catalog.pg_enum l where l.enumtypid = e.oid and e.typtype = 'e'))
       ) order by a.attnum), '[]')
@@ -109,6 +118,12 @@ select coalesce(json_agg(json_build_object(
       ) order by k.conname), '[]')
       from pg_catalog.pg_constraint k join relation target on target.oid = k.confrelid
       where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0),
+    'constraints', (select coalesce(json_agg(json_build_object(
+        'name', k.conname,
+        'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)
+          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.attnum)
+      ) order by k.conname), '[]')
+      from pg_catalog.pg_constraint k where k.conrelid = r.oid and k.contype in ('c', 'f') and k.conkey <> '{}'),
     'fileColumn', (select f.column_name from rowpost.file_table f join rowpost.tenant t using (tenantid)
       where t.schema = $1 and f.table_name = r.relname)
   ) order by r.relname), '[]')::text as tables

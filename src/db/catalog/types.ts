@@ -72,6 +72,10 @@ export interface RawType {
   readonly sqlType: string;
   readonly typtype: string;
   readonly array: boolean;
+  /** As declared; 0 where PostgreSQL does not know, as in views. */
+  readonly dimensions?: number;
+  /** pg_attribute.atttypmod */
+  readonly modifier?: number;
   readonly enumLabels: readonly string[] | null;
 }
 
@@ -80,9 +84,20 @@ export function columnType(raw: RawType): ColumnType {
     sqlType: raw.sqlType,
     kind: lookUp(raw.name, raw.typtype).kind,
     array: raw.array,
+    ...(raw.array && (raw.dimensions ?? 0) > 1 && raw.name !== 'bytea' ? { dimensions: raw.dimensions } : {}),
+    ...boundsOf(raw),
     ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
   };
+}
+
+/** What a type modifier says: the four bytes before it are the header of the value. */
+function boundsOf({ name, modifier = -1 }: RawType): Pick<ColumnType, 'bounds'> {
+  if (modifier < 4) return {};
+  if (name === 'varchar' || name === 'bpchar') return { bounds: { length: modifier - 4 } };
+  if (name !== 'numeric') return {};
+  // The scale is a signed number of 11 bits.
+  return { bounds: { precision: (modifier - 4) >> 16, scale: (((modifier - 4) & 0x7ff) ^ 1024) - 1024 } };
 }
 
 /** The type with its brackets, for casts of whole values. */

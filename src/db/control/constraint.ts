@@ -7,11 +7,14 @@ export async function orNameTaken<T>(
   write: PromiseLike<T>,
   message: string,
   details: ErrorDetails = {},
+  hint?: string,
 ): Promise<T> {
   try {
     return await write;
   } catch (error) {
-    if (isUniqueViolation(error)) throw new AppError('NAME_TAKEN', message, { details, cause: error });
+    if (isUniqueViolation(error)) {
+      throw new AppError('NAME_TAKEN', message, { details, cause: error, ...(hint ? { hint } : {}) });
+    }
     throw error;
   }
 }

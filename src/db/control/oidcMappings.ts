@@ -22,8 +22,9 @@ export async function insertRoleOidc(
 ): Promise<void> {
   await orNameTaken(
     knex('rowpost.role_oidc').insert(mapping),
-    `Role ${mapping.roleid} has an identity in configuration ${mapping.confid} already.`,
-    { field: 'confid' },
+    `Role ${mapping.roleid} is mapped through configuration ${mapping.confid} already: change it with update_role_oidc.`,
+    { field: 'confid', roleid: mapping.roleid, confid: mapping.confid },
+    'A role has one identity in each configuration: change its sub_id with update_role_oidc.',
   );
 }
 

@@ -2,6 +2,7 @@ import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { findUnknownRoles } from '../../db/control/roles.js';
 import { findUnknownClasses } from '../../db/control/roleClasses.js';
 import { AppError } from '../../errors.js';
+import { unknownTable } from '../unknownTable.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput } from './controlObject.js';
 
@@ -11,9 +12,7 @@ export function requireKnownTables(catalog: Catalog, targets: readonly string[])
   return targets.map((target) => {
     const table = catalog.tables.get(target);
     if (!table) {
-      throw new AppError('UNKNOWN_TABLE', `There is no table "${target}".`, {
-        details: { field: 'targets', target },
-      });
+      throw unknownTable(catalog, target, { field: 'targets', target });
     }
     return table;
   });

@@ -54,15 +54,19 @@ export const CONTROL_CATALOG: Catalog = {
         `ruleid int8, name text, operations text[], targets text[], email_type text, query_roleid int4,
          condition text, enabled bool, delivery text, creatorid int4, createtime timestamptz`,
       ),
-      table(
-        'email_delivery',
-        `deliveryid int8, ruleid int8, email_type text, operation text, target text, key json, state text,
+      searchedAs(
+        'recipients',
+        'recipient_texts',
+        table(
+          'email_delivery',
+          `deliveryid int8, ruleid int8, email_type text, operation text, target text, key json, state text,
          attempts int4, recipients text[], subject text, provider_message_id text, error_code text, error text,
          createtime timestamptz, next_attempt timestamptz, sent_time timestamptz`,
-        [
-          toMany('email_attempt_collection', 'email_attempt', OF_DELIVERY),
-          toMany('email_event_collection', 'email_event', OF_DELIVERY),
-        ],
+          [
+            toMany('email_attempt_collection', 'email_attempt', OF_DELIVERY),
+            toMany('email_event_collection', 'email_event', OF_DELIVERY),
+          ],
+        ),
       ),
       compositeKey(
         table(
@@ -105,6 +109,14 @@ function table(
     primaryKey: list.slice(0, 1),
     relations: new Map(relations.map((relation) => [relation.field, relation])),
   };
+}
+
+/** Filters look at a function of the column: see `Column.searchedAs`. */
+function searchedAs(name: string, by: string, of: Table): Table {
+  const columns = [...of.columns.values()].map((item) =>
+    item.name === name ? { ...item, searchedAs: by } : item,
+  );
+  return { ...of, columns: new Map(columns.map((item) => [item.name, item])) };
 }
 
 /** The first columns are the key together. */

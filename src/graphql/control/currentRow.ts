@@ -7,6 +7,7 @@ import { AppError } from '../../errors.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { rowKey } from '../files/rowKey.js';
 import { columnSql, tableSql } from '../read/rowsSql.js';
+import { unknownTable } from '../unknownTable.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput } from './controlObject.js';
 
@@ -53,9 +54,10 @@ async function requireTable(
   schema: string,
   target: string,
 ): Promise<Table> {
-  const table = (await deps.engine.catalog(principal.tenantid, schema)).tables.get(target);
+  const catalog = await deps.engine.catalog(principal.tenantid, schema);
+  const table = catalog.tables.get(target);
   if (table) return table;
-  throw new AppError('UNKNOWN_TABLE', `There is no table "${target}".`, { details: { field: 'target' } });
+  throw unknownTable(catalog, target, { field: 'target' });
 }
 
 async function readText({ principal, deps }: ControlContext, piece: Sql): Promise<string | undefined> {

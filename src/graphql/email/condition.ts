@@ -3,13 +3,15 @@ import { preparedText, type PreparedText } from '../../db/preparedStatements.js'
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
 import { tenantRole, type Transactions } from '../../db/tenantTransaction.js';
 import { isStaleSchema } from '../../db/sqlState.js';
-import { AppError, type ErrorCode } from '../../errors.js';
+import type { AppError} from '../../errors.js';
+import { type ErrorCode } from '../../errors.js';
 import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import { createAliasSource } from '../filter/scope.js';
 import { readError } from '../filter/valueError.js';
 import { LruCache } from '../lruCache.js';
 import { unrestricted } from '../policy/policy.js';
+import { unknownTable } from '../unknownTable.js';
 
 /** The row of an event before and after, as JSON texts. */
 export interface EventRecords {
@@ -86,8 +88,7 @@ export class Conditions {
     const known = this.#compiled.get(key);
     if (known) return known;
     const table = catalog.tables.get(target);
-    if (!table)
-      throw new AppError('UNKNOWN_TABLE', `There is no table ${target}.`, { details: { table: target } });
+    if (!table) throw unknownTable(catalog, target, { table: target });
     const compiled = compile(catalog, table, condition);
     this.#compiled.set(key, compiled);
     return compiled;

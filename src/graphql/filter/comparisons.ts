@@ -58,9 +58,11 @@ export function compileBetween(node: BetweenNode, environment: Environment): Con
   };
 }
 
-/** LIKE and ILIKE over text, enums and uuids. `\%` and `\_` in the pattern stand for themselves. */
+/** LIKE and ILIKE over text, enums and uuids; over a list of them: some item is like it. `\%` and `\_` in the pattern stand for themselves. */
 export function compileLike(node: LikeNode, environment: Environment): Condition {
-  const subject = asText(compileSide(node.left, environment), environment);
+  const left = compileSide(node.left, environment);
+  const isList = left.operand.is === 'value' && left.operand.type.array;
+  const subject = isList ? listOfTexts(left, left.operand) : asText(left, environment);
   const side = compileSide(node.pattern, environment);
   refuseNull([side]);
   const { operand } = side;
@@ -79,6 +81,13 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
       : asText(side, environment);
   const operator = node.caseless ? sql`ilike` : sql`like`;
   const not = node.negated ? sql`not ` : sql``;
+  if (isList) {
+    const some = sql`exists (select from unnest(${subject.sql}) item(x) where item.x::text ${operator} ${pattern.sql})`;
+    return {
+      sql: sql`(case when ${subject.sql} is not null then ${not}${some} end)`,
+      canFail: subject.canFail || pattern.canFail,
+    };
+  }
   return {
     sql: sql`(${subject.sql} ${not}${operator} ${pattern.sql})`,
     indexable: false,
@@ -175,6 +184,12 @@ function asText(side: Side, environment: Environment): Value {
     );
   }
   return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::text` };
+}
+
+/** Throws AppError FILTER_TYPE. */
+function listOfTexts({ node }: Side, value: Value): Value {
+  if (textual(elementOf(value.type))) return value;
+  throw errorAt('FILTER_TYPE', `LIKE compares text, not ${describe(value.type)}`, node.at);
 }
 
 function refuseNull(sides: readonly Side[]): void {

@@ -100,7 +100,8 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
     );
   }
   const { joined, last: reached } = joinRows(row ?? start, further, place, node.at);
-  const value = sql`${reached.alias}.${identifier(column.sqlName)}`;
+  const stored = sql`${reached.alias}.${identifier(column.sqlName)}`;
+  const value = column.searchedAs ? sql`${identifier('rowpost', column.searchedAs)}(${stored})` : stored;
   const { type } = column;
   // oid compares with nothing but itself.
   if (type.sqlType === 'oid' && !type.array) {

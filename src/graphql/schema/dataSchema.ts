@@ -11,7 +11,7 @@ import {
   type GraphQLFieldConfigMap,
   type GraphQLOutputType,
 } from 'graphql';
-import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
+import type { Catalog, Column, ColumnType, Table } from '../../db/catalog/catalog.js';
 import { scalarOf } from '../../db/catalog/types.js';
 import { AGGREGATES_TYPE } from '../aggregates/aggregatesType.js';
 import { fileMutationFields, filesField, FILES_FIELD } from '../files/fileTypes.js';
@@ -95,7 +95,7 @@ function columnField(column: Column): GraphQLFieldConfig<unknown, unknown> {
   if (column.inPrimaryKey) return { type: new GraphQLNonNull(ID) };
   const scalar = scalarOf(column.type);
   const base: GraphQLOutputType = SCALARS[scalar];
-  if (column.type.array) return { type: new GraphQLList(base) };
+  if (column.type.array) return { type: listOf(base, column.type) };
   return scalar === 'BigInt' || scalar === 'Decimal'
     ? { type: base, args: { cast: { type: CAST } } }
     : { type: base };
@@ -113,7 +113,18 @@ type GraphQLInputType =
 function inputType(column: Column): GraphQLInputType {
   if (column.inPrimaryKey && !column.type.array) return ID;
   const scalar = SCALARS[scalarOf(column.type)];
-  return column.type.array ? new GraphQLList(scalar) : scalar;
+  return column.type.array ? listOf(scalar, column.type) : scalar;
+}
+
+/** A list for each dimension. */
+function listOf<T extends GraphQLOutputType>(
+  item: T,
+  { dimensions = 1 }: Pick<ColumnType, 'dimensions'>,
+): GraphQLList<T> {
+  const list = new GraphQLList(item);
+  return dimensions === 1
+    ? list
+    : (listOf(list, { dimensions: dimensions - 1 }) as unknown as GraphQLList<T>);
 }
 
 function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {

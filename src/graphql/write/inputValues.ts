@@ -1,6 +1,6 @@
 import { namedFileColumn, type Column, type ColumnType, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { param, sql, typeName, type Slot, type Sql } from '../../db/sql.js';
+import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
 import { checkNumber, checkValue } from './checkValue.js';
@@ -29,15 +29,27 @@ export function inputRow(input: unknown): InputRow {
   throw new AppError('BAD_USER_INPUT', 'input must be given.', { details: { argument: 'input' } });
 }
 
-const COLUMNS = new WeakMap<Slot, string>();
+const COLUMNS = new WeakMap<Slot, Column>();
 
 /** The slot, for which `columnOfSlot` names the column: what PostgreSQL says of a parameter is about that column. */
 export function slotOf(column: Column, slot: Slot): Slot {
-  COLUMNS.set(slot, column.name);
+  COLUMNS.set(slot, column);
   return slot;
 }
 
-export function columnOfSlot(slot: Slot): string | undefined {
+const ROWS = new WeakMap<Slot, (inputs: Inputs) => readonly InputRow[]>();
+
+/** A slot that gives many rows at once, for which `rowsOfSlot` reads them. */
+export function slotOfRows(slot: Slot, rows: (inputs: Inputs) => readonly InputRow[]): Slot {
+  ROWS.set(slot, rows);
+  return slot;
+}
+
+export function rowsOfSlot(slot: Slot): ((inputs: Inputs) => readonly InputRow[]) | undefined {
+  return ROWS.get(slot);
+}
+
+export function columnOfSlot(slot: Slot): Column | undefined {
   return COLUMNS.get(slot);
 }
 
@@ -75,9 +87,16 @@ function toParameter(column: Column, value: unknown): unknown {
   checkValue(column, value);
   const { kind, array, composite } = column.type;
   if (composite && !array) return writeJson(value);
-  if (kind === 'json') return array ? (value as unknown[]).map(jsonOrNull) : writeJson(value);
-  if (kind === 'bytea') return array ? (value as unknown[]).map(bytesOrNull) : bytesOrNull(value);
+  if (kind === 'json') return array ? eachItem(value, jsonOrNull, column.type.dimensions) : writeJson(value);
+  if (kind === 'bytea') return array ? eachItem(value, bytesOrNull) : bytesOrNull(value);
   return value;
+}
+
+/** Of an array of any dimensions. */
+function eachItem(value: unknown, write: (item: unknown) => unknown, dimensions = 1): unknown {
+  return (value as unknown[]).map((item) =>
+    dimensions > 1 && Array.isArray(item) ? eachItem(item, write, dimensions - 1) : write(item),
+  );
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : writeJson(value));

@@ -14,7 +14,7 @@ import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { checkValue } from './checkValue.js';
-import { fromRecord, valueSql, type InputRow } from './inputValues.js';
+import { fromRecord, slotOfRows, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
@@ -55,7 +55,8 @@ export function manyRows(
   });
   const values = parsed.map((column) => column.value);
   const definition = parsed.map((column) => column.definition);
-  const json = param((inputs) => rowsJson(columns, rows(inputs)), 'json');
+  const slot = slotOfRows((inputs) => rowsJson(columns, rows(inputs)), rows);
+  const json = param(slot, 'json');
   return {
     columns,
     select: sql`select ${join(values, ', ')} from json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,

@@ -1,22 +1,68 @@
-import { isDatabaseAnswer } from '../../db/sqlState.js';
+import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
+import type { Inputs, Slot } from '../../db/sql.js';
+import { isDatabaseAnswer, toAppError } from '../../db/sqlState.js';
 import { AppError } from '../../errors.js';
 import type { PlannedStatement, StatementField } from '../plan/plan.js';
-import { columnOfSlot } from './inputValues.js';
+import { errorPlace } from './errorPlace.js';
+import { columnOfSlot, rowsOfSlot } from './inputValues.js';
+import { outOfBounds } from './outOfBounds.js';
 
-/** A value that PostgreSQL refused, with the table and, where PostgreSQL says which parameter it was, the column. */
+/** A write that PostgreSQL refused, with the table and the column where it can be known, under the names of the API. */
 export function writeError(
   error: AppError,
   field: StatementField,
   { slots }: Pick<PlannedStatement, 'slots'>,
+  catalog: Catalog,
+  inputs: Inputs,
 ): AppError {
   const { code, message, cause } = error;
-  if (code !== 'BAD_USER_INPUT' || field.table === undefined || !isDatabaseAnswer(cause)) return error;
+  if (!isDatabaseAnswer(cause)) return error;
+  if (cause.code?.startsWith('23')) return constraintError(error, catalog);
+  const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
+  if (code !== 'BAD_USER_INPUT' || table === undefined) return error;
   // "unnamed portal parameter $2 = '...'"
   const parameter = /parameter \$(\d+)/.exec(cause.where ?? '')?.[1];
   const slot = parameter === undefined ? undefined : slots[Number(parameter) - 1];
-  const column = slot && columnOfSlot(slot);
-  return new AppError(code, column === undefined ? message : `${column}: ${message}`, {
-    details: { ...error.details, table: field.table, ...(column === undefined ? {} : { column }) },
+  const named = slot && columnOfSlot(slot);
+  const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
+  const column = named?.name ?? found?.column.name;
+  const reason = found ? `${message.replace(/\.$/, '')}: ${found.takes}.` : message;
+  return new AppError(code, column === undefined ? message : `${column}: ${reason}`, {
+    details: { ...error.details, table: table.name, ...(column === undefined ? {} : { column }) },
     cause,
   });
+}
+
+/** A broken constraint under the names of the API; of one that is deferred no field is to blame. */
+export function constraintError(error: AppError, catalog: Catalog): AppError {
+  const { cause } = error;
+  if (!isDatabaseAnswer(cause) || !cause.code?.startsWith('23')) return error;
+  return toAppError(cause, errorPlace(catalog));
+}
+
+/** Too long, or too large: PostgreSQL does not say for which column. */
+function isOutOfBounds(state: string | undefined): boolean {
+  return state === '22001' || state === '22003';
+}
+
+interface OutOfBounds {
+  readonly column: Column;
+  /** What the column takes, in words. */
+  readonly takes: string;
+}
+
+function findOutOfBounds(table: Table, slots: readonly Slot[], inputs: Inputs): OutOfBounds | undefined {
+  for (const slot of slots) {
+    const one = columnOfSlot(slot);
+    const given: (readonly [Column, unknown])[] = one
+      ? [[one, slot(inputs)]]
+      : (rowsOfSlot(slot)?.(inputs) ?? []).flatMap((row) =>
+          [...table.columns.values()].map((column) => [column, row[column.name]] as const),
+        );
+    for (const [column, value] of given) {
+      const takes = outOfBounds(column, value);
+      if (takes !== undefined) return { column, takes };
+    }
+  }
+  return undefined;
 }

@@ -1,0 +1,15 @@
+import type { Catalog } from '../db/catalog/catalog.js';
+import { AppError, type ErrorDetails } from '../errors.js';
+import { suggestion } from './filter/suggestion.js';
+
+/** For a name that no table is served under: says which one is meant, also by its name in the database. */
+export function unknownTable({ tables }: Catalog, name: string, details: ErrorDetails = {}): AppError {
+  const served = [...tables.values()].find(({ sqlName }) => sqlName === name);
+  const hint = served
+    ? `The table is served as "${served.name}": use this name here, in rules, queries and templates.`
+    : suggestion(name, tables.keys());
+  return new AppError('UNKNOWN_TABLE', `There is no table "${name}".`, {
+    ...(hint === undefined ? {} : { hint }),
+    details,
+  });
+}

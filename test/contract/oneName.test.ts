@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { withServedNames } from '../../src/email/servedNames.js';
+
+describe('one name for a thing: records of templates have the names of queries and conditions', () => {
+  const cases: [record: string, served: string][] = [
+    ['{"odd-name":1,"x":2}', '{"odd-name":1,"x":2,"odd_name":1}'],
+    [
+      '{"net price":10.00,"1st":12345678901234567890}',
+      '{"net price":10.00,"1st":12345678901234567890,"net_price":10.00,"_1st":12345678901234567890}',
+    ],
+    ['{"__own":null}', '{"__own":null,"_own":null}'],
+    // Taken by a column of that name.
+    ['{"odd-name":1,"odd_name":2}', '{"odd-name":1,"odd_name":2}'],
+    ['{"a":"odd-value\\": ","b":{"odd-key":1}}', '{"a":"odd-value\\": ","b":{"odd-key":1}}'],
+  ];
+  for (const [record, served] of cases) {
+    it(record, () => expect(withServedNames(record)).to.equal(served));
+  }
+
+  it('costs plain records nothing: they stay the text that they are', () => {
+    const record = '{"name" : "Ada", "total":10.50}';
+    expect(withServedNames(record)).to.equal(record);
+    expect(withServedNames(null)).to.equal('null');
+  });
+});

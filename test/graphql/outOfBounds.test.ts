@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import type { Column } from '../../src/db/catalog/catalog.js';
+import { columnType } from '../../src/db/catalog/types.js';
+import { outOfBounds } from '../../src/graphql/write/outOfBounds.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+/** Types by the modifier that pg_attribute has for them. */
+const TYPES: Readonly<Record<string, [name: string, modifier: number]>> = {
+  'varchar(3)': ['varchar', 7],
+  'char(3)': ['bpchar', 7],
+  'numeric(4,2)': ['numeric', (4 << 16) + 2 + 4],
+  'numeric(2,4)': ['numeric', (2 << 16) + 4 + 4],
+  'numeric(3,-2)': ['numeric', (3 << 16) + (-2 & 0x7ff) + 4],
+  int2: ['int2', -1],
+  int4: ['int4', -1],
+  int8: ['int8', -1],
+  float4: ['float4', -1],
+  float8: ['float8', -1],
+  text: ['text', -1],
+};
+
+const NUMBERS = [
+  ...[
+    '0',
+    '-0',
+    '1',
+    '99.99',
+    '99.994',
+    '99.995',
+    '-99.995',
+    '99.9949999',
+    '100',
+    '0.00994',
+    '0.009949',
+    '0.00995',
+  ],
+  ...[
+    '0.01',
+    '99949',
+    '99950',
+    '-99949.9',
+    '99999',
+    '1e2',
+    '1e-400',
+    '9.9e1',
+    '0.0001e6',
+    '1e38',
+    '3.5e38',
+    '1e309',
+  ],
+  ...['32767', '32768', '-32768', '-32769', '2147483648', '-2147483648', '9223372036854775807'],
+  ...['9223372036854775808', '-9223372036854775808', '-9223372036854775809', '1e-46', '9995e-2'],
+];
+const TEXTS = ['', 'abc', 'abcd', 'abc   ', 'ab    c', '🙂🙂🙂', '🙂🙂🙂🙂'];
+
+describe('what PostgreSQL refuses for its length or size', () => {
+  let database: TestDatabase;
+  before(async () => (database = await createTestDatabase()));
+  after(() => database.drop());
+
+  for (const [type, [name, modifier]] of Object.entries(TYPES)) {
+    it(`is known of ${type}`, async () => {
+      const isText = ['varchar', 'bpchar', 'text'].includes(name);
+      const column = {
+        type: columnType({ name, sqlType: name, typtype: 'b', array: false, modifier, enumLabels: null }),
+      } as Column;
+      await database.database.pool.query(
+        `create table t_${name}_${String(modifier).replace('-', 'm')} (x ${type})`,
+      );
+      for (const value of isText ? TEXTS : NUMBERS) {
+        if (name.startsWith('int') && !/^-?\d+$/.test(value)) continue;
+        const refused = await database.database.pool
+          .query(`insert into t_${name}_${String(modifier).replace('-', 'm')} values ($1)`, [value])
+          .then(
+            () => false,
+            (error: unknown) => ['22001', '22003'].includes((error as { code: string }).code),
+          );
+        expect(outOfBounds(column, value) !== undefined, `${value} as ${type}`).to.equal(refused);
+      }
+    });
+  }
+
+  it('takes no time for endless digits', () => {
+    const of = (sqlType: string, modifier: number): Column =>
+      ({
+        type: columnType({ name: sqlType, sqlType, typtype: 'b', array: false, modifier, enumLabels: null }),
+      }) as Column;
+    const digits = '9'.repeat(1_000_000);
+    expect(outOfBounds(of('numeric', (4 << 16) + 2 + 4), digits)).to.be.a('string');
+    expect(outOfBounds(of('int8', -1), digits)).to.be.a('string');
+    expect(outOfBounds(of('numeric', (4 << 16) + 2 + 4), '1e999999999')).to.be.a('string');
+  });
+});
