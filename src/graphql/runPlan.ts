@@ -80,7 +80,14 @@ function bindField(field: StatementField, inputs: Inputs): TransactionStatement[
       values: bind({ text: statement.text, slots }, inputs),
     }));
   } catch (error) {
-    if (error instanceof AppError) return new FieldError(error, field.path, field.nodes);
+    if (error instanceof AppError) return new FieldError(withTable(error, field), field.path, field.nodes);
     throw error;
   }
+}
+
+/** A value that its column does not take: of which table. */
+function withTable(error: AppError, { table }: StatementField): AppError {
+  const { code, message, hint, details, cause } = error;
+  if (table === undefined || details['column'] === undefined) return error;
+  return new AppError(code, message, { hint, details: { table, ...details }, cause });
 }
