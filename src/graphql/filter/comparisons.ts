@@ -85,7 +85,8 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
     const some = sql`exists (select from unnest(${subject.sql}) item(x) where item.x::text ${operator} ${pattern.sql})`;
     return {
       sql: sql`(case when ${subject.sql} is not null then ${not}${some} end)`,
-      canFail: subject.canFail || pattern.canFail,
+      indexable: false,
+      reads: widest([subject, pattern]),
     };
   }
   return {
