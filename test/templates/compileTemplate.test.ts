@@ -11,6 +11,36 @@ describe('templates: compileTemplate', () => {
     );
   });
 
+  it('knows the rest of what Jinja2 knows', () => {
+    const cases: readonly (readonly [template: string, expected: string])[] = [
+      ['{{ "1e10000"|int }} {{ "1e10000"|int(7) }} {{ "inf"|int }}', '0 7 0'],
+      [
+        '{% if True %}{{ a.b }}{% set a = 1 %}{% elif False %}{% set a = 2 %}{% else %}{% set a = 3 %}{% endif %}{{ a }}',
+        '51',
+      ],
+      [
+        "{% macro lower(x) %}{{ x|lower }}{% endmacro %}{% set l = ['b', 'A', 'c'] %}{% set _ = l.sort(key=lower, reverse=true) %}{{ l }}",
+        "['c', 'b', 'A']",
+      ],
+      ["{{ 'hello'.translate({101: 'E', 108: none, 111: 48}) }}", 'hE0'],
+      [
+        "{{ 'hello'.translate('x'.maketrans('el', 'ip', 'o')) }} {{ 'x'.maketrans({'a': 'b'}) }}",
+        "hipp {97: 'b'}",
+      ],
+      [
+        '{{ (10).bit_length() }} {{ (-11).bit_count() }} {{ true.conjugate() }} {{ (7).as_integer_ratio() }}',
+        '4 3 1 (7, 1)',
+      ],
+      [
+        '{{ 2.5.is_integer() }} {{ 2.0.is_integer() }} {{ 0.1.hex() }} {{ 0.75.as_integer_ratio() }}',
+        'False True 0x1.999999999999ap-4 (3, 4)',
+      ],
+    ];
+    for (const [template, expected] of cases) {
+      expect(compileTemplate(template).render({ a: { b: 5 } }), template).to.equal(expected);
+    }
+  });
+
   it('refuses a context that is no JSON object', () => {
     for (const text of ['', '[1]', '{"a":1.0', '{"a":1.0}x', '{"a":01.0}', '"x"', '{"a": .0e}']) {
       expect(() => compileTemplate('x').renderJson(text), text).to.throw(TemplateError, /context/);

@@ -97,7 +97,7 @@ async function runAll(cases: readonly HostileCase[]): Promise<HostileResult[]> {
 }
 
 describe('hostile templates, each in a process of its own with a 512 MB heap', function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let results: HostileResult[];
 
   before(async () => {

@@ -101,20 +101,17 @@ export class Symbols implements NameVisitor {
     return copy;
   }
 
-  /** Takes in what the branches of an `if` assign. A name that not all of them assign keeps its outer meaning. */
+  /** Takes in what the branches of an `if` assign. Until one does, a name has its outer meaning, also if all of them do. */
   private mergeBranches(branches: readonly Symbols[]): void {
-    const counts = new Map<string, number>();
-    for (const branch of branches) {
-      for (const name of branch.stores)
-        if (!this.stores.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
+    const assigned = new Set(
+      branches.flatMap(({ stores }) => [...stores]).filter((name) => !this.stores.has(name)),
+    );
     for (const branch of branches) {
       for (const [name, variable] of branch.references) this.references.set(name, variable);
       for (const [variable, load] of branch.loadsByVariable) this.loadsByVariable.set(variable, load);
       for (const name of branch.stores) this.stores.add(name);
     }
-    for (const [name, count] of counts) {
-      if (count === branches.length) continue;
+    for (const name of assigned) {
       const outer = this.parent?.find(name);
       this.loadsByVariable.set(
         this.variable(name),

@@ -1,12 +1,12 @@
 import { renderFault } from '../errors.js';
-import { method, methodTable, namedMethod } from '../values/callable.js';
+import { Callable, method, methodTable, namedMethod } from '../values/callable.js';
 import type { Evaluation, MethodTable } from '../values/callable.js';
 import { equals } from '../values/compare.js';
 import { toList } from '../values/iterate.js';
 import { indexArgument } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
 import { isTrue } from '../values/truth.js';
-import { isList, Tuple } from '../values/value.js';
+import { isList, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
 function narrowList(value: Value): Value[] {
@@ -115,13 +115,19 @@ export const LIST_METHODS: MethodTable = new Map([
     }),
     copy: method((list, { budget }) => toList(list, budget)),
     sort: namedMethod(['key', 'reverse'], (list, evaluation, key = null, reverse = false) => {
-      if (key !== null) throw renderFault('list.sort(key=…) is not supported', 'use the sort filter');
-      const sorted = sortValues(list, evaluation.budget, { reverse: isTrue(reverse) });
+      const call = key === null ? {} : { key: keyOf(key, evaluation) };
+      const sorted = sortValues(list, evaluation.budget, { reverse: isTrue(reverse), ...call });
       changeable(list, evaluation).splice(0, list.length, ...sorted);
       return null;
     }),
   }),
 ]);
+
+/** What a callable of the template makes of an item. */
+function keyOf(key: Value, evaluation: Evaluation): (item: Value) => Value {
+  if (!(key instanceof Callable)) throw renderFault(`'${typeName(key)}' object is not callable`);
+  return (item) => key.call({ positional: [item], named: new Map() }, evaluation);
+}
 
 function pop(list: Value[], index: number): Value {
   if (list.length === 0) throw renderFault('pop from empty list');

@@ -1,11 +1,12 @@
 import { renderFault } from '../errors.js';
 import { braceFormat } from '../format/braces.js';
+import { characterOf } from '../format/spec.js';
 import { method, methodTable, namedMethod } from '../values/callable.js';
 import type { Evaluation, Invoke, MethodTable } from '../values/callable.js';
 import { codePointLength, toCodePointIndex, toUnitIndex } from '../values/codePoints.js';
-import { isDict } from '../values/dict.js';
+import { Dict, dictEntries, dictGet, dictSize, isDict } from '../values/dict.js';
 import { iterate } from '../values/iterate.js';
-import { indexArgument } from '../values/numbers.js';
+import { asInteger, indexArgument } from '../values/numbers.js';
 import {
   capitalize,
   expandTabs,
@@ -202,6 +203,12 @@ const METHODS = methodTable<string>(narrow, {
     1,
   ),
   join: str((text, evaluation, items = null) => joinTexts(text, items, evaluation), 1, 1),
+  translate: str((text, evaluation, table = null) => translate(text, table, evaluation), 1, 1),
+  maketrans: method(
+    (_, evaluation, from = null, to, dropped = '') => translationTable(from, to, dropped, evaluation),
+    3,
+    1,
+  ),
   center: padder('both'),
   ljust: padder('right'),
   rjust: padder('left'),
@@ -234,6 +241,51 @@ const METHODS = methodTable<string>(narrow, {
   islower: str(isLower),
   istitle: str(isTitle),
 });
+
+/** Characters by what they stand for, None for none, as `str.maketrans` makes it. */
+function translate(text: string, table: Value, { budget }: Evaluation): string {
+  if (!isDict(table)) throw renderFault('translate() takes a dict of code points');
+  let out = '';
+  for (const character of text) {
+    budget.step();
+    const replacement = dictGet(table, character.codePointAt(0) ?? 0);
+    if (replacement === null) continue;
+    const code = replacement === undefined ? undefined : asInteger(replacement);
+    const written =
+      replacement === undefined
+        ? character
+        : code === undefined
+          ? textArgument(replacement)
+          : characterOf(code);
+    budget.allocate(written.length);
+    out += written;
+  }
+  return out;
+}
+
+function codePointKey(value: Value): Value {
+  if (!isText(value)) return value;
+  if (codePointLength(textOf(value)) !== 1)
+    throw renderFault('string keys in translate table must be of length 1');
+  return textOf(value).codePointAt(0) ?? 0;
+}
+
+function translationTable(from: Value, to: Value | undefined, dropped: Value, { budget }: Evaluation): Dict {
+  if (to === undefined) {
+    if (!isDict(from)) throw renderFault('if you give only one argument to maketrans it must be a dict');
+    budget.allocate(dictSize(from));
+    return Dict.of(dictEntries(from).map(([key, value]) => [codePointKey(key), value]));
+  }
+  const [keys, values] = [Array.from(textArgument(from)), Array.from(textArgument(to))];
+  if (keys.length !== values.length)
+    throw renderFault('the first two maketrans arguments must have equal length');
+  const none = Array.from(textArgument(dropped));
+  budget.allocate(keys.length + none.length);
+  return Dict.of([
+    ...keys.map((key, i): [Value, Value] => [codePointKey(key), codePointKey(values[i] ?? '')]),
+    ...none.map((key): [Value, Value] => [codePointKey(key), null]),
+  ]);
+}
 
 function joinTexts(separator: string, items: Value, evaluation: Evaluation): string {
   const parts: string[] = [];
