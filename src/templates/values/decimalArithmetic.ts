@@ -5,14 +5,14 @@ import { divideRounded } from './rounding.js';
 import type { Rounding } from './rounding.js';
 
 /** Python's default context: 28 digits, half to even; overflow and invalid operations raise. */
-export const PRECISION = 28;
+const PRECISION = 28;
 const MAX_EXPONENT = 999_999;
 const MIN_EXPONENT = -MAX_EXPONENT;
 /** Exponents of powers: what is beyond overflows anyway. */
 const MAX_POWER = 999_999_999;
 
 /** A result as the context rounds it. @throws Fault on overflow */
-export function rounded(
+function rounded(
   isNegative: boolean,
   coefficient: bigint,
   exponent: number,
