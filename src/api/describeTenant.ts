@@ -7,8 +7,10 @@ import type { WebDeps } from './webDeps.js';
 /** What signing in tells of `/query`: the tenant's schema, or one without tables for the installation's roles. */
 export function describeFor(engine: WebDeps['engine']): (principal: Principal) => Promise<SchemaDescription> {
   const empty = describeEmpty();
-  return ({ tenantid, schema }) =>
-    schema === null ? Promise.resolve(empty) : engine.describe(tenantid, schema);
+  return (principal) => {
+    const { tenantid, schema } = principal;
+    return schema === null ? Promise.resolve(empty) : engine.describe(tenantid, schema, principal);
+  };
 }
 
 function describeEmpty(): SchemaDescription {

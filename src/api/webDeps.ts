@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/database.js';
-import type { PrincipalSource } from '../db/principal.js';
+import type { Principal, PrincipalSource } from '../db/principal.js';
 import type { ControlEngine } from '../graphql/control/controlEngine.js';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
@@ -22,7 +22,7 @@ export interface WebDeps {
   /** The tenants' tables: `/query`. */
   readonly engine: FileDeps['engine'] &
     GraphqlExecutor & {
-      describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+      describe(tenantid: number, schema: string, principal?: Principal): Promise<SchemaDescription>;
     };
   /** The control objects: `/roles_pbac`. */
   readonly control: ControlEngine;

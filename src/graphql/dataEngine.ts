@@ -36,6 +36,7 @@ import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
 import { PlanningQueue } from './plan/planningQueue.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
+import { visibleCatalog } from './schema/visibleCatalog.js';
 import { TenantGate } from './tenantGate.js';
 import { rowsToWrite } from './write/rowsToWrite.js';
 
@@ -55,7 +56,7 @@ export interface DataEngine {
   /** Plans for all tenants of the process, control objects included. */
   readonly planning: PlanningQueue;
   /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
-  describe(tenantid: number, schema: string): Promise<SchemaDescription>;
+  describe(tenantid: number, schema: string, principal?: Principal): Promise<SchemaDescription>;
   catalog(tenantid: number, schema: string): Promise<Catalog>;
   /** Re-reads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
   introspect(tenantid: number, schema: string): Promise<Catalog>;
@@ -167,8 +168,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         return toAnswer(error, log);
       }
     },
-    async describe(tenantid, schema) {
-      return schemas.of(await catalogs.get(tenantid, schema)).describe();
+    async describe(tenantid, schema, principal) {
+      const catalog = await catalogs.get(tenantid, schema);
+      return schemas.of(principal ? visibleCatalog(principal, catalog) : catalog).describe();
     },
     catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
     introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),

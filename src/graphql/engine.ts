@@ -1,5 +1,6 @@
 import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
+import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/principal.js';
 import { tenantRole, type Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
@@ -21,6 +22,7 @@ import { policyFingerprint, policyOf, principalInputs } from './policy/policy.js
 import { inputsOf, runPlan, type FieldResult } from './runPlan.js';
 import { runUtilities } from './runUtilities.js';
 import type { TenantSchema, TenantSchemas } from './schema/tenantSchema.js';
+import { visibleCatalog } from './schema/visibleCatalog.js';
 import { complete, type Steps } from './steps.js';
 
 export interface GraphqlRequest {
@@ -70,8 +72,8 @@ export async function executeRequest(
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
-    const tenantSchema = deps.schemas.of(catalog);
-    const steps = prepare(deps, principal, tenantSchema, request, email !== undefined);
+    const tenantSchema = deps.schemas.of(email ? catalog : visibleCatalog(principal, catalog));
+    const steps = prepare(deps, principal, { ...tenantSchema, whole: catalog }, request, email !== undefined);
     // What an administrator saved for emails is not held up by what callers send.
     const prepared = email ? complete(steps) : await deps.planning.run(plannerOf(principal), steps);
     const { ready, variables, plan } = prepared;
@@ -104,7 +106,7 @@ function withFileUrls(
 function* prepare(
   deps: EngineDeps,
   principal: Principal,
-  tenantSchema: TenantSchema,
+  tenantSchema: TenantSchema & { readonly whole: Catalog },
   request: GraphqlRequest,
   isForTemplates: boolean,
 ): Steps<PreparedRequest> {
@@ -117,7 +119,7 @@ function* prepare(
   const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
   const plan = yield* deps.plans.plan(planner, id, rules, shape, () => {
     const aliases = createAliasSource();
-    const policy = policyOf(principal, { catalog, aliases, log: deps.log });
+    const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, log: deps.log });
     const files = deps.fileUrls.terms;
     return planOperation(ready, variables, {
       catalog,

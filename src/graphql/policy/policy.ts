@@ -99,7 +99,8 @@ function compileRule(
   try {
     return compileRuleFilter(parseFilter(rule.filter ?? ''), {
       catalog,
-      table,
+      // Whole, as its author sees it, also where the principal knows less of it.
+      table: catalog.tables.get(table.name) ?? table,
       alias,
       aliases,
       access: EVERYTHING,

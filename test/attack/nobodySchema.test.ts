@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { textAt, WebFixture } from '../api/webFixture.js';
+
+describe('attack: an anonymous visitor asks for what it has no grant on', () => {
+  let fixture: WebFixture;
+  let signedIn: unknown;
+  let visitor: string;
+  before(async () => {
+    fixture = await WebFixture.start();
+    const { tenantid } = await fixture.createTenant(
+      'shop',
+      `create table vault (id int primary key);
+       create table lobby (id int primary key, kept int references vault); insert into lobby values (1)`,
+    );
+    const root = (await fixture.signIn(tenantid)).access_token;
+    await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
+    const made = await fixture.control(
+      root,
+      `mutation { create_policy_rule(input: {name: "lobby", capabilities: ["select"], targets: ["lobby"]}) { ruleid } }`,
+    );
+    textAt(made, 'data.create_policy_rule.ruleid');
+    signedIn = await (await fixture.postJson('/anonauth', { tenantid })).json();
+    visitor = textAt(signedIn, 'access_token');
+  });
+  after(() => fixture.stop());
+
+  it('and is told nothing of it when it signs in, nor by introspection', async () => {
+    expect(JSON.stringify((signedIn as { schema: unknown }).schema))
+      .to.include('lobby')
+      .and.not.include('vault"');
+    expect(textAt(signedIn, 'schema.gql')).not.to.match(/type vault\b|create_vault/);
+    const type = await fixture.graphql('/query', visitor, '{ __type(name: "vault") { name } lobby { id } }');
+    expect(type.data).to.deep.equal({ __type: null, lobby: [{ id: '1' }] });
+  });
+
+  it('and is answered as if there were none', async () => {
+    for (const document of [
+      '{ vault { id } }',
+      '{ vaul { id } }',
+      '{ lobby { vault { id } } }',
+      'mutation { delete_vault(id: 1) { id } }',
+      `{ lobby(filter: "vault.id = 1") { id } }`,
+    ]) {
+      const answerTo = async (text: string): Promise<string> =>
+        JSON.stringify(await fixture.graphql('/query', visitor, text)).replaceAll(/vaulx|vault/g, '');
+      const absent = document.replace('vault', 'vaulx').replace('_vault', '_vaulx');
+      expect(await answerTo(document), document).to.equal(await answerTo(absent));
+    }
+  });
+});
