@@ -54,7 +54,7 @@ describe('documents that never repeat', function () {
       expect(codesOf(await fixture.graphql(path, nobody, document))).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
     }
     expect(codesOf(await fixture.graphql('/query', nobody, randomDocument(150)))).to.deep.equal([
-      'PERMISSION_DENIED',
+      'GRAPHQL_VALIDATION',
     ]);
   });
 
