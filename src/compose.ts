@@ -33,6 +33,7 @@ export async function openInstallation(
   const database = openDatabase({
     url: ground.databaseUrl,
     poolSize: config.pgPool,
+    keyRing: ground.keyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     requestTimeoutMs: config.requestTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,

@@ -4,7 +4,7 @@ import { PrincipalSource } from '../../src/db/principal.js';
 import { Transactions } from '../../src/db/tenantTransaction.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { createLogger } from '../../src/log.js';
-import { testEnv } from '../../test/support/testConfig.js';
+import { testEnv, testKeyRing } from '../../test/support/testConfig.js';
 
 export interface RecordedStatement {
   readonly text: string;
@@ -24,6 +24,7 @@ export async function recordStatement(request: {
   const database = openDatabase({
     url: request.databaseUrl,
     poolSize: 2,
+    keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
     connectTimeoutMs: 5_000,

@@ -8,7 +8,7 @@ import { Admission } from '../../src/relay/admission.js';
 import { publish } from '../../src/relay/publish.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../test/delivery/pipelineSetup.js';
 import { startRedis } from '../../test/support/redisServer.js';
-import { testConfig, testLog } from '../../test/support/testConfig.js';
+import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import { createInstallation } from '../support/installation.js';
 import { median } from '../support/load.js';
 import type { Findings } from './findings.js';
@@ -30,6 +30,7 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
   const database = openDatabase({
     url: databaseUrl,
     poolSize: 4,
+    keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
     connectTimeoutMs: 5_000,

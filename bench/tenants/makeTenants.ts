@@ -4,10 +4,9 @@ import { Tokens } from '../../src/api/auth/tokens.js';
 import { systemClock } from '../../src/clock.js';
 import { hashPassword } from '../../src/db/control/passwords.js';
 import { insertRole } from '../../src/db/control/roles.js';
-import { createTenantSchema, ensureTenantRole } from '../../src/db/control/tenantStorage.js';
+import { createTenantSchema } from '../../src/db/control/tenantStorage.js';
 import { openDatabase } from '../../src/db/database.js';
-import { tenantRole } from '../../src/db/tenantTransaction.js';
-import { testConfig, testLog } from '../../test/support/testConfig.js';
+import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 
 /** A tenant's root role, signed in. */
 export interface SignedIn {
@@ -41,6 +40,7 @@ export async function makeTenants(
   const database = openDatabase({
     url: databaseUrl,
     poolSize: 2,
+    keyRing: testKeyRing,
     statementTimeoutMs: 60_000,
     lockTimeoutMs: 5_000,
     connectTimeoutMs: 5_000,
@@ -58,9 +58,10 @@ export async function makeTenants(
   let next = 0;
   const makeTables = async (): Promise<void> => {
     for (let role = roles[next++]; role; role = roles[next++]) {
-      const schema = tenantRole(role.tenantid);
+      const schema = `tenant_${role.tenantid}`;
+      const owner = (await database.tenants.names()).tenant(role.tenantid);
       await knex.transaction(async (trx) => {
-        await trx.raw('set local role ??', [schema]);
+        await trx.raw('set local role ??', [owner]);
         await trx.raw('set local search_path to ??', [schema]);
         await trx.raw(sql);
       });
@@ -90,8 +91,7 @@ async function makeTenant(
 ): Promise<{ tenantid: number; roleid: number }> {
   const [row] = await trx('rowpost.tenant').insert({ name }).returning<{ tenantid: number }[]>('tenantid');
   const tenantid = row?.tenantid ?? 0;
-  const schema = tenantRole(tenantid);
-  await ensureTenantRole(trx, tenantid);
+  const schema = `tenant_${tenantid}`;
   await createTenantSchema(trx, tenantid, schema);
   const roleid = await insertRole(trx, {
     tenantid,

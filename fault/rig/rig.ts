@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { KeyRing } from '../../src/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
-import { testLog } from '../../test/support/testConfig.js';
+import { testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
 import { startProvider, type Provider } from '../provider/client.js';
 import { CallBook } from './calls.js';
@@ -154,6 +154,7 @@ async function setUp(databaseUrl: string, specialities: readonly Speciality[]): 
   const database = openDatabase({
     url: databaseUrl,
     poolSize: 2,
+    keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
     connectTimeoutMs: 5_000,

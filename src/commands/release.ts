@@ -1,5 +1,7 @@
 import { openInstallation, type Installation } from '../compose.js';
+import { closeDatabase } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../db/control/installation.js';
+import { listTenants } from '../db/control/tenants.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
@@ -22,6 +24,13 @@ export async function releaseInstallation(installation: Installation): Promise<v
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
   const applied = await migrate(database.knex);
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
+  // Makes the roles of tenants of earlier releases.
+  for (const { tenantid, schema } of await listTenants(database.knex)) {
+    if (schema !== null) await database.tenants.settle(tenantid, schema);
+  }
+  if (!(await closeDatabase(database.pool))) {
+    log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');
+  }
   const { migrateQueue } = await import('../queue/queue.js');
   await migrateQueue(config, database);
   const made = await ensureInstallation(database.knex, installation.pxadminPassword);

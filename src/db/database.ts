@@ -1,12 +1,16 @@
 import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
+import { TenantConnections } from './connection/tenantConnections.js';
 import { Transactions } from './tenantTransaction.js';
 
-/** The two ways to PostgreSQL: compiled statements go through the pool, control tables through knex. */
+/** The ways to PostgreSQL: compiled statements go through `transactions`, the service's own through the pool and knex. */
 export interface Database {
+  /** The service's own connections. No statement of a tenant runs on them. */
   readonly pool: pg.Pool;
-  /** Over `pool`. There is one: it names the statements that the pool's connections keep. */
+  readonly tenants: TenantConnections;
+  /** Over `tenants`. There is one: it names the statements that the connections keep. */
   readonly transactions: Transactions;
   readonly knex: Knex;
   /** Waits for queries in hand, then closes every connection. */
@@ -15,8 +19,10 @@ export interface Database {
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** Most connections of the pool; knex may hold a few more. */
+  /** Most connections for compiled statements, of all logins together; the service's own are a few more. */
   readonly poolSize: number;
+  /** Derives the passwords of the tenants' logins. */
+  readonly keyRing: KeyRing;
   readonly statementTimeoutMs: number;
   /** Longest transaction of compiled statements, all of them together; twice the longest statement when absent. */
   readonly requestTimeoutMs?: number;
@@ -29,6 +35,7 @@ export interface DatabaseOptions {
 
 /** More than the control requests of one tenant hold at once, so that sign-ins of the others need not wait for them. */
 const KNEX_POOL_SIZE = 8;
+const SERVICE_POOL_SIZE = 6;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
@@ -49,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ].join(' '),
   };
   // pipeline: the statements of a transaction leave in one write and cost one round trip.
-  const pool = new pg.Pool({ ...connection, max: options.poolSize, pipeline: true });
+  const pool = new pg.Pool({ ...connection, max: SERVICE_POOL_SIZE, pipeline: true });
   // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
   // One that breaks just as it is handed out, with PostgreSQL's last word behind its first in one packet, says so when
@@ -66,11 +73,24 @@ export function openDatabase(options: DatabaseOptions): Database {
       error: (message: unknown) => options.log.warn({ knex: String(message) }, 'knex reports an error'),
     },
   });
+  const tenants = new TenantConnections({
+    pool,
+    connection: { ...connection, pipeline: true },
+    keyRing: options.keyRing,
+    max: options.poolSize,
+    acquireTimeoutMs: options.connectTimeoutMs,
+    log: options.log,
+  });
   return {
     pool,
-    transactions: new Transactions(pool, options.requestTimeoutMs ?? 2 * options.statementTimeoutMs),
+    tenants,
+    transactions: new Transactions(tenants, {
+      timeoutMs: options.requestTimeoutMs ?? 2 * options.statementTimeoutMs,
+      connection,
+    }),
     knex,
     async close() {
+      await tenants.close();
       await Promise.all([pool.end(), knex.destroy()]);
     },
   };

@@ -1,13 +1,23 @@
-import type { Pool, PoolClient } from 'pg';
+import type pg from 'pg';
+import type { Lease } from './connection/connectionPool.js';
 import { Deadline } from './deadline.js';
 import { inOneWrite } from './oneWrite.js';
 
 /** A transaction for a lane. */
 export interface LaneWork {
   /** Sends it at once; must not throw. @returns whether the connection is known to be as it was */
-  run(client: PoolClient, deadline: Deadline): Promise<boolean>;
+  run(lease: Lease, deadline: Deadline): Promise<boolean>;
   /** No connection could be had. */
   fail(error: unknown): void;
+}
+
+/** Where the connection comes from. */
+export interface ConnectionSource {
+  acquire(): Promise<Lease>;
+  /** Whether somebody waits for a connection. */
+  readonly isBusy: boolean;
+  /** Of connections that end what another one runs. */
+  readonly connection: pg.ClientConfig;
 }
 
 /** After so many the connection goes back, so that others of the pool's users have their turn. */
@@ -19,14 +29,14 @@ const IDLE_MS = 2;
 /** A connection of the pool on which transactions follow each other. It goes back when none is left. */
 export class Lane {
   readonly #waiting: LaneWork[] = [];
-  #connection: { readonly client: PoolClient; readonly deadline: Deadline } | undefined;
+  #connection: { readonly lease: Lease; readonly deadline: Deadline } | undefined;
   #load = 0;
   #taken = 0;
   #isSound = true;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly pool: Pool,
+    private readonly source: ConnectionSource,
     /** For each transaction, from its turn on. */
     private readonly timeoutMs: number,
     /** Told that the lane is no more. Given where others know of it, and may use it again. */
@@ -59,10 +69,11 @@ export class Lane {
 
   async #open(): Promise<void> {
     try {
-      const client = await this.pool.connect();
+      const lease = await this.source.acquire();
       // The pipeline reports a broken connection; without a listener the event would end the process.
-      client.on('error', alreadyReported);
-      this.#connection = { client, deadline: new Deadline(client, this.pool, this.timeoutMs) };
+      lease.client.on('error', alreadyReported);
+      const deadline = new Deadline(lease.client, this.source.connection, this.timeoutMs);
+      this.#connection = { lease, deadline };
     } catch (error) {
       this.onEnd?.(this);
       for (const work of this.#waiting) work.fail(error);
@@ -72,10 +83,10 @@ export class Lane {
   }
 
   #start(work: readonly LaneWork[]): void {
-    const { client, deadline } = this.#connection ?? {};
-    if (!client || !deadline) throw new Error('the lane has no connection');
-    inOneWrite(client, () => {
-      for (const item of work) void item.run(client, deadline).then((isSound) => this.#ended(isSound));
+    const { lease, deadline } = this.#connection ?? {};
+    if (!lease || !deadline) throw new Error('the lane has no connection');
+    inOneWrite(lease.client, () => {
+      for (const item of work) void item.run(lease, deadline).then((isSound) => this.#ended(isSound));
     });
   }
 
@@ -83,18 +94,18 @@ export class Lane {
     this.#isSound &&= isSound;
     this.#load -= 1;
     if (this.#load > 0) return;
-    const isWanted = this.pool.waitingCount > 0;
+    const isWanted = this.source.isBusy;
     if (this.onEnd && this.isOpen && !isWanted) this.#idle = setTimeout(() => void this.#close(), IDLE_MS);
     else void this.#close();
   }
 
   async #close(): Promise<void> {
     this.onEnd?.(this);
-    const { client, deadline } = this.#connection ?? {};
-    if (!client || !deadline) return;
+    const { lease, deadline } = this.#connection ?? {};
+    if (!lease || !deadline) return;
     const inTime = await deadline.end();
-    client.removeListener('error', alreadyReported);
-    client.release(!inTime || !this.#isSound);
+    lease.client.removeListener('error', alreadyReported);
+    lease.release(!inTime || !this.#isSound);
   }
 }
 

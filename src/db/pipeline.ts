@@ -121,7 +121,7 @@ function messageOf(steps: readonly PipelineStep[]): Buffer {
 
 /** Runs the statements as one transaction on a connection that runs nothing else meanwhile. */
 export function runPipeline(
-  client: pg.PoolClient,
+  client: pg.ClientBase,
   steps: readonly PipelineStep[],
   answer?: AnswerLimit,
 ): Promise<PipelineResult> {

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import type { ClientBase } from 'pg';
 
 /** A statement's text with what is known of its runs. Plans hold these; equal text in two plans is two statements. */
 export interface PreparedText {
@@ -45,11 +45,11 @@ export function noteRun(statement: PreparedText, ms: number): void {
 /** Which named statements each connection holds; the least recently used goes when a connection has its fill. */
 export class PreparedStatements {
   /** By name: whether the connection surely holds it. */
-  readonly #held = new WeakMap<PoolClient, Map<string, boolean>>();
+  readonly #held = new WeakMap<ClientBase, Map<string, boolean>>();
   #lastName = 0;
 
   /** Counts as a run. What is to be parsed is held once it is confirmed, and parsed again until then. */
-  use(client: PoolClient, statement: PreparedText): PreparedUse {
+  use(client: ClientBase, statement: PreparedText): PreparedUse {
     if (statement.name === undefined) {
       statement.runs += 1;
       if (statement.runs < HOT_AFTER_RUNS) return UNNAMED;
@@ -68,7 +68,7 @@ export class PreparedStatements {
   }
 
   /** The statements that were parsed with these names ran. */
-  confirm(client: PoolClient, names: readonly string[]): void {
+  confirm(client: ClientBase, names: readonly string[]): void {
     const held = this.#held.get(client);
     for (const name of names) if (held?.has(name)) held.set(name, true);
   }

@@ -1,14 +1,10 @@
 import pg from 'pg';
 import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 
-/** Settings that no one sets: reading one fails the statement, and its name says why. See `refuse` in graphql/write. */
-export const REFUSALS = {
-  notFound: 'rowpost.not_found',
-  policyDenied: 'rowpost.policy_denied',
-  noReference: 'rowpost.no_reference',
-  answerTooLarge: 'rowpost.answer_too_large',
-  uploadGone: 'rowpost.upload_gone',
-} as const;
+/** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
+const REFUSED = 'RP001';
+
+export type Refusal = 'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone';
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
@@ -16,11 +12,7 @@ const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10'
 /** Whether the statement failed because the tenant's tables changed since its plan was compiled. */
 export function isStaleSchema(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
-  return (
-    cause instanceof pg.DatabaseError &&
-    STALE_SCHEMA_STATES.has(cause.code ?? '') &&
-    refusalIn(cause) === undefined
-  );
+  return cause instanceof pg.DatabaseError && STALE_SCHEMA_STATES.has(cause.code ?? '');
 }
 
 /** Whether PostgreSQL itself answered, so that what happened to the statement is known. */
@@ -129,7 +121,7 @@ const BY_STATE: Readonly<
       ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
       : undefined,
   '42501': (error) => notOwned(error),
-  '42704': (error) => refusalIn(error),
+  [REFUSED]: (error) => refusalOf(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
   '55P03': () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
@@ -151,26 +143,21 @@ const VALUE_WORDS: Readonly<Record<string, string>> = {
   '22P05': "A text holds a character that PostgreSQL can't store.",
 };
 
-function refusalIn(error: pg.DatabaseError): Description | undefined {
-  if (error.code !== '42704') return undefined;
-  if (error.message.includes(`"${REFUSALS.notFound}"`)) {
-    return ['NOT_FOUND', 'There is no such row, or this role may not change it.'];
+function refusalOf({ message, column = '' }: pg.DatabaseError): Description | undefined {
+  switch (message as Refusal) {
+    case 'notFound':
+      return ['NOT_FOUND', 'There is no such row, or this role may not change it.'];
+    case 'policyDenied':
+      return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
+    case 'noReference':
+      return ['FOREIGN_KEY_VIOLATION', `No row for ${column}, or none that this role may read.`, { column }];
+    case 'answerTooLarge':
+      return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
+    case 'uploadGone':
+      return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
+    default:
+      return undefined;
   }
-  if (error.message.includes(`"${REFUSALS.policyDenied}"`)) {
-    return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
-  }
-  const reference = /"rowpost\.no_reference (.*)"/.exec(error.message)?.[1];
-  if (reference !== undefined) {
-    const message = `No row for ${reference}, or none that this role may read.`;
-    return ['FOREIGN_KEY_VIOLATION', message, { column: reference }];
-  }
-  if (error.message.includes(`"${REFUSALS.answerTooLarge}"`)) {
-    return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
-  }
-  if (error.message.includes(`"${REFUSALS.uploadGone}"`)) {
-    return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
-  }
-  return undefined;
 }
 
 /** The column names in `Key (a, b)=(1, 2) already exists.`; the values stay behind. */

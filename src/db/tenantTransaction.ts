@@ -1,6 +1,8 @@
-import type { Pool, PoolClient } from 'pg';
+import type pg from 'pg';
 import { AppError } from '../errors.js';
 import type { AnswerShare } from './answerBudget.js';
+import type { Lease } from './connection/connectionPool.js';
+import type { TenantConnections } from './connection/tenantConnections.js';
 import { Lane, type LaneWork } from './lane.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
@@ -13,8 +15,8 @@ export interface TransactionStatement {
 }
 
 export interface TransactionRequest {
-  /** The PostgreSQL role to enter, e.g. `tenant_7`; null stays the service's own. */
-  readonly role: string | null;
+  /** As whose role the statements run; null for the service's own. */
+  readonly tenantid: number | null;
   readonly mode: 'read' | 'write';
   readonly statements: readonly TransactionStatement[];
   /** Counts what arrives; released by the caller. Without one the answer is known to be small. */
@@ -31,66 +33,86 @@ const QUICK_MS = 1;
 /** Connections for the quick reads of one role: more than one process keeps busy with them. */
 const MOST_LANES = 4;
 
-/** The database role of a tenant: it owns the tenant's schema and can reach nothing else. */
-export function tenantRole(tenantid: number): string {
-  return `tenant_${tenantid}`;
-}
-
 /**
- * Runs statements in one transaction under one role, in one round trip. The role is entered by the first of them: where
- * that fails, PostgreSQL skips the rest. A statement that must stop the commit has to fail in PostgreSQL.
+ * Runs statements in one transaction as one tenant, in one round trip. On a shared connection the tenant's role is entered
+ * by the first of them: where that fails, PostgreSQL skips the rest. A statement that must stop the commit has to fail in
+ * PostgreSQL.
  *
- * Quick reads of one role share a few connections, on which they follow each other without a wait; those of one
+ * Quick reads of one tenant share a few connections, on which they follow each other without a wait; those of one
  * turn of the event loop leave in one write. System calls and the wakening of processes are half of what they cost.
  */
 export class Transactions {
   readonly #prepared = new PreparedStatements();
-  readonly #quick = new SharedTurn<string | null, LaneWork>((role, work) => this.#share(role, work));
-  /** The connections that the quick reads of a role share at the moment. */
-  readonly #lanes = new Map<string | null, Set<Lane>>();
+  readonly #quick = new SharedTurn<number | null, LaneWork>((tenantid, work) => this.#share(tenantid, work));
+  /** The connections that the quick reads of a tenant share at the moment. */
+  readonly #lanes = new Map<number | null, Set<Lane>>();
+  readonly #clean = preparedText('select rowpost_tenant.clean_session()');
+  readonly #enter = preparedText("select set_config('role', $1, true)");
+  readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
   readonly #enterAndRead = preparedText(
     "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
   );
-  readonly #enterAndWrite = preparedText("select set_config('role', $1, true)");
 
-  /** @param timeoutMs longest time of one transaction, all of its statements together */
   constructor(
-    private readonly pool: Pool,
-    private readonly timeoutMs: number,
+    private readonly connections: TenantConnections,
+    private readonly options: {
+      /** Longest time of one transaction, all of its statements together. */
+      readonly timeoutMs: number;
+      /** Of the service's own connections. */
+      readonly connection: pg.ClientConfig;
+    },
   ) {}
 
   run(request: TransactionRequest): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
+      const { tenantid } = request;
       const isShared = isQuick(request);
       const work: LaneWork = {
         fail: (error) => {
           const message = 'No connection to the database could be had.';
           resolve(failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error })));
         },
-        run: async (client, deadline) => {
+        run: async (lease, deadline) => {
           try {
-            const sent = await this.#send(client, request, isShared);
-            resolve(deadline.pass() ? judge(request, sent.result) : judgeLate(request, sent.result));
-            return sent.isSound;
+            const { result, opening, isSound } = await this.#send(lease, request, isShared);
+            const inTime = deadline.pass();
+            if (tenantid !== null && lease.login === 'shared' && isRefusedRole(result, opening)) {
+              this.connections.refused(tenantid);
+              resolve(this.run(request));
+            } else {
+              resolve(inTime ? judge(request, result, opening) : judgeLate(request, result, opening));
+            }
+            return isSound;
           } catch (error) {
             reject(error instanceof Error ? error : new Error('it could not be sent', { cause: error }));
             return false;
           }
         },
       };
-      if (isShared) this.#quick.add(request.role, work);
-      else new Lane(this.pool, this.timeoutMs).add([work]);
+      if (isShared) this.#quick.add(tenantid, work);
+      else this.#lane(tenantid).add([work]);
     });
   }
 
-  /** Spreads the work over the role's lanes, the emptiest first. */
-  #share(role: string | null, work: readonly LaneWork[]): void {
-    let lanes = this.#lanes.get(role);
-    if (!lanes) this.#lanes.set(role, (lanes = new Set()));
+  #lane(tenantid: number | null, onEnd?: (lane: Lane) => void): Lane {
+    const { connections, options } = this;
+    const source = {
+      acquire: () => connections.acquire(tenantid),
+      get isBusy() {
+        return connections.isBusy(tenantid);
+      },
+      connection: options.connection,
+    };
+    return new Lane(source, options.timeoutMs, onEnd);
+  }
+
+  /** Spreads the work over the tenant's lanes, the emptiest first. */
+  #share(tenantid: number | null, work: readonly LaneWork[]): void {
+    let lanes = this.#lanes.get(tenantid);
+    if (!lanes) this.#lanes.set(tenantid, (lanes = new Set()));
     const open = [...lanes].filter((lane) => lane.isOpen);
     while (open.length < MOST_LANES) {
-      const lane = new Lane(this.pool, this.timeoutMs, (ended) => this.#leave(role, ended));
-      open.push(lane);
+      open.push(this.#lane(tenantid, (ended) => this.#leave(tenantid, ended)));
     }
     open.sort((one, other) => one.load - other.load);
     const share = Math.ceil(work.length / MOST_LANES);
@@ -102,21 +124,21 @@ export class Transactions {
     }
   }
 
-  #leave(role: string | null, lane: Lane): void {
-    const lanes = this.#lanes.get(role);
+  #leave(tenantid: number | null, lane: Lane): void {
+    const lanes = this.#lanes.get(tenantid);
     lanes?.delete(lane);
-    if (lanes?.size === 0) this.#lanes.delete(role);
+    if (lanes?.size === 0) this.#lanes.delete(tenantid);
   }
 
   async #send(
-    client: PoolClient,
-    { role, mode, statements, answer: share }: TransactionRequest,
+    lease: Lease,
+    request: TransactionRequest,
     isShared: boolean,
-  ): Promise<{ readonly result: PipelineResult; readonly isSound: boolean }> {
-    const enter = mode === 'read' ? this.#enterAndRead : this.#enterAndWrite;
-    // 'none' is PostgreSQL's word for no other role.
-    const opening = { statement: enter, values: [role ?? 'none'] };
-    const steps = [opening, ...statements].map((item): PipelineStep => ({
+  ): Promise<{ readonly result: PipelineResult; readonly opening: number; readonly isSound: boolean }> {
+    const { client } = lease;
+    const { tenantid, mode, statements, answer: share } = request;
+    const opening = this.#opening(lease, request);
+    const steps = [...opening, ...statements].map((item): PipelineStep => ({
       text: item.statement.text,
       values: item.values,
       ...this.#prepared.use(client, item.statement),
@@ -125,13 +147,35 @@ export class Transactions {
     const onExcess = mode === 'read' && !isShared ? 'stop' : 'finish';
     const sentAt = performance.now();
     const result = await runPipeline(client, steps, share && { share, onExcess });
-    if (result.error) return { result, isSound: isUsable(result.error) };
+    const sent = { result, opening: opening.length };
+    if (result.error) return { ...sent, isSound: isUsable(result.error) };
+    if (tenantid !== null) lease.servedTenant = tenantid;
     const parsed = steps.flatMap((step) => (step.parse && step.name !== '' ? [step.name] : []));
     if (parsed.length > 0) this.#prepared.confirm(client, parsed);
     const ms = performance.now() - sentAt;
     for (const { statement } of statements) noteRun(statement, ms);
-    return { result, isSound: onExcess === 'finish' || result.refusal === undefined };
+    return { ...sent, isSound: onExcess === 'finish' || result.refusal === undefined };
   }
+
+  /** What comes before the request's own statements. */
+  #opening(lease: Lease, { tenantid, mode }: TransactionRequest): readonly TransactionStatement[] {
+    if (tenantid === null || lease.login !== 'shared') {
+      return mode === 'read' ? [{ statement: this.#onlyRead, values: [] }] : [];
+    }
+    const enter = {
+      statement: mode === 'read' ? this.#enterAndRead : this.#enter,
+      values: [this.connections.role(tenantid)],
+    };
+    return lease.servedTenant === tenantid ? [enter] : [{ statement: this.#clean, values: [] }, enter];
+  }
+}
+
+/** No membership of the shared login, or no such role. */
+const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
+
+/** Whether the shared login may not enter the tenant's role. Nothing has run then. */
+function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolean {
+  return rows.length < opening && isDatabaseAnswer(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
 }
 
 /**
@@ -148,12 +192,12 @@ function isQuick({ mode, statements }: TransactionRequest): boolean {
 function judge(
   { mode, statements }: TransactionRequest,
   { rows, refusal, error }: PipelineResult,
+  opening: number,
 ): TransactionOutcome {
   if (refusal && mode === 'read') return failed(refusal);
   if (refusal && error === undefined) return failed(committedUnanswered(refusal));
-  // The first result is that of entering the role.
-  if (error === undefined) return { kind: 'done', results: rows.slice(1) };
-  const failedAt = rows.length - 1;
+  if (error === undefined) return { kind: 'done', results: rows.slice(opening) };
+  const failedAt = rows.length - opening;
   const isCommit = failedAt === statements.length;
   if (!isDatabaseAnswer(error) || (isCommit && isSessionEnd(error))) {
     if (mode === 'read') return failed(toAppError(error));
@@ -161,15 +205,15 @@ function judge(
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
   }
   if (failedAt < 0 && !isSessionEnd(error)) {
-    return failed(new AppError('INTERNAL_ERROR', 'The tenant has no database role.', { cause: error }));
+    return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
   return failed(toAppError(error), failedAt < 0 || isCommit ? undefined : failedAt);
 }
 
 /** The cancellation ended it, unless it ended by itself just before. */
-function judgeLate(request: TransactionRequest, result: PipelineResult): TransactionOutcome {
+function judgeLate(request: TransactionRequest, result: PipelineResult, opening: number): TransactionOutcome {
   const { code } = (result.error ?? {}) as { code?: string };
-  if (code !== QUERY_CANCELED) return judge(request, result);
+  if (code !== QUERY_CANCELED) return judge(request, result, opening);
   const message = 'The request took too long and was ended; nothing was changed.';
   return failed(new AppError('REQUEST_TIMEOUT', message, { cause: result.error }));
 }

@@ -110,8 +110,8 @@ const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
   const { config, log } = deps;
-  const { pool } = deps.database;
-  const catalogs = new CatalogStore({ pool, log, checkMs: config.schemaCheckMs });
+  const { pool, tenants } = deps.database;
+  const catalogs = new CatalogStore({ pool, tenants, log, checkMs: config.schemaCheckMs });
   const schemas = new TenantSchemas();
   const engine: EngineDeps = {
     catalogs,

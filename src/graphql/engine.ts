@@ -2,7 +2,7 @@ import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/principal.js';
-import { tenantRole, type Transactions } from '../db/tenantTransaction.js';
+import type { Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { assemble, type Execution } from './assemble.js';
@@ -82,7 +82,7 @@ export async function executeRequest(
     }
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
     return admit(prepared, async () => {
-      const answers = await runPlan(plan, deps.transactions, tenantRole(tenantid), inputs, answer, catalog);
+      const answers = await runPlan(plan, deps.transactions, tenantid, inputs, answer, catalog);
       const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
       if (plan.kind === 'mutation') deps.onCommitted?.();
       const utilities = await runUtilities(plan, deps, principal, schema, answer);

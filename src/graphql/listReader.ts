@@ -74,7 +74,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     const values = bind({ text, slots }, { variables: info.variableValues, literals, principal });
     const statement = preparedText(text);
     const outcome = await transactions.run({
-      role: null,
+      tenantid: null,
       mode: 'read',
       statements: [{ statement, values }],
     });

@@ -19,7 +19,7 @@ export type FieldResult = string | FieldError;
 export async function runPlan(
   plan: Plan,
   transactions: Transactions,
-  role: string,
+  tenantid: number,
   inputs: Inputs,
   answer: AnswerShare,
   catalog: Catalog,
@@ -39,7 +39,7 @@ export async function runPlan(
   }
   if (statements.length === 0) return results;
   const mode = plan.kind === 'mutation' ? 'write' : 'read';
-  const outcome = await transactions.run({ role, mode, statements, answer });
+  const outcome = await transactions.run({ tenantid, mode, statements, answer });
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];
     if (!failed) throw constraintError(outcome.error, catalog);

@@ -1,5 +1,6 @@
 import { createPostgresBackend, runMigrations, type BackendFactory, type IQueueBackend } from 'bullmq';
 import type { Database } from '../db/database.js';
+import { replaceAdvisoryLocks } from '../db/queueLocks.js';
 import { openQueuePool, QUEUE_SCHEMA } from '../db/queuePool.js';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
@@ -40,6 +41,7 @@ export async function migratePostgresQueue(database: Database): Promise<void> {
   const client = await pool.connect();
   try {
     await runMigrations(client, QUEUE_SCHEMA);
+    await replaceAdvisoryLocks(client);
   } finally {
     client.release();
     await pool.end();

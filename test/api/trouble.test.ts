@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openDatabase, type Database } from '../../src/db/database.js';
-import { testConfig, testLog } from '../support/testConfig.js';
+import { testConfig, testKeyRing, testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
 import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
@@ -57,6 +57,7 @@ describe('when PostgreSQL goes away', () => {
         database = openDatabase({
           url: await way.lead(url),
           ...limits,
+          keyRing: testKeyRing,
           applicationName: 'test',
           log: testLog,
         });

@@ -17,7 +17,7 @@ describe('roles_pbac and /query on the same connections', () => {
       const write = async (): Promise<void> => {
         const query = 'mutation ($input: customerInput) { create_customer(input: $input) { id } }';
         const { errors } = await fixture.graphql('/query', root, query, { input: { id: next++, name: 'x' } });
-        expect(errors).to.equal(undefined);
+        expect(errors, JSON.stringify(errors)).to.equal(undefined);
       };
       const list = async (): Promise<void> => {
         const fields = Array.from({ length: 17 }, (_, index) => `a${index}: role { roleid }`).join(' ');

@@ -30,13 +30,14 @@ describe('storage of tenants', () => {
     const { tenantid, schema } = await tenant('scripts');
     const script = 'create table a (id int primary key); commit; create table b (id int primary key)';
     expect(await runTenantSql(database, { tenantid, sql: script })).to.deep.equal({ schema });
+    const role = (await database.tenants.names()).tenant(tenantid);
     const { rows } = await database.pool.query(
       'select tablename, tableowner from pg_tables where schemaname = $1 order by 1',
       [schema],
     );
     expect(rows).to.deep.equal([
-      { tablename: 'a', tableowner: `tenant_${tenantid}` },
-      { tablename: 'b', tableowner: `tenant_${tenantid}` },
+      { tablename: 'a', tableowner: role },
+      { tablename: 'b', tableowner: role },
     ]);
     const after = await database.pool.query<{ role: string }>(`select current_setting('role') as role`);
     expect(after.rows[0]?.role).to.equal('none');

@@ -43,7 +43,13 @@ describe('roles_pbac: tenant', () => {
       [`tenant_${tenantid}`],
     );
     expect(rows).to.deep.equal([
-      { owner: `tenant_${tenantid}`, control: false, capture: true, record: true, events: false },
+      {
+        owner: (await fixture.testDatabase.database.tenants.names()).tenant(tenantid),
+        control: false,
+        capture: true,
+        record: true,
+        events: false,
+      },
     ]);
   });
 

@@ -24,6 +24,7 @@ const config = loadConfig(process.env);
 const database = openDatabase({
   url: config.databaseUrl ?? '',
   poolSize: 4,
+  keyRing,
   statementTimeoutMs: config.statementTimeoutMs,
   lockTimeoutMs: config.lockTimeoutMs,
   connectTimeoutMs: config.connectTimeoutMs,

@@ -226,7 +226,9 @@ describe('files of rows', () => {
     );
     const client = await database.pool.connect();
     try {
-      await client.query(`select set_config('role', 'tenant_${other.tenantid}', false)`);
+      await client.query(`select set_config('role', $1, false)`, [
+        (await database.tenants.names()).tenant(other.tenantid),
+      ]);
       const { rows } = await client.query(`select * from rowpost_tenant.files_of('doc', '{"id": 1}')`);
       expect(rows).to.deep.equal([]);
       await client.query(`select * from rowpost_tenant.drop_files('doc', '{"id": 1}', null, null)`);

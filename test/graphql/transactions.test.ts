@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import type { Lease } from '../../src/db/connection/connectionPool.js';
 import { preparedText, type PreparedText } from '../../src/db/preparedStatements.js';
 import { Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
 import { waitFor } from '../support/waitFor.js';
@@ -19,7 +20,7 @@ describe('transactions', () => {
 
   const run = (mode: 'read' | 'write', ...texts: string[]): Promise<TransactionOutcome> =>
     shop.test.database.transactions.run({
-      role: null,
+      tenantid: null,
       mode,
       statements: texts.map((text) => ({ statement: preparedText(text), values: [] })),
     });
@@ -35,9 +36,16 @@ describe('transactions', () => {
 
   it('end in OUTCOME_UNKNOWN when the connection breaks while a commit may be under way', async () => {
     const breaking = 'select pg_terminate_backend(pg_backend_pid())::text';
-    const { pool, transactions } = shop.test.database;
+    const { tenants, transactions } = shop.test.database;
+    const leases: Lease[] = [];
+    const acquire = tenants.acquire.bind(tenants);
+    tenants.acquire = async (...args) => {
+      const lease = await acquire(...args);
+      leases.push(lease);
+      return lease;
+    };
     const slow = transactions.run({
-      role: null,
+      tenantid: null,
       mode: 'write',
       statements: [{ statement: preparedText('select pg_sleep(20)::text /* to be cut */'), values: [] }],
     });
@@ -51,13 +59,15 @@ describe('transactions', () => {
         return rows[0]?.pid;
       });
       // A connection that ends without a word from the server, as a broken network does.
-      const clients = (
-        pool as unknown as { _clients: { processID: number; connection: { stream: { destroy(): void } } }[] }
-      )._clients;
-      clients.find((client) => client.processID === pid)!.connection.stream.destroy();
+      const backends = leases.map(
+        ({ client }) =>
+          client as unknown as { processID: number; connection: { stream: { destroy(): void } } },
+      );
+      backends.find(({ processID }) => processID === pid)!.connection.stream.destroy();
       expect(codeOf(await slow)).to.equal('OUTCOME_UNKNOWN');
       await other.query('select pg_terminate_backend($1)', [pid]);
     } finally {
+      tenants.acquire = acquire;
       await other.end();
     }
     // The server's own word that it ended the session says that nothing was committed.
@@ -74,7 +84,7 @@ describe('transactions', () => {
     }));
     for (let round = 0; round < 7; round++) {
       for (const [index, statement] of statements.entries()) {
-        const outcome = await transactions.run({ role: null, mode: 'read', statements: [statement] });
+        const outcome = await transactions.run({ tenantid: null, mode: 'read', statements: [statement] });
         expect(outcome).to.deep.equal({ kind: 'done', results: [[[String(index)]]] });
       }
     }
@@ -83,7 +93,7 @@ describe('transactions', () => {
   it('end a statement that takes too long', async () => {
     const transactions = shop.test.database.transactions;
     const outcome = await transactions.run({
-      role: null,
+      tenantid: null,
       mode: 'read',
       statements: [
         { statement: preparedText("select set_config('statement_timeout', '20', true)"), values: [] },
@@ -102,7 +112,11 @@ describe('transactions', () => {
       return statement;
     };
     const read = (statement: PreparedText, values: unknown[] = []): Promise<TransactionOutcome> =>
-      shop.test.database.transactions.run({ role: null, mode: 'read', statements: [{ statement, values }] });
+      shop.test.database.transactions.run({
+        tenantid: null,
+        mode: 'read',
+        statements: [{ statement, values }],
+      });
     const texts = (outcomes: readonly TransactionOutcome[]): unknown[] =>
       outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.results[0]?.[0]?.[0] : codeOf(outcome)));
 
@@ -134,8 +148,8 @@ describe('transactions', () => {
   });
 
   it('end as a whole when their time is over, however short each statement is', async () => {
-    const { pool } = shop.test.database;
-    const brief = new Transactions(pool, 300);
+    const { pool, tenants } = shop.test.database;
+    const brief = new Transactions(tenants, { timeoutMs: 300, connection: pool.options });
     const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
     const change = preparedText(
       `insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`,
@@ -144,7 +158,7 @@ describe('transactions', () => {
     for (const mode of ['read', 'write'] as const) {
       const startedAt = performance.now();
       const outcome = await brief.run({
-        role: null,
+        tenantid: null,
         mode,
         statements: mode === 'write' ? statements : statements.slice(1),
       });
@@ -153,7 +167,7 @@ describe('transactions', () => {
     }
     const { rows } = await pool.query(`select from ${shop.tenant.schema}.customer where name = 'too late'`);
     expect(rows).to.have.length(0);
-    expect(codeOf(await brief.run({ role: null, mode: 'read', statements: [nap] }))).to.equal('done');
+    expect(codeOf(await brief.run({ tenantid: null, mode: 'read', statements: [nap] }))).to.equal('done');
   });
 
   it('let no tenant hold the pool: the rest waits, then is refused with 503', async () => {

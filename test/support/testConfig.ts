@@ -1,8 +1,11 @@
 import { loadConfig, type Config } from '../../src/config.js';
+import { KeyRing } from '../../src/secrets.js';
 import { createLogger, type Logger } from '../../src/log.js';
 
 /** Encrypts the secrets that tests store. */
 export const TEST_SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
+export const testKeyRing = KeyRing.parse(TEST_SECRET_KEYS);
 
 /** Says nothing, unless TEST_LOG_LEVEL asks for it. */
 export const testLog: Logger = createLogger(

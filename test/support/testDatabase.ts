@@ -4,7 +4,7 @@ import { migrate } from '../../src/db/migrate.js';
 import { migrateQueue } from '../../src/queue/queue.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
-import { testConfig, testLog } from './testConfig.js';
+import { testConfig, testKeyRing, testLog } from './testConfig.js';
 import { waitFor } from './waitFor.js';
 
 /**
@@ -46,6 +46,7 @@ function openTestDatabase(url: string): Database {
   return openDatabase({
     url,
     poolSize: POOL_SIZE,
+    keyRing: testKeyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
     connectTimeoutMs: config.connectTimeoutMs,

@@ -1,4 +1,5 @@
 import type { Installation } from '../../compose.js';
+import { openToPublic } from '../../db/connection/databaseGrants.js';
 import { checkStoredSecrets } from '../../db/control/storedSecrets.js';
 import type { Database } from '../../db/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
@@ -47,6 +48,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
           return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
         }),
     },
+    { name: 'tenant logins', run: () => ready(() => checkTenantLogins(database)) },
     {
       name: 'clock',
       run: async () => {
@@ -74,6 +76,24 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
     { name: 'backlog', run: () => ready(async () => judgeBacklog(await readBacklog(database.pool))) },
   ];
+}
+
+async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> {
+  const { shared } = await tenants.names();
+  try {
+    await tenants.checkSharedLogin();
+  } catch (error) {
+    return bad(
+      `${shared} can't log in: ${(error as Error).message}`,
+      "PostgreSQL's pg_hba.conf has to let the roles rowpost_… connect with a password.",
+    );
+  }
+  const open = await openToPublic(pool);
+  if (open.length === 0) return good('tenants log in with roles of their own');
+  return bad(
+    `every role of the cluster may ${open.join(' and ')} in this database`,
+    `Its owner has to say: revoke ${open.join(', ')} on database … from public; then run "rowpost release".`,
+  );
 }
 
 async function checkQueue(database: Database, log: Logger): Promise<Finding> {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../log.js';
-import { tenantRole } from '../tenantTransaction.js';
+import type { TenantConnections } from '../connection/tenantConnections.js';
 import { buildCatalog } from './buildCatalog.js';
 import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';
@@ -27,7 +27,15 @@ export class CatalogStore {
   readonly #building = new Map<number, Promise<Entry>>();
   #tables = 0;
 
-  constructor(private readonly deps: { pool: Pool; log: Logger; checkMs: number; now?: () => number }) {}
+  constructor(
+    private readonly deps: {
+      pool: Pool;
+      tenants: TenantConnections;
+      log: Logger;
+      checkMs: number;
+      now?: () => number;
+    },
+  ) {}
 
   /** The tenant's catalog, at most `checkMs` behind its tables. Throws what pg throws. */
   async get(tenantid: number, schema: string): Promise<Catalog> {
@@ -75,7 +83,7 @@ export class CatalogStore {
   async #compare(tenantid: number, entry: Entry): Promise<void> {
     const startedAtMs = this.#now();
     const fingerprint = await readFingerprint(this.deps.pool, entry.catalog.schema);
-    if (fingerprint !== entry.fingerprint) {
+    if (fingerprint !== entry.fingerprint || this.deps.tenants.isUnsettled(tenantid)) {
       await this.#build(tenantid, entry.catalog.schema);
       return;
     }
@@ -98,11 +106,12 @@ export class CatalogStore {
   }
 
   async #read(tenantid: number, schema: string): Promise<Entry> {
-    const { pool } = this.deps;
+    const { pool, tenants } = this.deps;
     const checkedAtMs = this.#now();
-    const problems = await grantLacking(pool, schema, tenantRole(tenantid));
-    // The fingerprint comes first: a change between the two is seen by the next check.
+    // The fingerprint comes first: a change after it is seen by the next check.
     const fingerprint = await readFingerprint(pool, schema);
+    await tenants.settle(tenantid, schema);
+    const problems = await grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
     const read = buildCatalog(schema, await readSchema(pool, schema), problems);
     const known = this.#entries.get(tenantid)?.catalog;
     // The same tables keep the catalog they have, and so every plan made for it.

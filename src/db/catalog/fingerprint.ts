@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 
 /**
- * A text that changes with every change to the schema's tables, columns, constraints, indexes and enums, and of which are file
+ * A text that changes with every change to the schema's tables, columns, constraints, indexes, enums and code, and of which are file
  * tables: it sums the ids of the transactions that last wrote their catalog rows. Below a millisecond for 30 tables,
  * however many others there are.
  */
@@ -28,7 +28,17 @@ written as (
   select xmin, oid from relation
   union all select a.xmin, a.attrelid from relation r join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0
   union all select k.xmin, k.oid from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
+  union all select d.xmin, d.oid from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid
   union all select i.xmin, i.indexrelid from relation r join pg_catalog.pg_index i on i.indrelid = r.oid
+  union all select t.xmin, t.oid from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid
+  union all select w.xmin, w.oid from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
+  union all select p.xmin, p.oid from relation r join pg_catalog.pg_policy p on p.polrelid = r.oid
+  union all select p.xmin, p.oid from member m join pg_catalog.pg_proc p on p.oid = m.objid
+    where m.classid = 'pg_catalog.pg_proc'::regclass
+  union all select o.xmin, o.oid from member m join pg_catalog.pg_operator o on o.oid = m.objid
+    where m.classid = 'pg_catalog.pg_operator'::regclass
+  union all select k.xmin, k.oid from member m join pg_catalog.pg_constraint k on k.contypid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass
   union all select l.xmin, l.oid from member m join pg_catalog.pg_enum l on l.enumtypid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select f.xmin, 0 from rowpost.file_table f join rowpost.tenant n using (tenantid) where n.schema = $1

@@ -14,8 +14,6 @@ interface SigningKeyRow {
   private_jwk_encrypted: string;
 }
 
-const FIRST_KEY_LOCK = 7_275_002;
-
 /** All keys, the newest first: that one signs, all verify. */
 export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<readonly StoredSigningKey[]> {
   const rows = (await knex('rowpost.signing_key')
@@ -60,7 +58,7 @@ export async function ensureSigningKey(
   generate: () => Promise<StoredSigningKey>,
 ): Promise<void> {
   await knex.transaction(async (trx) => {
-    await trx.raw('select pg_advisory_xact_lock(?)', [FIRST_KEY_LOCK]);
+    await trx.raw('lock table rowpost.provisioning_lock in share update exclusive mode');
     const existing: unknown = await trx('rowpost.signing_key').first('kid');
     if (existing === undefined) await insertSigningKey(trx, keyRing, await generate());
   });

@@ -1,24 +1,22 @@
-import type { PoolClient } from 'pg';
+import type { Client } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Database } from '../database.js';
 import { sqlState } from './constraint.js';
-import { tenantRole } from '../tenantTransaction.js';
 import { findTenantSchema } from './tenantStorage.js';
 
 /**
- * Runs an SQL script as the tenant's owner, with its schema as the search path, in one transaction.
- * For the operator's command line: a script could leave the tenant's role again, so it is never taken from HTTP.
- * Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line and column: then nothing
- * of the script remains.
+ * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction: the script
+ * can become nobody else. No shared connection serves the tenant meanwhile; introspect afterwards, which decides whether
+ * one may again. Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line and column: then
+ * nothing of the script remains.
  */
 export async function runTenantSql(
   database: Database,
   script: { readonly tenantid: number; readonly sql: string },
 ): Promise<{ schema: string }> {
   const schema = await findTenantSchema(database.knex, script.tenantid);
-  const client = await database.pool.connect();
-  try {
-    await enterTenant(client, script.tenantid, schema);
+  await database.tenants.changeSchema(script.tenantid, async (client) => {
+    await prepareSession(client, schema);
     await client.query('begin');
     await client.query(script.sql).catch((error: unknown) => {
       throw scriptError(error, script.sql);
@@ -26,19 +24,16 @@ export async function runTenantSql(
     await client.query('commit').catch((error: unknown) => {
       throw scriptError(error, script.sql);
     });
-    return { schema };
-  } finally {
-    // Whatever the script did to its session ends with the connection; an open transaction rolls back.
-    client.release(true);
-  }
+  });
+  return { schema };
 }
 
-/** For the whole session: a COMMIT inside the script must not hand the rest of it to the service's own role. */
-async function enterTenant(client: PoolClient, tenantid: number, schema: string): Promise<void> {
+/** For the whole session: the script may hold a COMMIT. */
+async function prepareSession(client: Client, schema: string): Promise<void> {
   await client.query(
-    `select set_config('statement_timeout', '0', false), set_config('search_path', quote_ident($1), false),
-       set_config('role', $2, false)`,
-    [schema, tenantRole(tenantid)],
+    `select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
+       set_config('search_path', quote_ident($1), false)`,
+    [schema],
   );
 }
 

@@ -1,12 +1,11 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
-import { tenantRole } from '../tenantTransaction.js';
-import { isUniqueViolation, sqlState } from './constraint.js';
+import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
+import { ensureTenantRole } from '../connection/tenantRoles.js';
+import { sqlState } from './constraint.js';
 
-const DUPLICATE_OBJECT = '42710';
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
-const INSUFFICIENT_PRIVILEGE = '42501';
 const MOST_NAME_BYTES = 63;
 
 /** Throws AppError BAD_USER_INPUT for names that PostgreSQL or this service keeps for itself. */
@@ -33,45 +32,14 @@ export function tenantNotFound(tenantid: number): AppError {
   return new AppError('TENANT_NOT_FOUND', `There is no tenant ${tenantid}.`, { details: { tenantid } });
 }
 
-/**
- * Makes the tenant's PostgreSQL role, and this service's own role a member of it. Roles belong to the whole
- * cluster: another database of it may have made the role already, and may be making it now.
- */
-export async function ensureTenantRole(trx: Knex, tenantid: number): Promise<void> {
-  const role = tenantRole(tenantid);
-  const { rows } = await trx.raw<{ rows: unknown[] }>('select 1 from pg_roles where rolname = ?', [role]);
-  if (rows.length === 0) {
-    try {
-      await trx.transaction((savepoint) => savepoint.raw('create role ?? nologin', [role]));
-    } catch (error) {
-      if (sqlState(error) !== DUPLICATE_OBJECT && !isUniqueViolation(error)) throw error;
-    }
-  }
-  // Since PostgreSQL 16 the maker of a role is a member who may not enter it until it grants itself that.
-  const membership = await trx.raw<{ rows: { may_enter: boolean }[] }>(
-    `select pg_has_role(current_user, ?, case when current_setting('server_version_num')::int >= 160000
-       then 'SET' else 'MEMBER' end) as may_enter`,
-    [role],
-  );
-  if (membership.rows[0]?.may_enter === true) return;
-  try {
-    await trx.raw('grant ?? to current_user', [role]);
-  } catch (error) {
-    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new AppError(
-      'NAME_TAKEN',
-      `Another installation in this PostgreSQL cluster made the role "${role}".`,
-      {
-        hint: `Grant ${role} to this installation's role, or give it a cluster of its own.`,
-        cause: error,
-      },
-    );
-  }
+/** The statements of a transaction of knex, as they are: knex would take question marks for its own. */
+function statementsOf(trx: Knex): StatementRunner {
+  return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
 }
 
-/** Makes the schema, owned by the tenant's role, and opens the doors of the control schema to that role. */
+/** Makes the tenant's role, and the schema that it owns. */
 export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  const role = tenantRole(tenantid);
+  const role = await makeRole(trx, tenantid);
   try {
     await trx.raw('create schema ?? authorization ??', [schema, role]);
   } catch (error) {
@@ -81,13 +49,18 @@ export async function createTenantSchema(trx: Knex, tenantid: number, schema: st
       cause: error,
     });
   }
-  await trx.raw('grant usage on schema rowpost_tenant to ??', [role]);
-  await trx.raw('grant execute on all functions in schema rowpost_tenant to ??', [role]);
 }
 
-/** Drops the schema with all that it holds, and the role unless another database of the cluster uses it. */
+async function makeRole(trx: Knex, tenantid: number): Promise<string> {
+  const runner = statementsOf(trx);
+  const names = await readRoleNames(runner);
+  await ensureTenantRole(runner, names, tenantid);
+  return names.tenant(tenantid);
+}
+
+/** Drops the schema with all that it holds, and the role unless it owns something in another database. */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  const role = tenantRole(tenantid);
+  const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
   await trx.raw('drop schema if exists ?? cascade', [schema]);
   await trx.raw('drop owned by ??', [role]);
   try {

@@ -6,7 +6,6 @@ import { insertRow, readRow } from './stored.js';
 import {
   createTenantSchema,
   dropTenantSchema,
-  ensureTenantRole,
   checkSchemaName,
   findTenantSchema,
   tenantNotFound,
@@ -36,7 +35,7 @@ export interface ListedTenant {
 }
 
 /** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
-const PROVISIONING_LOCK = 7_275_001;
+const LOCK_PROVISIONING = 'lock table rowpost.provisioning_lock in share update exclusive mode';
 
 /** A tenant whose root's password is hashed already: `knex` may be a transaction, which does not wait for that. */
 export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
@@ -58,7 +57,7 @@ export async function createTenant(
 export async function createHashedTenant(knex: Knex, tenant: HashedTenant): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
   return knex.transaction(async (trx) => {
-    await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
+    await trx.raw(LOCK_PROVISIONING);
     const tenantid = await orNameTaken(
       insertRow<number>(trx, 'tenant', { name: tenant.name }, 'tenantid'),
       ...nameTaken(tenant.name),
@@ -69,7 +68,6 @@ export async function createHashedTenant(knex: Knex, tenant: HashedTenant): Prom
       `Another tenant has the schema "${schema}".`,
       { field: 'schema' },
     );
-    await ensureTenantRole(trx, tenantid);
     await createTenantSchema(trx, tenantid, schema);
     const rootRoleid = await insertRole(trx, {
       tenantid,
@@ -111,7 +109,7 @@ export async function findRootRoleid(knex: Knex, tenantid: number): Promise<numb
 /** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
 export async function deleteTenant(knex: Knex, tenantid: number): Promise<void> {
   await knex.transaction(async (trx) => {
-    await trx.raw('select pg_advisory_xact_lock(?)', [PROVISIONING_LOCK]);
+    await trx.raw(LOCK_PROVISIONING);
     const schema = await findTenantSchema(trx, tenantid);
     await trx('rowpost.tenant').where({ tenantid }).delete();
     await dropTenantSchema(trx, tenantid, schema);

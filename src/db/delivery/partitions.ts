@@ -53,7 +53,8 @@ async function makePartition(
 ): Promise<boolean> {
   try {
     await ledger.transaction([
-      [CAREFULLY, []],
+      [ONE_RELAY, []],
+      [SHORT_WAIT, []],
       [
         {
           text: `create table if not exists rowpost.${name} partition of rowpost.${table}
@@ -87,7 +88,8 @@ export async function dropOldPartitions(
     if (day === null || day >= oldestOf(table).replaceAll('-', '')) continue;
     try {
       await ledger.transaction([
-        [CAREFULLY, []],
+        [ONE_RELAY, []],
+        [SHORT_WAIT, []],
         [{ text: `drop table rowpost.${name}` }, []],
       ]);
       dropped.push(name);
@@ -131,10 +133,15 @@ const PRUNE_MARKS = {
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-const CAREFULLY = {
-  name: 'partition_carefully',
-  // The advisory lock: of several relays one makes a partition, and the others find it made.
-  text: `select pg_advisory_xact_lock(7231003), set_config('lock_timeout', '300ms', true)`,
+// Of several relays one makes a partition, and the others find it made.
+const ONE_RELAY = {
+  name: 'partition_one_relay',
+  text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
+};
+
+const SHORT_WAIT = {
+  name: 'partition_short_wait',
+  text: `select set_config('lock_timeout', '300ms', true)`,
 };
 
 /** `day` is YYYYMMDD, null for a default partition. */

@@ -1,6 +1,5 @@
 import type { BatchKey } from './batches.js';
 import type { Ledger } from './ledger.js';
-import { TICK_LOCK } from './tick.js';
 
 /** Workers that a batch of several events may end before its events are evaluated one by one. */
 const MOST_STARTS_TOGETHER = 2;
@@ -44,7 +43,7 @@ const COUNT = {
 /** Ids of batches are given under the relay's lock: see `openBatches`, by which the relay finds these. */
 const LOCK = {
   name: 'batch_split_lock',
-  text: `select pg_advisory_xact_lock(${TICK_LOCK})`,
+  text: 'lock table rowpost.relay_lock in share update exclusive mode',
 };
 
 const SPLIT = {

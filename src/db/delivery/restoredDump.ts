@@ -9,6 +9,7 @@ import type { Ledger } from './ledger.js';
 export async function adoptRestoredOutbox(ledger: Ledger, batchEvents: number): Promise<void> {
   await ledger.transaction([
     [NO_TIMEOUT, []],
+    [ONE_RELAY, []],
     [BATCH_UNREAD, [batchEvents]],
     [FORGET_FOREIGN_IDS, []],
     [START_AFRESH, []],
@@ -17,7 +18,12 @@ export async function adoptRestoredOutbox(ledger: Ledger, batchEvents: number): 
 
 const NO_TIMEOUT = {
   name: 'restored_no_timeout',
-  text: `select set_config('statement_timeout', '0', true), pg_advisory_xact_lock(7231002)`,
+  text: `select set_config('statement_timeout', '0', true)`,
+};
+
+const ONE_RELAY = {
+  name: 'restored_one_relay',
+  text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
 };
 
 /** Guards against a second relay that saw the same: after the first one the cursor is no longer ahead. */

@@ -56,13 +56,10 @@ interface TickRow {
   restored: boolean;
 }
 
-/** Any number that nothing else in the database locks. Who holds it gives ids to batches. */
-export const TICK_LOCK = 7_231_001;
-
 // Nobody waits for the disk: what a crash takes back is the cursor with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
-  text: `select set_config('rowpost.ticking', pg_try_advisory_xact_lock(${TICK_LOCK})::text, true),
+  text: `select set_config('rowpost.ticking', rowpost.try_relay_lock()::text, true),
     set_config('synchronous_commit', 'off', true)`,
 };
 

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { preparedText } from '../preparedStatements.js';
 import { identifier } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
-import { tenantRole, type Transactions } from '../tenantTransaction.js';
+import type { Transactions } from '../tenantTransaction.js';
 
 /** A sweeper that dies with objects in hand lets others have them after this time. */
 const SWEEPING_MINUTES = 2;
@@ -84,7 +84,7 @@ export async function findRowless(
   const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => identifier(name).texts[0]);
   const same = columns.map((column) => `t.${column} = w.${column}`).join(' and ');
   const outcome = await transactions.run({
-    role: tenantRole(tenantid),
+    tenantid,
     mode: 'read',
     statements: [
       {

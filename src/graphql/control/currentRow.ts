@@ -2,7 +2,6 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { preparedText } from '../../db/preparedStatements.js';
 import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
-import { tenantRole } from '../../db/tenantTransaction.js';
 import { AppError } from '../../errors.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { rowKey } from '../files/rowKey.js';
@@ -64,7 +63,7 @@ async function readText({ principal, deps }: ControlContext, piece: Sql): Promis
   const { text, slots } = toStatement(piece);
   const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
   const outcome = await deps.database.transactions.run({
-    role: tenantRole(principal.tenantid),
+    tenantid: principal.tenantid,
     mode: 'read',
     statements: [{ statement: preparedText(text), values }],
   });

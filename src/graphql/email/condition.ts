@@ -1,7 +1,7 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { preparedText, type PreparedText } from '../../db/preparedStatements.js';
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
-import { tenantRole, type Transactions } from '../../db/tenantTransaction.js';
+import type { Transactions } from '../../db/tenantTransaction.js';
 import { isStaleSchema } from '../../db/sqlState.js';
 import type { AppError} from '../../errors.js';
 import { type ErrorCode } from '../../errors.js';
@@ -68,7 +68,7 @@ export class Conditions {
     const { statement, slots } = compiled;
     const values = bind({ text: statement.text, slots }, inputsFor(events));
     const outcome = await this.transactions.run({
-      role: tenantRole(tenantid),
+      tenantid,
       mode: 'read',
       statements: [{ statement, values }],
     });

@@ -4,7 +4,7 @@ import type { PromisedUpload } from '../../db/files/uploads.js';
 import { preparedText } from '../../db/preparedStatements.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, toStatement, type Sql } from '../../db/sql.js';
-import { tenantRole, type Transactions } from '../../db/tenantTransaction.js';
+import type { Transactions } from '../../db/tenantTransaction.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { createAliasSource } from '../filter/scope.js';
@@ -151,7 +151,7 @@ async function run(
     { variables: {}, literals: [], principal: principalInputs(principal) },
   );
   const outcome = await transactions.run({
-    role: tenantRole(principal.tenantid),
+    tenantid: principal.tenantid,
     mode,
     statements: [{ statement: preparedText(text), values }],
   });

@@ -1,7 +1,7 @@
 import { GraphQLInputObjectType, type GraphQLSchema } from 'graphql';
 import type { Table } from '../../db/catalog/catalog.js';
-import { sql, textConstant, type Sql } from '../../db/sql.js';
-import { REFUSALS } from '../../db/sqlState.js';
+import { empty, sql, textConstant, type Sql } from '../../db/sql.js';
+import type { Refusal } from '../../db/sqlState.js';
 import { AppError } from '../../errors.js';
 import type { Capability, Policy, Reach } from '../policy/policy.js';
 import type { ReadContext } from '../read/readContext.js';
@@ -26,12 +26,12 @@ export function changeable(
 }
 
 /**
- * An expression that fails the statement, and with it the transaction whose commit is already on its way: reading a
- * setting that does not exist raises an error that carries the setting's name.
+ * An expression that fails the statement, and with it the transaction whose commit is already on its way.
+ * @param columns named by the error
  */
-export function refuse(reason: keyof typeof REFUSALS, columns?: string): Sql {
-  const setting = columns === undefined ? REFUSALS[reason] : `${REFUSALS[reason]} ${columns}`;
-  return sql`current_setting(${textConstant(setting)})`;
+export function refuse(reason: Refusal, columns?: string): Sql {
+  const given = columns === undefined ? empty : sql`, ${textConstant(columns)}`;
+  return sql`rowpost_tenant.refuse(${textConstant(reason)}${given})`;
 }
 
 export function inputType(context: WriteContext, table: Table): GraphQLInputObjectType {

@@ -14,7 +14,7 @@ import type { FileStorage } from '../../../src/files/storage/fileStorage.js';
 import { openStorage } from '../../../src/files/storage/openStorage.js';
 import { createDataEngine } from '../../../src/graphql/dataEngine.js';
 import { KeyRing } from '../../../src/secrets.js';
-import { TEST_SECRET_KEYS, testLog } from '../../support/testConfig.js';
+import { TEST_SECRET_KEYS, testKeyRing, testLog } from '../../support/testConfig.js';
 import type { Step } from './steps.js';
 
 const FIRST_BYTES = 50_000;
@@ -58,6 +58,7 @@ function held(bytes: Readable): Readable {
 const database = openDatabase({
   url: config.databaseUrl ?? '',
   poolSize: 8,
+  keyRing: testKeyRing,
   requestTimeoutMs: config.requestTimeoutMs,
   statementTimeoutMs: config.statementTimeoutMs,
   lockTimeoutMs: config.lockTimeoutMs,

@@ -13,7 +13,7 @@ with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id")
   select case when (select count(*)
   from "written_0") = (select count(*)
-  from "given_0") then '[' || coalesce(string_agg(w.j, ','), '') || ']' else current_setting('rowpost.policy_denied') end
+  from "given_0") then '[' || coalesce(string_agg(w.j, ','), '') || ']' else rowpost_tenant.refuse('policyDenied') end
   from (select '{"customer_id":' || '"' || ("written_0".row)."customer_id"::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' as j
   from "written_0"
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id") w;

@@ -7,4 +7,4 @@ with gone as (delete
   select coalesce((select '{"product":' || to_json("gone"."product")::text || ',"orders":' || coalesce((select '{"status":' || to_json("f0"."status")::text || '}'
   from tenant."orders" "f0"
   where "f0"."order_id" = "gone"."order_id"), 'null') || '}'
-  from "gone"), current_setting('rowpost.not_found'));
+  from "gone"), rowpost_tenant.refuse('notFound'));

@@ -7,6 +7,6 @@ with prior as materialized (select t.*
   select $4::int4, 'update', 'orders', json_build_object('order_id', "changed"."order_id"), row_to_json("prior"), row_to_json("changed")
   from prior
   cross join changed)
-  select coalesce((select case when ((("changed"."total" < $5::numeric))) then case when ((("changed"."total" < $6::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end else current_setting('rowpost.policy_denied') end
+  select coalesce((select case when ((("changed"."total" < $5::numeric))) then case when ((("changed"."total" < $6::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end else rowpost_tenant.refuse('policyDenied') end
   from prior
-  cross join changed), current_setting('rowpost.not_found'));
+  cross join changed), rowpost_tenant.refuse('notFound'));

@@ -1,0 +1,245 @@
+import type pg from 'pg';
+
+/** Who a connection is logged in as: the shared login, or the tenant with this number. */
+export type Login = 'shared' | number;
+
+/** A connection in use. Give it back once. */
+export interface Lease {
+  readonly client: pg.ClientBase;
+  readonly login: Login | 'service';
+  /** The tenant that a shared connection was last cleaned for; kept by its user. */
+  servedTenant: number | undefined;
+  /** @param destroy when the connection is not known to be as it was */
+  release(destroy: boolean): void;
+}
+
+export interface ConnectionPoolOptions {
+  /** Connections of all logins together. */
+  readonly max: number;
+  /** Connections of one tenant's own login. */
+  readonly maxPerTenant: number;
+  /** Longest wait for a connection, and longest time to make one. */
+  readonly acquireTimeoutMs: number;
+  /** An idle connection is closed after this. */
+  readonly idleTimeoutMs: number;
+  /** Opens a connection; rejects with what pg throws. */
+  readonly connect: (login: Login) => Promise<pg.Client>;
+  readonly onIdleError: (error: Error) => void;
+}
+
+interface Connection {
+  readonly client: pg.Client;
+  readonly login: Login;
+  servedTenant: number | undefined;
+  idleTimer: NodeJS.Timeout | undefined;
+}
+
+interface Waiter {
+  readonly login: Login;
+  readonly tenantid: number | undefined;
+  readonly sinceMs: number;
+  readonly timer: NodeJS.Timeout;
+  resolve(lease: Lease): void;
+  reject(error: unknown): void;
+}
+
+/** A waiter for the same login may go first, which saves a connection, until somebody has waited for this long. */
+const MAX_OVERTAKEN_MS = 50;
+
+/**
+ * Connections under one budget, whoever they are logged in as: when it is used up, the least recently used idle
+ * connection of another login makes room. A tenant that needs connections of its own takes them from the same budget.
+ */
+export class ConnectionPool {
+  /** Open or being opened, by login. */
+  readonly #open = new Map<Login, number>();
+  /** Least recently used first. */
+  readonly #idle: Connection[] = [];
+  readonly #waiting: Waiter[] = [];
+  #count = 0;
+  #closing: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(private readonly options: ConnectionPoolOptions) {}
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** @param tenantid prefers the shared connection that served this tenant last */
+  acquire(login: Login, tenantid?: number): Promise<Lease> {
+    if (this.#isClosed) return Promise.reject(new Error('the connection pool is closed'));
+    const { promise, resolve, reject } = withResolvers<Lease>();
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      reject(new Error('timed out waiting for a database connection'));
+    }, this.options.acquireTimeoutMs);
+    const waiter: Waiter = { login, tenantid, sinceMs: performance.now(), timer, resolve, reject };
+    this.#waiting.push(waiter);
+    this.#serve();
+    return promise;
+  }
+
+  /** Closes idle connections of a login, e.g. of a tenant that is gone. */
+  closeIdle(login: Login): void {
+    for (const connection of this.#idle.filter((idle) => idle.login === login)) this.#discard(connection);
+  }
+
+  /** Waits for connections in use, then closes every one. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiter of this.#waiting.splice(0)) {
+      clearTimeout(waiter.timer);
+      waiter.reject(new Error('the connection pool is closed'));
+    }
+    for (const connection of [...this.#idle]) this.#discard(connection);
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => (this.#closing = resolve));
+  }
+
+  /** Gives connections to waiters, in their order as far as the budget allows. */
+  #serve(): void {
+    for (const waiter of [...this.#waiting]) {
+      const idle = this.#takeIdle(waiter.login, waiter.tenantid);
+      if (idle) {
+        this.#settle(waiter);
+        this.#hand(waiter, idle);
+      } else if (this.#isAtTenantLimit(waiter.login)) continue;
+      else if (this.#count < this.options.max) this.#connect(waiter);
+      else {
+        const [oldest] = this.#idle;
+        if (!oldest) return;
+        this.#discard(oldest);
+        this.#connect(waiter);
+      }
+    }
+  }
+
+  #takeIdle(login: Login, tenantid: number | undefined): Connection | undefined {
+    let found = -1;
+    for (let index = this.#idle.length - 1; index >= 0; index--) {
+      const idle = this.#idle[index];
+      if (idle?.login !== login) continue;
+      found = index;
+      // Most recently used of this tenant; else the least recently used, so that others keep theirs.
+      if (tenantid === undefined || idle.servedTenant === tenantid) break;
+    }
+    const [connection] = found < 0 ? [] : this.#idle.splice(found, 1);
+    clearTimeout(connection?.idleTimer);
+    return connection;
+  }
+
+  #isAtTenantLimit(login: Login): boolean {
+    return typeof login === 'number' && (this.#open.get(login) ?? 0) >= this.options.maxPerTenant;
+  }
+
+  #hand(waiter: Waiter, connection: Connection): void {
+    let isReleased = false;
+    waiter.resolve({
+      client: connection.client,
+      login: connection.login,
+      get servedTenant() {
+        return connection.servedTenant;
+      },
+      set servedTenant(tenantid) {
+        connection.servedTenant = tenantid;
+      },
+      release: (destroy) => {
+        if (isReleased) throw new Error('the connection was given back already');
+        isReleased = true;
+        this.#release(connection, destroy);
+      },
+    });
+  }
+
+  #settle(waiter: Waiter): void {
+    clearTimeout(waiter.timer);
+    this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+  }
+
+  #connect(waiter: Waiter): void {
+    const { login } = waiter;
+    this.#settle(waiter);
+    this.#counted(login, 1);
+    this.options.connect(login).then(
+      (client) => {
+        const connection: Connection = { client, login, servedTenant: undefined, idleTimer: undefined };
+        client.on('error', (error) => this.#broken(connection, error));
+        if (this.#isClosed) {
+          waiter.reject(new Error('the connection pool is closed'));
+          this.#discard(connection);
+          return;
+        }
+        this.#hand(waiter, connection);
+      },
+      (error: unknown) => {
+        this.#counted(login, -1);
+        waiter.reject(error);
+        this.#serve();
+      },
+    );
+  }
+
+  #release(connection: Connection, destroy: boolean): void {
+    if (destroy || this.#isClosed) {
+      this.#discard(connection);
+      this.#serve();
+      return;
+    }
+    const next = this.#nextFor(connection.login);
+    if (next?.login === connection.login) {
+      this.#settle(next);
+      this.#hand(next, connection);
+      return;
+    }
+    connection.idleTimer = setTimeout(() => this.#discard(connection), this.options.idleTimeoutMs);
+    connection.idleTimer.unref();
+    this.#idle.push(connection);
+    this.#serve();
+  }
+
+  /** Who gets a connection that is free now. */
+  #nextFor(login: Login): Waiter | undefined {
+    const [first] = this.#waiting;
+    if (!first || performance.now() - first.sinceMs > MAX_OVERTAKEN_MS) return first;
+    return this.#waiting.find((waiter) => waiter.login === login) ?? first;
+  }
+
+  #broken(connection: Connection, error: Error): void {
+    // In use: its user's query has failed with the same error, and gives the connection back.
+    if (!this.#idle.includes(connection)) return;
+    this.options.onIdleError(error);
+    this.#discard(connection);
+    this.#serve();
+  }
+
+  #discard(connection: Connection): void {
+    clearTimeout(connection.idleTimer);
+    const index = this.#idle.indexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+    this.#counted(connection.login, -1);
+    connection.client.end().catch(() => undefined);
+  }
+
+  #counted(login: Login, by: 1 | -1): void {
+    const count = (this.#open.get(login) ?? 0) + by;
+    if (count === 0) this.#open.delete(login);
+    else this.#open.set(login, count);
+    this.#count += by;
+    if (this.#count === 0) this.#closing?.();
+  }
+}
+
+function withResolvers<T>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: unknown) => void;
+} {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,65 @@
+import type { Pool, PoolClient } from 'pg';
+import { readRoleNames } from './roleNames.js';
+import { quoted } from './tenantRoles.js';
+
+/**
+ * Takes from PUBLIC the rights to connect to the database and to make temporary tables, which every role of the cluster
+ * has by default, tenants of other installations among them. Roles that could log in keep both. Repeats nothing.
+ * @returns false when the service may not, because the database belongs to somebody else
+ */
+export async function closeDatabase(pool: Pool): Promise<boolean> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const done = await close(client);
+    await client.query('commit');
+    client.release();
+    return done;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+/** What PUBLIC may still do, in the words of GRANT; empty when the database is closed. */
+export async function openToPublic(pool: Pool): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ privilege: string }>(PUBLIC_SQL);
+  return rows.map(({ privilege }) => privilege);
+}
+
+const PUBLIC_SQL = `
+  select lower(a.privilege_type) as privilege from pg_catalog.pg_database d,
+    aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+  where d.datname = current_database() and a.grantee = 0 order by 1`;
+
+async function close(client: PoolClient): Promise<boolean> {
+  const names = await readRoleNames(client);
+  await client.query('lock table rowpost.provisioning_lock in share update exclusive mode');
+  const { rows } = await client.query<{ database: string; owner: boolean; open: string[] }>(
+    `select current_database() as database, pg_has_role(current_user, datdba, 'usage') as owner,
+       array(${PUBLIC_SQL.replace('privilege_type) as privilege', 'privilege_type)')}) as open
+     from pg_catalog.pg_database where datname = current_database()`,
+  );
+  const { database, owner, open } = rows[0] ?? { database: '', owner: false, open: [] };
+  if (!owner) return open.length === 0;
+  const target = `database ${quoted(database)}`;
+  if (open.length > 0) {
+    const kept = await client.query<{ name: string }>(OTHER_LOGINS_SQL);
+    for (const { name } of kept.rows) {
+      await client.query(`grant ${open.join(', ')} on ${target} to ${quoted(name)}`);
+    }
+    await client.query(`revoke ${open.join(', ')} on ${target} from public`);
+  }
+  const own = await client.query<{ name: string }>(
+    `select rolname as name from pg_catalog.pg_roles
+     where rolname = $1 or starts_with(rolname, $2) and not has_database_privilege(oid, current_database(), 'connect')`,
+    [names.shared, names.tenantPrefix],
+  );
+  for (const { name } of own.rows) await client.query(`grant connect on ${target} to ${quoted(name)}`);
+  return true;
+}
+
+/** Of tenants, here and in other installations, every role name says so. */
+const OTHER_LOGINS_SQL = `
+  select rolname as name from pg_catalog.pg_roles
+  where rolcanlogin and not rolsuper and rolname !~ '^rowpost_[0-9]+_(shared|tenant_[0-9]+)$'`;

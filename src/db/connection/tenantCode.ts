@@ -1,0 +1,78 @@
+import type { ClientBase } from 'pg';
+
+/**
+ * Whether a schema holds code of the tenant's own: anything that runs statements of the tenant's choice inside ours. What
+ * only computes does not count: PostgreSQL's own functions in defaults, checks, views, policies and indexes.
+ * @returns the kinds of objects found, such as `trigger`; empty when there are none. Throws what pg throws.
+ */
+export async function findTenantCode(client: ClientBase, schema: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ kind: string }>(TENANT_CODE_SQL, [schema]);
+  return rows.map(({ kind }) => kind);
+}
+
+/**
+ * A function is harmless when PostgreSQL brings it and it has no effect on the session: those declared volatile have
+ * one, but for those listed. `…_to_xml` run statements or views that they are given. Of extensions, whose C functions
+ * only a superuser can make, immutable ones are: `crosstab` and its like are not.
+ *
+ * Expressions are stored as node trees, which name what they call by oid:
+ * https://www.postgresql.org/docs/current/catalog-pg-attrdef.html
+ */
+const TENANT_CODE_SQL = `
+with member as materialized (
+  select d.classid, d.objid from pg_catalog.pg_depend d
+  where d.refclassid = 'pg_catalog.pg_namespace'::regclass
+    and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
+),
+relation as materialized (
+  select c.oid, c.relkind, c.relpartbound from member m join pg_catalog.pg_class c on c.oid = m.objid
+  where m.classid = 'pg_catalog.pg_class'::regclass and c.relkind in ('r', 'p', 'f', 'v', 'm')
+),
+tree as (
+  select d.adbin::text as nodes, 'default' as kind from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid
+  union all select k.conbin::text, 'constraint' from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
+  union all select k.conbin::text, 'domain' from member m join pg_catalog.pg_constraint k on k.contypid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass
+  union all select concat(i.indexprs::text, i.indpred::text), 'index'
+    from relation r join pg_catalog.pg_index i on i.indrelid = r.oid
+  union all select concat(w.ev_action::text, w.ev_qual::text), 'view'
+    from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
+  union all select p.partexprs::text, 'partition key'
+    from relation r join pg_catalog.pg_partitioned_table p on p.partrelid = r.oid
+  union all select r.relpartbound::text, 'partition bound' from relation r
+  union all select concat(p.polqual::text, p.polwithcheck::text), 'policy'
+    from relation r join pg_catalog.pg_policy p on p.polrelid = r.oid
+),
+called as (
+  select distinct t.kind, m[2]::oid as function from tree t,
+    regexp_matches(t.nodes, ':(funcid|aggfnoid|winfnoid|opfuncid) ([0-9]+)', 'g') m
+  union
+  select distinct t.kind, o.oprcode::oid from tree t,
+    regexp_matches(t.nodes, ':(?:opno|eqop|sortop|opnos \\(o) ([0-9 ]+)', 'g') m,
+    unnest(string_to_array(trim(m[1]), ' ')::oid[]) operator
+    join pg_catalog.pg_operator o on o.oid = operator
+  union
+  select 'trigger', t.tgfoid from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid where not t.tgisinternal
+  union
+  select 'function', m.objid from member m where m.classid = 'pg_catalog.pg_proc'::regclass
+  union
+  select 'operator', o.oprcode::oid from member m join pg_catalog.pg_operator o on o.oid = m.objid
+    where m.classid = 'pg_catalog.pg_operator'::regclass
+  union
+  select 'cast', c.castfunc from member m
+    join pg_catalog.pg_cast c on c.castfunc <> 0 and m.objid in (c.castsource, c.casttarget)
+    where m.classid = 'pg_catalog.pg_type'::regclass
+)
+select distinct kind from called c join pg_catalog.pg_proc p on p.oid = c.function
+where not case
+  when p.oid >= 16384 then p.provolatile = 'i' and p.prolang = (select oid from pg_catalog.pg_language where lanname = 'c')
+    and exists (select from pg_catalog.pg_depend d where d.classid = 'pg_catalog.pg_proc'::regclass
+      and d.objid = p.oid and d.deptype = 'e')
+  when p.provolatile <> 'v' then p.proname !~ '_to_xml'
+  else p.proname in ('nextval', 'random', 'random_normal', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'uuidv4',
+    'uuidv7', 'tsvector_update_trigger', 'tsvector_update_trigger_column', 'suppress_redundant_updates_trigger') end
+union
+select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid where w.rulename <> '_RETURN'
+union
+select 'foreign table' from relation r where r.relkind = 'f'
+order by kind`;

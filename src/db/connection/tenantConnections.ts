@@ -1,0 +1,128 @@
+import type pg from 'pg';
+import type { Pool } from 'pg';
+import type { KeyRing } from '../../secrets.js';
+import type { Logger } from '../../log.js';
+import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
+import type { RoleNames } from './roleNames.js';
+import { settleSharedAccess, withoutSharedAccess } from './sharedAccess.js';
+import { TenantLogins } from './tenantLogins.js';
+
+export interface TenantConnectionsOptions {
+  /** The service's own connections, for roles and grants. */
+  readonly pool: Pool;
+  readonly connection: pg.ClientConfig;
+  readonly keyRing: KeyRing;
+  /** Connections of all logins together. */
+  readonly max: number;
+  readonly acquireTimeoutMs: number;
+  readonly log: Logger;
+}
+
+/** A share of the budget that one tenant's own login may take. */
+const MAX_SHARE_PER_TENANT = 0.5;
+const MIN_PER_TENANT = 2;
+const IDLE_TIMEOUT_MS = 10_000;
+
+/**
+ * The connections that tenants' statements run on. A tenant whose schema holds no code of its own is served by
+ * connections shared with others, which enter its role; any other only by connections that are logged in as its role, and
+ * can become nobody else. PostgreSQL decides which, when the role is entered; here it is only remembered.
+ */
+export class TenantConnections {
+  readonly #pool: ConnectionPool;
+  readonly #logins: TenantLogins;
+  #names: RoleNames | undefined;
+  /** Tenants that shared connections can't serve: settled, or as PostgreSQL has just said. */
+  readonly #own = new Map<number, 'settled' | 'refused'>();
+
+  constructor(private readonly options: TenantConnectionsOptions) {
+    const { pool, connection, keyRing, max, log } = options;
+    this.#logins = new TenantLogins({ pool, options: connection, keyRing });
+    this.#pool = new ConnectionPool({
+      max,
+      maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
+      acquireTimeoutMs: options.acquireTimeoutMs,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+      connect: (login) => this.#logins.connect(login),
+      // PostgreSQL restarted; the next use opens another.
+      onIdleError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
+    });
+  }
+
+  async names(): Promise<RoleNames> {
+    this.#names = await this.#logins.names();
+    return this.#names;
+  }
+
+  /** The tenant's role. Known once a connection was had. */
+  role(tenantid: number): string {
+    if (!this.#names) throw new Error('the names of roles are not known yet');
+    return this.#names.tenant(tenantid);
+  }
+
+  loginOf(tenantid: number): Login {
+    return this.#own.has(tenantid) ? tenantid : 'shared';
+  }
+
+  /** @param tenantid null for the service's own tables. Throws what pg throws. */
+  async acquire(tenantid: number | null): Promise<Lease> {
+    if (tenantid === null) return this.#acquireService();
+    if (!this.#names) await this.names();
+    return this.#pool.acquire(this.loginOf(tenantid), tenantid);
+  }
+
+  async #acquireService(): Promise<Lease> {
+    const client = await this.options.pool.connect();
+    return {
+      client,
+      login: 'service',
+      servedTenant: undefined,
+      release: (destroy) => {
+        client.release(destroy);
+      },
+    };
+  }
+
+  /** Whether the shared login can connect. Throws what pg throws. */
+  async checkSharedLogin(): Promise<void> {
+    (await this.#pool.acquire('shared')).release(true);
+  }
+
+  /** Whether somebody waits for a connection of this kind. */
+  isBusy(tenantid: number | null): boolean {
+    return (tenantid === null ? this.options.pool : this.#pool).waitingCount > 0;
+  }
+
+  /** PostgreSQL did not let a shared connection enter the tenant's role. */
+  refused(tenantid: number): void {
+    if (!this.#own.has(tenantid)) this.#own.set(tenantid, 'refused');
+  }
+
+  /** Whether `settle` has to be asked, although the schema is as it was. */
+  isUnsettled(tenantid: number): boolean {
+    return this.#own.get(tenantid) === 'refused';
+  }
+
+  /** Decides by the schema's objects which connections serve the tenant. Throws what pg throws. */
+  async settle(tenantid: number, schema: string): Promise<void> {
+    const access = await settleSharedAccess(this.options.pool, await this.names(), { tenantid, schema });
+    if (access === 'shared') this.#own.delete(tenantid);
+    else this.#own.set(tenantid, access === 'own' ? 'settled' : 'refused');
+  }
+
+  /** Runs `change` on a connection of its own, logged in as the tenant, while no shared connection serves the tenant. */
+  async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
+    return withoutSharedAccess(this.options.pool, await this.names(), tenantid, async () => {
+      const client = await this.#logins.connect(tenantid);
+      try {
+        return await change(client);
+      } finally {
+        await client.end();
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}

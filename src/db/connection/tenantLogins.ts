@@ -1,0 +1,108 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+import pg, { type Pool } from 'pg';
+import type { KeyRing } from '../../secrets.js';
+import type { Login } from './connectionPool.js';
+import { readRoleNames, type RoleNames } from './roleNames.js';
+import { quoted } from './tenantRoles.js';
+
+/** What one tenant's own login may take of the server's connections, all processes together. */
+const MAX_CONNECTIONS_PER_TENANT = 50;
+/** RFC 7677's minimum: the password is a key of 256 bits, which needs no stretching. */
+const SCRAM_ITERATIONS = 4096;
+
+/** The role is missing, has no LOGIN, or has another password. */
+const REFUSED = new Set(['28000', '28P01']);
+
+/**
+ * Opens connections of the installation's own roles. Their passwords are derived from SECRET_KEYS, so none is stored;
+ * PostgreSQL is given one when a login is first needed, and again after the keys were rotated.
+ */
+export class TenantLogins {
+  #names: Promise<RoleNames> | undefined;
+  /** By role, while PostgreSQL is given its password. */
+  readonly #enabling = new Map<string, Promise<void>>();
+
+  constructor(
+    private readonly deps: {
+      readonly pool: Pool;
+      readonly options: pg.ClientConfig;
+      readonly keyRing: KeyRing;
+    },
+  ) {}
+
+  /** Throws what pg throws. */
+  names(): Promise<RoleNames> {
+    this.#names ??= readRoleNames(this.deps.pool).catch((error: unknown) => {
+      this.#names = undefined;
+      throw error;
+    });
+    return this.#names;
+  }
+
+  /** Opens a connection. Throws what pg throws. */
+  async connect(login: Login): Promise<pg.Client> {
+    const names = await this.names();
+    const role = login === 'shared' ? names.shared : names.tenant(login);
+    try {
+      return await connected(this.#client(role));
+    } catch (error) {
+      if (!REFUSED.has((error as { code?: string }).code ?? '')) throw error;
+      await this.#enableLoginOnce(role, login === 'shared' ? -1 : MAX_CONNECTIONS_PER_TENANT);
+      return connected(this.#client(role));
+    }
+  }
+
+  #client(role: string): pg.Client {
+    // A URL would win over user and password.
+    const { connectionString, ...options } = this.deps.options;
+    const base = new pg.Client(connectionString === undefined ? options : { connectionString });
+    return new pg.Client({
+      ...options,
+      host: base.host,
+      port: base.port,
+      ...(base.database === undefined ? {} : { database: base.database }),
+      ssl: (base as unknown as { ssl: boolean | object }).ssl,
+      user: role,
+      password: this.#password(role),
+    });
+  }
+
+  #password(role: string): string {
+    return this.deps.keyRing.sign(role, 'database logins').toString('base64url');
+  }
+
+  #enableLoginOnce(role: string, limit: number): Promise<void> {
+    let enabling = this.#enabling.get(role);
+    if (!enabling) {
+      enabling = this.#enableLogin(role, limit).finally(() => this.#enabling.delete(role));
+      this.#enabling.set(role, enabling);
+    }
+    return enabling;
+  }
+
+  async #enableLogin(role: string, limit: number): Promise<void> {
+    const verifier = scramVerifier(this.#password(role));
+    // One query, one transaction. PostgreSQL refuses two changes of a role at once.
+    await this.deps.pool.query(`lock table rowpost.provisioning_lock in share update exclusive mode;
+      alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`);
+  }
+}
+
+async function connected(client: pg.Client): Promise<pg.Client> {
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** What PostgreSQL stores of a password; sent in its place, so that the password is in no statement and no log. RFC 5802. */
+function scramVerifier(password: string): string {
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, 'sha256');
+  const key = (name: string): Buffer => createHmac('sha256', salted).update(name).digest();
+  const storedKey = createHash('sha256').update(key('Client Key')).digest();
+  return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey.toString('base64')}:${key('Server Key').toString('base64')}`;
+}

@@ -1,0 +1,93 @@
+import { AppError } from '../../errors.js';
+import { isUniqueViolation, sqlState } from '../control/constraint.js';
+import { identifier, textConstant } from '../sql.js';
+import type { RoleNames, StatementRunner } from './roleNames.js';
+
+const DUPLICATE_OBJECT = '42710';
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/**
+ * Makes the tenant's role and gives it what every tenant's role has; takes over what its role of earlier releases owns.
+ * For a transaction; safe to repeat. Throws AppError NAME_TAKEN, or what the driver throws.
+ */
+export async function ensureTenantRole(
+  runner: StatementRunner,
+  names: RoleNames,
+  tenantid: number,
+): Promise<void> {
+  const role = names.tenant(tenantid);
+  // Grants change rows that all tenants share; PostgreSQL refuses two such changes at once.
+  await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
+  await ensureRole(runner, names.shared);
+  await ensureRole(runner, role);
+  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(role)}, ${quoted(names.shared)}`);
+  await runner.query(`grant execute on all functions in schema rowpost_tenant to ${quoted(role)}`);
+  await grantConnect(runner, [names.shared, role]);
+  await takeOver(runner, `tenant_${tenantid}`, role);
+}
+
+/** Makes a role that can't log in yet, and the service a member of it. */
+async function ensureRole(runner: StatementRunner, role: string): Promise<void> {
+  if (!(await exists(runner, role))) {
+    await runner.query('savepoint make_role');
+    try {
+      await runner.query(`create role ${quoted(role)} nologin noinherit`);
+    } catch (error) {
+      if (sqlState(error) !== DUPLICATE_OBJECT && !isUniqueViolation(error)) throw error;
+      await runner.query('rollback to savepoint make_role');
+    }
+  }
+  // Since PostgreSQL 16 the maker of a role is a member who may not enter it until it grants itself that.
+  const { rows } = await runner.query(
+    `select pg_has_role(current_user, ${literal(role)}, case when current_setting('server_version_num')::int >= 160000
+       then 'SET' else 'MEMBER' end) as may_enter, current_user::text as service`,
+  );
+  const { may_enter: mayEnter, service } = rows[0] as { may_enter: boolean; service: string };
+  if (mayEnter) return;
+  try {
+    await runner.query(`grant ${quoted(role)} to current_user`);
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new AppError('NAME_TAKEN', `The PostgreSQL role "${role}" was made by somebody else.`, {
+      hint: `Grant ${role} to ${service} with admin option.`,
+      cause: error,
+    });
+  }
+}
+
+/** Where the service may: it need not own the database. */
+async function grantConnect(runner: StatementRunner, roles: readonly string[]): Promise<void> {
+  const { rows } = await runner.query(
+    `select current_database()::text as database, pg_has_role(current_user, datdba, 'usage') as owner
+     from pg_catalog.pg_database where datname = current_database()`,
+  );
+  const { database, owner } = rows[0] as { database: string; owner: boolean };
+  if (!owner) return;
+  await runner.query(`grant connect on database ${quoted(database)} to ${roles.map(quoted).join(', ')}`);
+}
+
+/**
+ * Roles of earlier releases were named without the database. The old role stays a member of the new one, so that
+ * processes of the release before go on while a new one is rolled out.
+ */
+async function takeOver(runner: StatementRunner, old: string, role: string): Promise<void> {
+  const { rows } = await runner.query(
+    `select from pg_catalog.pg_namespace where nspowner = to_regrole(${literal(quoted(old))})`,
+  );
+  if (rows.length === 0) return;
+  await runner.query(`reassign owned by ${quoted(old)} to ${quoted(role)}`);
+  await runner.query(`grant ${quoted(role)} to ${quoted(old)}`);
+}
+
+async function exists(runner: StatementRunner, role: string): Promise<boolean> {
+  const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(role)}`);
+  return rows.length > 0;
+}
+
+export function quoted(role: string): string {
+  return identifier(role).texts[0] ?? '';
+}
+
+function literal(text: string): string {
+  return textConstant(text).texts[0] ?? '';
+}

@@ -1,0 +1,52 @@
+import type { PoolClient } from 'pg';
+
+/**
+ * Advisory locks belong to everybody in the database: a tenant's code could hold those of BullMQ, whose keys are easily
+ * computed, and so stop the queue. Its functions find these in their place: rows that only the service can lock. The
+ * shared locks keep `obliterate` away, which nothing here calls. Repeated after each migration of BullMQ.
+ */
+export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
+  await client.query(REPLACE_SQL);
+}
+
+/** Keys that fall on one row wait for each other, no more. */
+const LOCK_ROWS = 256;
+
+const REPLACE_SQL = `
+  begin;
+  create table if not exists bullmq.rowpost_lock (id int primary key);
+  insert into bullmq.rowpost_lock select generate_series(0, ${LOCK_ROWS - 1}) on conflict do nothing;
+
+  create or replace function bullmq.pg_advisory_xact_lock(key bigint) returns void
+    language plpgsql set search_path = pg_catalog, pg_temp as $$
+  begin
+    perform from bullmq.rowpost_lock where id = key & ${LOCK_ROWS - 1} for update;
+  end $$;
+
+  create or replace function bullmq.pg_try_advisory_xact_lock(key bigint) returns boolean
+    language plpgsql set search_path = pg_catalog, pg_temp as $$
+  begin
+    perform from bullmq.rowpost_lock where id = key & ${LOCK_ROWS - 1} for update skip locked;
+    return found;
+  end $$;
+
+  create or replace function bullmq.pg_advisory_xact_lock(key1 int, key2 int) returns void
+    language sql set search_path = pg_catalog, pg_temp as $$
+    select bullmq.pg_advisory_xact_lock(hashint8extended(key1, key2))
+  $$;
+
+  create or replace function bullmq.pg_advisory_xact_lock_shared(key1 int, key2 int) returns void
+    language sql immutable as $$ select $$;
+
+  -- pg_catalog is searched first unless it is named.
+  do $$
+  declare
+    routine regprocedure;
+  begin
+    for routine in select oid from pg_catalog.pg_proc
+      where pronamespace = 'bullmq'::regnamespace and 'search_path=bullmq' = any (proconfig)
+    loop
+      execute format('alter routine %s set search_path = bullmq, pg_catalog', routine);
+    end loop;
+  end $$;
+  commit;`;
