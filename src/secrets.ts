@@ -110,6 +110,11 @@ export class KeyRing {
     return undefined;
   }
 
+  /** @returns a password made of the current key, the same each time */
+  password(owner: string, purpose: string): string {
+    return this.#macOf(this.#currentId, owner, purpose).toString('base64url');
+  }
+
   /** Whether a key of ours signed the text. */
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
     return [...this.#keys.keys()].some((id) => {

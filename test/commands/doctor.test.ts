@@ -11,6 +11,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
 import { judgeBacklog } from '../../src/commands/doctor/databaseChecks.js';
+import { closeDatabase } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
 import { createTenant, keyRing, writeEvents, createRule } from '../delivery/pipelineSetup.js';
 import { testServer } from '../support/postgresServer.js';
@@ -29,6 +30,7 @@ describe('rowpost doctor', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
+    await closeDatabase(testDatabase.database.pool);
     redis = await startRedis();
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-doctor-'));
     provider = createServer((request, response) => {
@@ -74,6 +76,7 @@ describe('rowpost doctor', () => {
         'postgres',
         'rights',
         'migrations',
+        'logins',
         'clock',
         'secrets',
         'backlog',

@@ -48,7 +48,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
           return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
         }),
     },
-    { name: 'tenant logins', run: () => ready(() => checkTenantLogins(database)) },
+    { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
     {
       name: 'clock',
       run: async () => {

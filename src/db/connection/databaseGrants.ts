@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 import { readRoleNames } from './roleNames.js';
-import { quoted } from './tenantRoles.js';
+import { ensureSharedRole, quoted } from './tenantRoles.js';
 
 /**
- * Takes from PUBLIC the rights to connect to the database and to make temporary tables, which every role of the cluster
+ * Makes the shared login, and takes from PUBLIC the rights to connect to the database and to make temporary tables, which every role of the cluster
  * has by default, tenants of other installations among them. Roles that could log in keep both. Repeats nothing.
  * @returns false when the service may not, because the database belongs to somebody else
  */
@@ -34,7 +34,7 @@ const PUBLIC_SQL = `
 
 async function close(client: PoolClient): Promise<boolean> {
   const names = await readRoleNames(client);
-  await client.query('lock table rowpost.provisioning_lock in share update exclusive mode');
+  await ensureSharedRole(client, names);
   const { rows } = await client.query<{ database: string; owner: boolean; open: string[] }>(
     `select current_database() as database, pg_has_role(current_user, datdba, 'usage') as owner,
        array(${PUBLIC_SQL.replace('privilege_type) as privilege', 'privilege_type)')}) as open
@@ -52,8 +52,8 @@ async function close(client: PoolClient): Promise<boolean> {
   }
   const own = await client.query<{ name: string }>(
     `select rolname as name from pg_catalog.pg_roles
-     where rolname = $1 or starts_with(rolname, $2) and not has_database_privilege(oid, current_database(), 'connect')`,
-    [names.shared, names.tenantPrefix],
+     where starts_with(rolname, $1) and not has_database_privilege(oid, current_database(), 'connect')`,
+    [names.tenantPrefix],
   );
   for (const { name } of own.rows) await client.query(`grant connect on ${target} to ${quoted(name)}`);
   return true;

@@ -68,7 +68,7 @@ export class TenantLogins {
   }
 
   #password(role: string): string {
-    return this.deps.keyRing.sign(role, 'database logins').toString('base64url');
+    return this.deps.keyRing.password(role, 'database logins');
   }
 
   #enableLoginOnce(role: string, limit: number): Promise<void> {

@@ -16,14 +16,21 @@ export async function ensureTenantRole(
   tenantid: number,
 ): Promise<void> {
   const role = names.tenant(tenantid);
-  // Grants change rows that all tenants share; PostgreSQL refuses two such changes at once.
-  await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
-  await ensureRole(runner, names.shared);
+  await ensureSharedRole(runner, names);
   await ensureRole(runner, role);
-  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(role)}, ${quoted(names.shared)}`);
+  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(role)}`);
   await runner.query(`grant execute on all functions in schema rowpost_tenant to ${quoted(role)}`);
-  await grantConnect(runner, [names.shared, role]);
+  await grantConnect(runner, role);
   await takeOver(runner, `tenant_${tenantid}`, role);
+}
+
+/** Makes the role that enters those of tenants without code of their own. As `ensureTenantRole`. */
+export async function ensureSharedRole(runner: StatementRunner, { shared }: RoleNames): Promise<void> {
+  // Grants change rows that all roles share; PostgreSQL refuses two such changes at once.
+  await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
+  await ensureRole(runner, shared);
+  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(shared)}`);
+  await grantConnect(runner, shared);
 }
 
 /** Makes a role that can't log in yet, and the service a member of it. */
@@ -56,14 +63,14 @@ async function ensureRole(runner: StatementRunner, role: string): Promise<void> 
 }
 
 /** Where the service may: it need not own the database. */
-async function grantConnect(runner: StatementRunner, roles: readonly string[]): Promise<void> {
+async function grantConnect(runner: StatementRunner, role: string): Promise<void> {
   const { rows } = await runner.query(
     `select current_database()::text as database, pg_has_role(current_user, datdba, 'usage') as owner
      from pg_catalog.pg_database where datname = current_database()`,
   );
   const { database, owner } = rows[0] as { database: string; owner: boolean };
   if (!owner) return;
-  await runner.query(`grant connect on database ${quoted(database)} to ${roles.map(quoted).join(', ')}`);
+  await runner.query(`grant connect on database ${quoted(database)} to ${quoted(role)}`);
 }
 
 /**
