@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from '../../scripts/errorExamples.js';
-import { tenantRole } from '../../src/db/tenantTransaction.js';
 import { ERROR_CODES, type ErrorCode } from '../../src/errors.js';
 import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
@@ -35,10 +34,11 @@ describe('docs/errors.md', () => {
       `mutation { create_role_oidc(input: {roleid: ${role}, confid: ${confid}, sub_id: "ada"}) { roleid } }`,
     );
     // What is not granted to the tenant's role, and that the service can't grant: it is kept from trying again.
-    const { pool } = fixture.testDatabase.database;
+    const { pool, tenants } = fixture.testDatabase.database;
     await pool.query(`create table ${tenant.schema}.ledger (id int primary key)`);
     await fixture.control(root, '{ Utility { introspect } }');
-    await pool.query(`revoke all on ${tenant.schema}.ledger from ${tenantRole(tenant.tenantid)}`);
+    const owner = (await tenants.names()).tenant(tenant.tenantid);
+    await pool.query(`revoke all on ${tenant.schema}.ledger from ${owner}`);
   });
   after(() => fixture.stop());
 
