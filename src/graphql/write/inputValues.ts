@@ -32,7 +32,7 @@ export function inputRow(input: unknown): InputRow {
 const COLUMNS = new WeakMap<Slot, Column>();
 
 /** The slot, for which `columnOfSlot` names the column: what PostgreSQL says of a parameter is about that column. */
-export function slotOf(column: Column, slot: Slot): Slot {
+function slotOf(column: Column, slot: Slot): Slot {
   COLUMNS.set(slot, column);
   return slot;
 }
