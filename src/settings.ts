@@ -89,13 +89,13 @@ export const SETTINGS = {
     'ACCESS_TOKEN_SECONDS',
     integer(60),
     DAY_SECONDS,
-    'Lifetime of access tokens, in seconds.',
+    'Lifetime of access tokens, in seconds, at least 60.',
   ),
   refreshTokenSeconds: setting(
     'REFRESH_TOKEN_SECONDS',
     integer(60),
     7 * DAY_SECONDS,
-    'Lifetime of refresh tokens, in seconds.',
+    'Lifetime of refresh tokens, in seconds, at least 60.',
   ),
 
   // Limits of signing in, counted in PostgreSQL for all web processes together

@@ -1,6 +1,7 @@
 import { emailTypeNotFound, type EmailRuleValues } from '../../db/control/emailRules.js';
 import { readEmailType } from '../../db/control/emailTypes.js';
 import { AppError } from '../../errors.js';
+import { requireMayHold } from '../email/neverHolds.js';
 import { requireKnownRoles, requireKnownTables } from './checkNames.js';
 import type { ControlContext } from './controlContext.js';
 import { badInput, requireItems, requireValue } from './controlObject.js';
@@ -62,7 +63,9 @@ export async function checkEmailRule(
   const { db, principal } = context;
   const isNew = (field: 'email_type' | 'query_roleid' | 'condition'): boolean =>
     before === undefined || (rule.enabled && !before.enabled) || rule[field] !== before[field];
-  if (isNew('condition') || JSON.stringify(rule.targets) !== JSON.stringify(before?.targets)) {
+  const isOther = (field: 'targets' | 'operations'): boolean =>
+    JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]);
+  if (isNew('condition') || isOther('targets') || isOther('operations')) {
     await checkTargets(context, rule);
   }
   if (isNew('email_type') && !(await readEmailType(db, principal.tenantid, rule.email_type))) {
@@ -74,11 +77,23 @@ export async function checkEmailRule(
 async function checkTargets({ principal, deps }: ControlContext, rule: EmailRuleValues): Promise<void> {
   const { tenantid } = principal;
   const schema = requireSchema(principal);
-  requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
+  const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
+  const view = tables.find(({ kind }) => kind === 'view');
+  if (view) {
+    throw new AppError(
+      'READ_ONLY_TABLE',
+      `${view.name} is a view: nothing changes it, so the rule would never fire.`,
+      {
+        hint: 'Name the tables that the view reads.',
+        details: { field: 'targets', target: view.name },
+      },
+    );
+  }
   if (rule.condition === null) return;
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
   }
+  requireMayHold(rule.condition, rule.operations);
 }
 
 function readOperations(given: EmailRuleInput['operations']): readonly string[] {

@@ -1,9 +1,11 @@
 import type { EmailTypeValues } from '../../db/control/emailTypes.js';
+import { parseAddresses } from '../../email/addresses.js';
 import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import type { TemplateRequest } from '../../templates/index.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import type { ControlContext } from './controlContext.js';
+import { badInput } from './controlObject.js';
 import { requireSchema } from './permissions.js';
 
 /**
@@ -26,12 +28,21 @@ export async function checkEmailType(
       details: { field, line, column, source_line: sourceLine },
     });
   }
+  requireSender(type.sender);
   for (const [index, { query, ordering }] of type.queries.entries()) {
     await inField(`queries[${index}].query`, () =>
       deps.engine.checkEmailQuery(principal.tenantid, schema, query),
     );
     await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
   }
+}
+
+/** One that is templated is an address, or not, when it is rendered. Throws AppError BAD_USER_INPUT. */
+function requireSender(sender: string): void {
+  if (/\{[{%#]/.test(sender)) return;
+  const { valid, invalid } = parseAddresses(sender);
+  if (valid.length !== 1 || invalid.length > 0)
+    throw badInput('sender', 'sender must be one address, as in "Shop <shop@example.com>".');
 }
 
 function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
