@@ -15,8 +15,9 @@ const DDL = `
   insert into pair_key values (${ODD}, ${LONG}, 'odd'), (9007199254740992, ${LONG}, 'even');
 `;
 const QUERY = 'query ($filter: String) { big_key(filter: $filter) { id n j } }';
-const TEMPLATE = '{{ records.new.id }} {{ records.new.note }} {{ records.new.j.deep[0] }} {{ rows[0].id }}';
-const HTML = `${ODD} odd ${ODD} ${ODD}`;
+const TEMPLATE =
+  '{{ records.new.id }} {{ records.new.note }} {{ records.new.n }} {{ records.new.j.deep[0] }} {{ rows[0].id }} {{ rows[0].n }}';
+const HTML = `${ODD} odd ${LONG} ${ODD} ${ODD} ${LONG}`;
 const PREVIEW = `query ($type: ID!, $target: String, $key: GenericScalar, $context: GenericScalar) { Utility {
   preview_email(email_type: $type, target: $target, key: $key, context: $context) {
     html queries { result } error { message } } } }`;
