@@ -74,6 +74,7 @@ describe('attack: templates that take as long as they may', function () {
       open(3);
       const backlog = flood(4, 6);
       await waitFor('each tenant to be known as slow', () => backlog.ended >= 4);
+      succeed(await pool.render(quick(OTHER)));
       const before = backlog.ended;
       const begunMs = performance.now();
       for (let i = 0; i < 20; i++) succeed(await pool.render(quick(OTHER)));

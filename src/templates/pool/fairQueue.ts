@@ -1,7 +1,11 @@
 import { takeGroup, type QueuedJob } from './queuedJob.js';
 
-/** On average so much for a job makes a tenant a slow one. Most emails take a few milliseconds. */
+/** A tenant is slow whose jobs take so long on average. Most emails take a few milliseconds. */
 const SLOW_MS = 100;
+/** It yields the last thread if they take so many times as long as the quick ones of late: short of CPU, all take long. */
+const YIELDING_TIMES = 4;
+/** How fast the quick ones of late are forgotten, where only slower ones come. */
+const FORGETTING = 0.01;
 /** Weight of the newest group in the average: a tenant is slow at once, and quick again after ten or twenty quick groups. */
 const NEWEST = 0.2;
 /** Tenants without jobs that are remembered. */
@@ -39,6 +43,8 @@ export class FairQueue {
   readonly #running = new Set<Group>();
   /** Where the last one that was served stood. Who comes back begins here: time that was left to others is gone. */
   #clockMs = 0;
+  /** What quick jobs of late took: follows quicker ones at once, and slower ones slowly. */
+  #quickMs: number | undefined;
 
   constructor(
     private readonly threads: number,
@@ -93,7 +99,10 @@ export class FairQueue {
     const done = Math.max(1, jobs.filter((job) => job.isSettled).length);
     account.threads -= 1;
     account.usedMs += tookMs - estimateMs;
-    account.averageMs += NEWEST * (tookMs / done - account.averageMs);
+    const jobMs = tookMs / done;
+    account.averageMs += NEWEST * (jobMs - account.averageMs);
+    const quickMs = this.#quickMs ?? jobMs;
+    this.#quickMs = Math.min(jobMs, quickMs + FORGETTING * (jobMs - quickMs));
   }
 
   /** Takes all that waits. */
@@ -111,12 +120,17 @@ export class FairQueue {
     return next;
   }
 
-  #mayBegin({ tenantid, threads }: Account): boolean {
+  #mayBegin(account: Account): boolean {
+    const { tenantid, threads } = account;
     if (tenantid === undefined || this.threads === 1) return true;
     const most = this.threads - 1;
     if (threads >= most) return false;
-    if (!this.isSlow(tenantid)) return true;
-    return [...this.#running].filter(({ account }) => this.isSlow(account.tenantid)).length < most;
+    if (!this.#yields(account)) return true;
+    return [...this.#running].filter((group) => this.#yields(group.account)).length < most;
+  }
+
+  #yields({ averageMs }: Account): boolean {
+    return averageMs > SLOW_MS && averageMs > YIELDING_TIMES * (this.#quickMs ?? 0);
   }
 
   #accountOf(tenantid: number | undefined): Account {
