@@ -17,7 +17,7 @@ import { startFakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 
-const SLOW_MS = 200;
+const SLOW_MS = 400;
 const UNBOUNDED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER };
 const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}';
 /** For a thread: plain Liquid is never rendered in place. */
@@ -74,12 +74,13 @@ describe('attack: templates that take as long as they may', function () {
       open(3);
       const backlog = flood(4, 6);
       await waitFor('each tenant to be known as slow', () => backlog.ended >= 4);
-      succeed(await pool.render(quick(OTHER)));
+      // Each thread has compiled the letter: what it takes from now on is what it takes.
+      for (let i = 0; i < 4; i++) succeed(await pool.render(quick(OTHER)));
       const before = backlog.ended;
       const begunMs = performance.now();
       for (let i = 0; i < 20; i++) succeed(await pool.render(quick(OTHER)));
       const tookMs = performance.now() - begunMs;
-      // Two threads end a slow one each 200 ms: twenty letters waited for none of them.
+      // Two threads end a slow one each 400 ms: twenty letters waited for none of them.
       expect(backlog.ended - before, `in ${tookMs} ms`).to.be.at.most(2 + (2 * tookMs) / SLOW_MS);
       expect(backlog.ended, 'the backlog is still there').to.be.below(24);
       await backlog.all;
