@@ -35,9 +35,37 @@ describe('templates: compileTemplate', () => {
         '{{ 2.5.is_integer() }} {{ 2.0.is_integer() }} {{ 0.1.hex() }} {{ 0.75.as_integer_ratio() }}',
         'False True 0x1.999999999999ap-4 (3, 4)',
       ],
+      [
+        '{% set ns = namespace(n=1) %}{% for i in [2, 3] %}{% set ns.n, last = ns.n + i, i %}{% endfor %}{{ ns.n }}{{ last }}',
+        '6',
+      ],
+      ["{{ ('<b>{x}</b>{y}'|safe).format_map({'x': '<i>', 'y': '<hr>'|safe}) }}", '<b>&lt;i&gt;</b><hr>'],
     ];
     for (const [template, expected] of cases) {
       expect(compileTemplate(template).render({ a: { b: 5 } }), template).to.equal(expected);
+    }
+  });
+
+  it('fails where Jinja2 fails, and says why as it does', () => {
+    const looking = 'Jinja was looking for the following tags';
+    const cases: readonly (readonly [template: string, message: string])[] = [
+      ['{% for x in y %}{% endif %}', `Encountered unknown tag 'endif'. ${looking}: 'endfor' or 'else'.`],
+      ['{% for x in y %}', `Unexpected end of template. ${looking}: 'endfor' or 'else'.`],
+      [
+        '{% if x %}{% for x in y %}{% endif %}',
+        "You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for 'endfor' or 'else'.",
+      ],
+      [
+        '{% block a-b %}',
+        'Block names in Jinja have to be valid Python identifiers and may not contain hyphens, use an underscore instead.',
+      ],
+      ['{% set (ns.a, b) = 1, 2 %}', "expected token ')', got '.'"],
+      ['{% set true.a = 1 %}', "can't assign to 'const'"],
+      ['{% set ns = {} %}{% set ns.a, b = 1, 2 %}', 'cannot assign attribute on non-namespace object'],
+      ['{{ dict(missing) }}', "'missing' is undefined"],
+    ];
+    for (const [template, message] of cases) {
+      expect(() => compileTemplate(template).render({}), template).to.throw(TemplateError, message);
     }
   });
 

@@ -7,7 +7,7 @@ import { Markup } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { formatValue } from './spec.js';
 
-interface BraceArguments {
+export interface BraceArguments {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value> | DictLike;
 }

@@ -62,10 +62,21 @@ export class ExpressionParser extends OperandParser {
     );
   }
 
-  /** What `set`, `for` and `with` assign to: a name, or names in a tuple. */
+  /** What `for` and `with` assign to: a name, or names in a tuple. */
   parseTarget(endName?: string): Target {
+    return this.parseTargets(() => this.parseSingleTarget(), endName);
+  }
+
+  /** What `set` assigns to: also attributes of namespaces. */
+  parseSetTarget(): Target {
+    return this.parseTargets(() =>
+      this.stream.following.type === '.' ? this.parseNamespaceTarget() : this.parseSingleTarget(),
+    );
+  }
+
+  private parseTargets(parse: () => Target, endName?: string): Target {
     const { offset } = this.stream.current;
-    const { items, isTuple } = this.parseItems(() => this.parseSingleTarget(), endName);
+    const { items, isTuple } = this.parseItems(parse, endName);
     const [first] = items;
     if (!isTuple && first !== undefined) return first;
     if (!isTuple)
@@ -84,6 +95,12 @@ export class ExpressionParser extends OperandParser {
     }
     if (!stream.is('name')) throw stream.fail(`can't assign to '${describeToken(stream.current)}'`);
     return this.parseNameTarget();
+  }
+
+  private parseNamespaceTarget(): Target {
+    const { name, offset } = this.parseNameTarget();
+    this.stream.expect('.');
+    return { kind: 'namespace', name, attribute: this.stream.expect('name').value, offset };
   }
 
   /** A plain name that may be assigned to. */

@@ -148,19 +148,10 @@ class StatementParser {
 
   private parseSet(offset: number): Statement {
     const { stream, expressions } = this;
-    const target = this.parseSetTarget();
+    const target = expressions.parseSetTarget();
     if (stream.skipIf('=')) return { kind: 'set', target, value: expressions.parseTuple(), offset };
     const filter: FilterCall | undefined = stream.skipIf('|') ? expressions.parseFilterChain() : undefined;
     return { kind: 'setBlock', target, filter, body: this.parseBlock('endset').body, offset };
-  }
-
-  private parseSetTarget(): Target {
-    const { stream } = this;
-    if (stream.following.type !== '.') return this.expressions.parseTarget();
-    const token = stream.expect('name');
-    stream.expect('.');
-    const attribute = stream.expect('name').value;
-    return { kind: 'namespace', name: token.value, attribute, offset: token.offset };
   }
 
   private parseWith(offset: number): Statement {
@@ -219,7 +210,10 @@ class StatementParser {
     const name = stream.expect('name').value;
     const scoped = stream.skipName('scoped');
     const required = stream.skipName('required');
-    if (stream.is('-')) throw stream.fail('Block names may not contain hyphens, use an underscore instead.');
+    if (stream.is('-'))
+      throw stream.fail(
+        'Block names in Jinja have to be valid Python identifiers and may not contain hyphens, use an underscore instead.',
+      );
     const { body } = this.parseBlock('endblock');
     if (required && !isBlank(body))
       throw stream.fail('Required blocks can only contain comments or whitespace', offset);
@@ -249,8 +243,10 @@ class StatementParser {
     const list = looking?.map((name) => `'${name}'`).join(' or ') ?? '';
     const parts = [`Encountered unknown tag '${tag}'.`];
     if (looking && expected)
-      parts.push(`You probably made a nesting mistake: currently looking for ${list}.`);
-    else if (looking) parts.push(`Looking for the following tags: ${list}.`);
+      parts.push(
+        `You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for ${list}.`,
+      );
+    else if (looking) parts.push(`Jinja was looking for the following tags: ${list}.`);
     return this.stream.fail([...parts, ...this.innermost()].join(' '), offset, tagHint(tag));
   }
 
@@ -261,9 +257,11 @@ class StatementParser {
         ?.map((name) => `'${name}'`)
         .join(' or ') ?? '';
     return this.stream.fail(
-      ['Unexpected end of template.', `Looking for the following tags: ${list}.`, ...this.innermost()].join(
-        ' ',
-      ),
+      [
+        'Unexpected end of template.',
+        `Jinja was looking for the following tags: ${list}.`,
+        ...this.innermost(),
+      ].join(' '),
     );
   }
 

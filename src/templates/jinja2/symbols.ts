@@ -177,8 +177,9 @@ export class Symbols implements NameVisitor {
   }
 
   private analyzeTarget(target: Target): void {
-    if (target.kind === 'namespace') this.read(target.name);
-    else walkTarget(target, this);
+    if (target.kind === 'tuple') for (const item of target.items) this.analyzeTarget(item);
+    else if (target.kind === 'namespace') this.read(target.name);
+    else this.assign(target.name);
   }
 
   declareTarget(target: Target): void {

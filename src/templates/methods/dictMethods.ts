@@ -15,7 +15,7 @@ import {
 import type { DictLike } from '../values/dict.js';
 import { iterate, toList } from '../values/iterate.js';
 import { repr } from '../values/text.js';
-import { Tuple } from '../values/value.js';
+import { Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
 function narrow(value: Value): DictLike {
@@ -101,6 +101,7 @@ function set(dict: DictLike, key: Value, value: Value, { budget }: Evaluation): 
 /** The entries of a dict, or of an iterable of pairs, as `dict(…)` takes them. */
 export function entriesOf(source: Value, { budget }: Evaluation): Iterable<readonly [Value, Value]> {
   if (isDict(source)) return dictEntries(source);
+  if (source instanceof Undefined) throw source.fault();
   return Array.from(iterate(source, budget), (pair, index) => {
     const items = toList(pair, budget);
     const [key, value] = items;

@@ -1,12 +1,13 @@
 import { renderFault } from '../errors.js';
 import { braceFormat } from '../format/braces.js';
+import type { BraceArguments } from '../format/braces.js';
 import { stripTags, unescapeHtml } from '../format/htmlText.js';
 import type { CallArguments, Evaluation, Invoke, MethodTable } from '../values/callable.js';
 import { escape, htmlOf } from '../values/escape.js';
 import { iterate } from '../values/iterate.js';
 import { isList, isText, Markup, Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
-import { STR_METHODS } from './strMethods.js';
+import { mapArguments, STR_METHODS } from './strMethods.js';
 
 /** Methods that escape the text they take in and answer markup. */
 const ESCAPING = [
@@ -57,8 +58,12 @@ const join: Invoke = (self, args, { budget }) => {
   return new Markup(parts.join(text));
 };
 
-const format: Invoke = (self, args, evaluation) =>
-  new Markup(braceFormat(markupOf(self).text, args, evaluation, (value) => htmlOf(value, evaluation.budget)));
+function format(self: Value, args: BraceArguments, evaluation: Evaluation): Markup {
+  const escaped = (value: Value) => htmlOf(value, evaluation.budget);
+  return new Markup(braceFormat(markupOf(self).text, args, evaluation, escaped));
+}
+
+const formatMap: Invoke = (self, args, evaluation) => format(self, mapArguments(args), evaluation);
 
 const striptags: Invoke = (self, _, { budget }) => {
   const { text } = markupOf(self);
@@ -81,6 +86,7 @@ export const MARKUP_METHODS: MethodTable = new Map([
   ...CUTTING.map((name) => marked(name, (args) => args)),
   ['join', join],
   ['format', format],
+  ['format_map', formatMap],
   ['striptags', striptags],
   ['unescape', unescape],
   ['escape', escapeMethod],

@@ -1,8 +1,9 @@
 import { renderFault } from '../errors.js';
 import { braceFormat } from '../format/braces.js';
+import type { BraceArguments } from '../format/braces.js';
 import { characterOf } from '../format/spec.js';
 import { method, methodTable, namedMethod } from '../values/callable.js';
-import type { Evaluation, Invoke, MethodTable } from '../values/callable.js';
+import type { CallArguments, Evaluation, Invoke, MethodTable } from '../values/callable.js';
 import { codePointLength, toCodePointIndex, toUnitIndex } from '../values/codePoints.js';
 import { Dict, dictEntries, dictGet, dictSize, isDict } from '../values/dict.js';
 import { iterate } from '../values/iterate.js';
@@ -304,12 +305,16 @@ function joinTexts(separator: string, items: Value, evaluation: Evaluation): str
 
 const format: Invoke = (self, args, evaluation) => braceFormat(textArgument(self), args, evaluation);
 
-const formatMap: Invoke = (self, args, evaluation) => {
-  const [mapping] = args.positional;
-  if (mapping === undefined || !isDict(mapping) || args.positional.length > 1) {
+const formatMap: Invoke = (self, args, evaluation) =>
+  braceFormat(textArgument(self), mapArguments(args), evaluation);
+
+/** What `format_map` formats with. */
+export function mapArguments({ positional }: CallArguments): BraceArguments {
+  const [mapping] = positional;
+  if (mapping === undefined || !isDict(mapping) || positional.length > 1) {
     throw renderFault('format_map() takes exactly one argument, a mapping');
   }
-  return braceFormat(textArgument(self), { positional: [], named: mapping }, evaluation);
-};
+  return { positional: [], named: mapping };
+}
 
 export const STR_METHODS: MethodTable = new Map([...METHODS, ['format', format], ['format_map', formatMap]]);
