@@ -256,13 +256,13 @@ export const SETTINGS = {
     'NOBODY_ROLES_PER_MINUTE',
     integer(0),
     60,
-    'Roles that anonymous visitors may make; 0 for no limit.',
+    'Roles that anonymous visitors may try to make; 0 for no limit.',
   ),
   nobodyRolesPerAddress: setting(
     'NOBODY_ROLES_PER_ADDRESS',
     integer(0),
     10,
-    'Roles that anonymous visitors may make from one address in a minute; 0 for no limit.',
+    'Roles that anonymous visitors may try to make from one address in a minute, refused ones included; 0 for no limit.',
   ),
 
   // PostgreSQL

@@ -9,6 +9,7 @@ import { badInput } from './controlObject.js';
 import { holds } from './permissions.js';
 import { related, StoredRow } from './storedRow.js';
 import { tenantType } from './tenant.js';
+import { rolesSeenBy } from './visibility.js';
 
 export const roleType: GraphQLObjectType<unknown, ControlContext> = new GraphQLObjectType<
   unknown,
@@ -89,8 +90,9 @@ export const classType: GraphQLObjectType<unknown, ControlContext> = new GraphQL
 
 /** What lists show of the tenant's roles, said of a row that this transaction may have changed. See `visibleTo`. */
 function seenRole({ principal }: ControlContext): (row: RoleRow) => boolean {
+  const seen = rolesSeenBy(principal);
   return ({ roleid, parentid }) =>
-    holds(principal, 'view_role') || roleid === principal.roleid || parentid === principal.roleid;
+    seen === 'all' || roleid === principal.roleid || (seen === 'children' && parentid === principal.roleid);
 }
 
 /** The same of its classes. */

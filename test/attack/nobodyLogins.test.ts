@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
+
+describe('attack: an anonymous visitor asks who else has a role', () => {
+  let fixture: WebFixture;
+  let visitor: string;
+  before(async () => {
+    fixture = await WebFixture.start();
+    const { tenantid } = await fixture.createTenant('shop', '');
+    const root = (await fixture.signIn(tenantid)).access_token;
+    const control = async (token: string, document: string): Promise<unknown> => {
+      const answer = await fixture.control(token, document);
+      expect(answer.errors, document).to.equal(undefined);
+      return answer;
+    };
+    const made = await control(root, '{ Utility { anonymous_logins(enable: true) } } ');
+    expect(textAt(made, 'data.Utility.anonymous_logins')).to.match(/^\d+$/);
+    visitor = textAt(await (await fixture.postJson('/anonauth', { tenantid })).json(), 'access_token');
+    const other = textAt(
+      await control(visitor, 'mutation { create_role(input: {login: "ada@example.com"}) { roleid } }'),
+      'data.create_role.roleid',
+    );
+    const pxadmin = (await fixture.signIn(0, 'pxadmin', PXADMIN_PASSWORD)).access_token;
+    const provider = textAt(
+      await control(
+        pxadmin,
+        `mutation { create_oidc_providers(input: {name: "p", auth_uri: "https://p.example/",
+          token_uri: "https://p.example/", jwks_uri: "https://p.example/"}) { providerid } }`,
+      ),
+      'data.create_oidc_providers.providerid',
+    );
+    const config = textAt(
+      await control(
+        root,
+        `mutation { create_oidc_config(input: {providerid: ${provider}, client_id: "c", client_secret: "s"}) { confid } }`,
+      ),
+      'data.create_oidc_config.confid',
+    );
+    await control(
+      root,
+      `mutation { create_role_oidc(input: {roleid: ${other}, confid: ${config}, sub_id: "ada"}) { sub_id } }`,
+    );
+  });
+  after(() => fixture.stop());
+
+  it('and sees the role of visitors alone, neither accounts that others signed up for nor their identities', async () => {
+    const seen = await fixture.control(
+      visitor,
+      '{ role { login children { login } parent { login } } role_oidc { sub_id } }',
+    );
+    expect(seen).to.deep.equal({
+      data: { role: [{ login: 'Nobody', children: [], parent: null }], role_oidc: [] },
+    });
+    const guess = await fixture.control(visitor, `{ role(filter: "children.login like 'ada%'") { login } }`);
+    expect(guess.data).to.deep.equal({ role: [] });
+  });
+
+  it('also in what a mutation answers', async () => {
+    const made = await fixture.control(
+      visitor,
+      'mutation { create_role(input: {login: "bob"}) { login parent { login parent { login } children { login } } } }',
+    );
+    expect(made.data).to.deep.equal({
+      create_role: { login: 'bob', parent: { login: 'Nobody', parent: null, children: [] } },
+    });
+  });
+});
