@@ -206,4 +206,25 @@ describe('attack: a role reaches what another role may read by acting for it', (
     const inner = await newClass({ inherit: 'none', members: [child.roleid] });
     expect(await tokenOf(parent.token, child.roleid), `class ${inner}`).to.equal('PERMISSION_DENIED');
   });
+
+  it('not what a change brings to roles below a deleted one', async () => {
+    const boss = await member([...ALL_OF_ROLES, ...ALL_OF_CLASSES]);
+    const child = await member(['login'], boss.roleid);
+    const deleted = await member(['login'], child.roleid);
+    const below = await member(['login', 'select'], deleted.roleid);
+    await rule({ targets: ['vault'], roles: [below.roleid] });
+    const held = await newClass({ inherit: 'none', members: [boss.roleid, deleted.roleid] });
+    const removed = await change(root, `mutation { delete_role(roleid: ${deleted.roleid}) { roleid } }`);
+    expect(removed).to.equal(undefined);
+    const made = await change(
+      boss.token,
+      `mutation { create_role_class(input: {name: "${name()}", inherit: "full", members: [${child.roleid}]}) { classid } }`,
+    );
+    expect(made).to.equal('PERMISSION_DENIED');
+    expect(await updateRole(boss.token, child.roleid, { classes: [held] })).to.equal('PERMISSION_DENIED');
+    expect(await updateClass(boss.token, held, { inherit: 'full' })).to.equal('PERMISSION_DENIED');
+    expect(await change(boss.token, `mutation { delete_role_class(classid: ${held}) { classid } }`)).to.equal(
+      'PERMISSION_DENIED',
+    );
+  });
 });

@@ -66,6 +66,16 @@ export async function isNamedByRules(knex: Knex, tenantid: number, classid: numb
   return row !== undefined;
 }
 
+/** Its members, and deleted roles that were: those below these still have it, if it is inherited. */
+export async function readHolders(knex: Knex, tenantid: number, classid: number): Promise<readonly number[]> {
+  const rows = await knex('rowpost.role')
+    .where({ tenantid })
+    .whereRaw('? = any (classes)', [classid])
+    .orderBy('roleid')
+    .select<{ roleid: number }[]>('roleid');
+  return rows.map((row) => row.roleid);
+}
+
 /** Puts roles into a class and takes others out. */
 export async function changeMembers(
   knex: Knex,

@@ -24,10 +24,12 @@ export async function findExcess(
 }
 
 const EXCESS_SQL = `
-  with recursive target(roleid) as (
-    select roleid from rowpost.role where tenantid = :tenantid and roleid = :roleid
-    union select r.roleid from rowpost.role r join target t on r.parentid = t.roleid
-      where :below::boolean and not r.deleted
+  with recursive tree(roleid, deleted) as (
+    select roleid, false from rowpost.role where tenantid = :tenantid and roleid = :roleid
+    union select r.roleid, r.deleted from rowpost.role r join tree t on r.parentid = t.roleid where :below::boolean
+  ), target as (
+    -- A deleted role reaches nothing, but those below it still have its classes.
+    select roleid from tree where not deleted
   ), line(start, roleid, parentid, classes) as (
     select roleid, roleid, parentid, classes from rowpost.role
       where tenantid = :tenantid and (roleid = :than or roleid in (select roleid from target))

@@ -3,6 +3,7 @@ import {
   deleteRoleClass,
   insertRoleClass,
   isNamedByRules,
+  readHolders,
   readRoleClass,
   updateRoleClass,
   type Inherit,
@@ -77,7 +78,7 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
     // Both bring the rules that name the class to other roles.
     if (given.inherit != null || given.members != null) requireClasses(principal, [classid]);
     const inherit = given.inherit == null ? before.inherit : readInherit(given.inherit);
-    if (inherit !== before.inherit) await requireMembers(context, members);
+    if (inherit !== before.inherit) await requireMembers(context, classid);
     await updateRoleClass(db, tenantid, classid, {
       ...(given.name === undefined ? {} : { name: requireValue(given.name, 'name') }),
       inherit,
@@ -87,10 +88,10 @@ export const roleClass = crudObject<RoleClassRow, number, ClassInput>({
     await bumpPolicyVersion(db, tenantid);
     return classid;
   },
-  async delete(context, { tenantid, classid, members }) {
+  async delete(context, { tenantid, classid }) {
     const { principal, db } = context;
     requireClasses(principal, [classid]);
-    await requireMembers(context, members);
+    await requireMembers(context, classid);
     if (await isNamedByRules(db, tenantid, classid)) {
       throw new AppError('ROLE_CLASS_IN_USE', `Policy rules name the class ${classid}.`, {
         details: { classid },
@@ -108,8 +109,10 @@ function requireSignupAdmin(principal: Principal, given: ClassInput): void {
 }
 
 /** Each must be a role that the principal may change, or the principal itself. Throws AppError PERMISSION_DENIED, NOT_FOUND. */
-async function requireMembers(context: ControlContext, members: readonly number[]): Promise<void> {
-  for (const roleid of members) await requireMember(context, roleid);
+async function requireMembers(context: ControlContext, classid: number): Promise<void> {
+  const { db, principal } = context;
+  for (const roleid of await readHolders(db, principal.tenantid, classid))
+    await requireMember(context, roleid);
 }
 
 function readInherit(given: string): Inherit {
