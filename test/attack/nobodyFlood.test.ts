@@ -127,4 +127,14 @@ describe('a flood of anonymous visitors', () => {
     const other = await openSite('other');
     expect((await ask('/query', other.nobody, query)).status).to.equal(200);
   });
+
+  it('takes a /64 of IPv6 for one address, however it is written', async () => {
+    await start({ NOBODY_REQUESTS_PER_ADDRESS: '2' });
+    const { nobody } = site;
+    const from = (address: string): Promise<Answer> => ask('/query', nobody, '{ __typename }', address);
+    expect((await from('2001:db8:1::5')).status).to.equal(200);
+    expect((await from('2001:db8:1:0:8000:1:2:3')).status).to.equal(200);
+    expectLimited(await from('2001:DB8:1::5:6:7'));
+    expect((await from('2001:db8:1:1::5')).status).to.equal(200);
+  });
 });
