@@ -12,6 +12,8 @@ import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.
 export interface SignedIn {
   readonly tenantid: number;
   readonly token: string;
+  /** Its schema holds code of its own, so connections of its own serve it. */
+  readonly hasCode: boolean;
 }
 
 /** Tables of one tenant: each references the one before it. Those that are asked for have a row. */
@@ -24,6 +26,10 @@ const tablesSql = (count: number): string =>
       ${row}`;
   }).join('\n');
 
+const CODE_SQL = `
+  create function touch() returns trigger language plpgsql as $$ begin new.created := now(); return new; end $$;
+  create trigger touch before update on t0 for each row execute function touch();`;
+
 const TABLES_WITH_ROWS = 4;
 const CONNECTIONS = 4;
 
@@ -35,6 +41,8 @@ export async function makeTenants(
   databaseUrl: string,
   count: number,
   tables: number,
+  /** Every so many tenants one has code of its own. */
+  codeEvery: number,
 ): Promise<readonly SignedIn[]> {
   const config = testConfig({ DATABASE_URL: databaseUrl });
   const database = openDatabase({
@@ -48,6 +56,7 @@ export async function makeTenants(
     log: testLog,
   });
   const { knex } = database;
+  const hasCode = (tenantid: number): boolean => tenantid % codeEvery === 0;
   const passwordHash = await hashPassword('benchmark');
   const sql = tablesSql(tables);
   const roles: { tenantid: number; roleid: number }[] = [];
@@ -64,6 +73,7 @@ export async function makeTenants(
         await trx.raw('set local role ??', [owner]);
         await trx.raw('set local search_path to ??', [schema]);
         await trx.raw(sql);
+        if (hasCode(role.tenantid)) await trx.raw(CODE_SQL);
       });
     }
   };
@@ -78,7 +88,7 @@ export async function makeTenants(
   const signedIn: SignedIn[] = [];
   for (const { tenantid, roleid } of roles) {
     const token = await tokens.issue({ tenantid, roleid, tokensValidFromMs: -Infinity }, 'access');
-    signedIn.push({ tenantid, token });
+    signedIn.push({ tenantid, token, hasCode: hasCode(tenantid) });
   }
   await database.close();
   return signedIn;

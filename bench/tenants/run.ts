@@ -1,6 +1,8 @@
-// Many tenants in one web process: its memory, the first answer of a cold tenant, and a crowd at one cold tenant.
+// Many tenants in one web process, every tenth with code of its own: memory, the first answer of a cold tenant, a crowd at
+// one cold tenant, and requests to all of them in random order.
 // Arguments: tenants, tables a tenant.
 import { readFileSync } from 'node:fs';
+import pg from 'pg';
 import { createInstallation, type BenchWeb } from '../support/installation.js';
 import { median } from '../support/load.js';
 import { describeMachine } from '../support/report.js';
@@ -9,13 +11,16 @@ import { makeTenants, type SignedIn } from './makeTenants.js';
 const TENANTS = Number(process.argv[2] ?? 1_000);
 const TABLES = Number(process.argv[3] ?? 30);
 const CROWD = 100;
+const CODE_EVERY = 10;
+const IN_FLIGHT = 16;
+const MIXED_MS = 10_000;
 const QUERY = '{ t2(limit: 10) { id name amount t1 { name } t3_collection { id status } } }';
 
 // Nothing here writes: what the disk does is no part of it, and would make the tables of a thousand tenants slow.
 const installation = await createInstallation('create table t (id int primary key)', { durable: false });
 try {
   const startedAt = performance.now();
-  const tenants = await makeTenants(installation.databaseUrl, TENANTS + 1, TABLES);
+  const tenants = await makeTenants(installation.databaseUrl, TENANTS + 1, TABLES, CODE_EVERY);
   console.log(`set up in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   const web = await installation.startWeb({
     NODE_OPTIONS: `--import ${new URL('countBuilds.mjs', import.meta.url).href}`,
@@ -36,6 +41,8 @@ try {
   await Promise.all(Array.from({ length: CROWD }, () => ask(web, crowded)));
   const crowd = await countBuilds(web);
 
+  const mixed = await mix(web, others, installation.databaseUrl);
+
   console.log(`\n${TENANTS} tenants × ${TABLES} tables in one web process\n${describeMachine()}\n`);
   console.log(
     `first answer of a cold tenant: p50 ${median(coldMs).toFixed(1)} ms, p99 ${percentile(coldMs, 0.99)} ms`,
@@ -43,6 +50,7 @@ try {
   console.log(`second answer: p50 ${median(warmMs).toFixed(1)} ms, p99 ${percentile(warmMs, 0.99)} ms`);
   console.log(`built: ${JSON.stringify(counts)}`);
   console.log(`${CROWD} requests at once to a cold tenant built: ${JSON.stringify(crowd)}`);
+  console.log(mixed);
   console.log(`memory of the web process: ${memory(web)}`);
 } finally {
   await installation.stop();
@@ -59,6 +67,36 @@ async function ask({ baseUrl }: BenchWeb, { token }: SignedIn): Promise<number> 
   const text = await response.text();
   if (!text.startsWith('{"data":{"t2":[{')) throw new Error(text);
   return performance.now() - startedAt;
+}
+
+/** Requests to tenants in random order, and the connections that the web process takes for them. */
+async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: string): Promise<string> {
+  const times = { plain: [] as number[], code: [] as number[] };
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  let mostConnections = 0;
+  const endsAt = performance.now() + MIXED_MS;
+  const request = async (): Promise<void> => {
+    while (performance.now() < endsAt) {
+      const tenant = tenants[Math.floor(Math.random() * tenants.length)];
+      if (tenant) times[tenant.hasCode ? 'code' : 'plain'].push(await ask(web, tenant));
+    }
+  };
+  const watch = async (): Promise<void> => {
+    while (performance.now() < endsAt) {
+      const { rows } = await client.query<{ count: number }>(
+        "select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = 'rowpost web'",
+      );
+      mostConnections = Math.max(mostConnections, rows[0]?.count ?? 0);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  await Promise.all([watch(), ...Array.from({ length: IN_FLIGHT }, request)]);
+  await client.end();
+  const perSecond = ((times.plain.length + times.code.length) * 1000) / MIXED_MS;
+  const said = (values: readonly number[]): string =>
+    `p50 ${median(values).toFixed(1)} ms, p95 ${percentile(values, 0.95)} ms`;
+  return `${IN_FLIGHT} in flight, tenants at random: ${perSecond.toFixed(0)}/s; without code ${said(times.plain)}; with code ${said(times.code)}; at most ${mostConnections} connections`;
 }
 
 async function countBuilds({ process: { child, log } }: BenchWeb): Promise<unknown> {
