@@ -37,6 +37,8 @@ written as (
     where m.classid = 'pg_catalog.pg_proc'::regclass
   union all select o.xmin, o.oid from member m join pg_catalog.pg_operator o on o.oid = m.objid
     where m.classid = 'pg_catalog.pg_operator'::regclass
+  union all select y.xmin, y.oid from member m join pg_catalog.pg_type y on y.oid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass
   union all select k.xmin, k.oid from member m join pg_catalog.pg_constraint k on k.contypid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select l.xmin, l.oid from member m join pg_catalog.pg_enum l on l.enumtypid = m.objid

@@ -49,9 +49,32 @@ async function decide(
   const isMember = rows[0]?.member === true;
   if (code.length > 0 && isMember) await client.query(`revoke ${quoted(role)} from ${quoted(names.shared)}`);
   if (code.length === 0 && !isMember) {
+    if (!(await isCodeGone(client, role, schema))) return 'changing';
     await client.query(`grant ${quoted(role)} to ${quoted(names.shared)}`);
   }
   return code.length > 0 ? 'own' : 'shared';
+}
+
+/** Tenants that are never idle stay on connections of their own until one of the next checks. */
+const MAX_IDLE_CHECKS = 10;
+
+/**
+ * Code that is not there may be on its way: made by a transaction of the tenant's own login that has not been committed.
+ * So the schema is judged again once none is open.
+ */
+async function isCodeGone(client: PoolClient, role: string, schema: string): Promise<boolean> {
+  for (let checks = 0; checks < MAX_IDLE_CHECKS; checks++) {
+    // The view is the same for a whole transaction otherwise.
+    await client.query('select pg_stat_clear_snapshot()');
+    const { rowCount } = await client.query(
+      `select from pg_catalog.pg_stat_activity
+       where usename = $1 and datname = current_database() and state is distinct from 'idle' limit 1`,
+      [role],
+    );
+    if (rowCount === 0) return (await findTenantCode(client, schema)).length === 0;
+    await delay(POLL_MS);
+  }
+  return false;
 }
 
 const ROLES_SQL = `

@@ -15,6 +15,9 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
  * one, but for those listed. `…_to_xml` run statements or views that they are given. Of extensions, whose C functions
  * only a superuser can make, immutable ones are: `crosstab` and its like are not.
  *
+ * A view, a foreign key, an inherited table or a type of another schema brings that schema's code with it, and whoever may
+ * reference a table or put triggers on it can add some at any time.
+ *
  * Expressions are stored as node trees, which name what they call by oid:
  * https://www.postgresql.org/docs/current/catalog-pg-attrdef.html
  */
@@ -25,7 +28,7 @@ with member as materialized (
     and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
 ),
 relation as materialized (
-  select c.oid, c.relkind, c.relpartbound from member m join pg_catalog.pg_class c on c.oid = m.objid
+  select c.oid, c.relkind, c.relpartbound, c.relowner, c.relacl from member m join pg_catalog.pg_class c on c.oid = m.objid
   where m.classid = 'pg_catalog.pg_class'::regclass and c.relkind in ('r', 'p', 'f', 'v', 'm')
 ),
 tree as (
@@ -33,6 +36,10 @@ tree as (
   union all select k.conbin::text, 'constraint' from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
   union all select k.conbin::text, 'domain' from member m join pg_catalog.pg_constraint k on k.contypid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
+  union all select y.typdefaultbin::text, 'domain' from member m join pg_catalog.pg_type y on y.oid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass
+  union all select t.tgqual::text, 'trigger'
+    from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid where not t.tgisinternal
   union all select concat(i.indexprs::text, i.indpred::text), 'index'
     from relation r join pg_catalog.pg_index i on i.indrelid = r.oid
   union all select concat(w.ev_action::text, w.ev_qual::text), 'view'
@@ -62,6 +69,27 @@ called as (
   select 'cast', c.castfunc from member m
     join pg_catalog.pg_cast c on c.castfunc <> 0 and m.objid in (c.castsource, c.casttarget)
     where m.classid = 'pg_catalog.pg_type'::regclass
+),
+referrer as (
+  select m.classid, m.objid from member m
+  union all select 'pg_catalog.pg_class'::regclass, y.typrelid from member m join pg_catalog.pg_type y on y.oid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass and y.typrelid <> 0
+  union all select 'pg_catalog.pg_rewrite'::regclass, w.oid
+    from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
+  union all select 'pg_catalog.pg_constraint'::regclass, k.oid
+    from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
+),
+reference as (
+  select d.refclassid as classid, d.refobjid as objid, coalesce(c.relnamespace, y.typnamespace) as namespace
+  from referrer o join pg_catalog.pg_depend d on d.classid = o.classid and d.objid = o.objid
+  left join pg_catalog.pg_class c on d.refclassid = 'pg_catalog.pg_class'::regclass and c.oid = d.refobjid
+  left join pg_catalog.pg_type y on d.refclassid = 'pg_catalog.pg_type'::regclass and y.oid = d.refobjid
+  union all
+  select 'pg_catalog.pg_class'::regclass, c.oid, c.relnamespace from relation r
+    join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = r.oid
+    left join pg_catalog.pg_constraint k on d.classid = 'pg_catalog.pg_constraint'::regclass and k.oid = d.objid
+    join pg_catalog.pg_class c on c.oid = case when d.classid = 'pg_catalog.pg_class'::regclass then d.objid else k.conrelid end
+    where c.relkind in ('r', 'p', 'f')
 )
 select distinct kind from called c join pg_catalog.pg_proc p on p.oid = c.function
 where not case
@@ -75,4 +103,15 @@ union
 select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid where w.rulename <> '_RETURN'
 union
 select 'foreign table' from relation r where r.relkind = 'f'
+union
+select 'other schema' from reference f
+where f.objid >= 16384 and f.namespace <> (select oid from pg_catalog.pg_namespace where nspname = $1)
+  and not exists (select from pg_catalog.pg_depend d
+    where d.classid = f.classid and d.objid = f.objid and d.deptype = 'e')
+union
+select 'grant' from relation r, aclexplode(r.relacl) a
+where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
+union
+select 'grant' from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
+where a.grantee <> r.relowner and a.privilege_type = 'REFERENCES'
 order by kind`;

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 import type { Logger } from '../../log.js';
 import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
+import { limitMessages } from './messageLimit.js';
 import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess } from './sharedAccess.js';
 import { TenantLogins } from './tenantLogins.js';
@@ -43,7 +44,11 @@ export class TenantConnections {
       maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
       acquireTimeoutMs: options.acquireTimeoutMs,
       idleTimeoutMs: IDLE_TIMEOUT_MS,
-      connect: (login) => this.#logins.connect(login),
+      connect: async (login) => {
+        const client = await this.#logins.connect(login);
+        limitMessages(client);
+        return client;
+      },
       // PostgreSQL restarted; the next use opens another.
       onIdleError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     });

@@ -10,6 +10,11 @@ const MAX_CONNECTIONS_PER_TENANT = 50;
 /** RFC 7677's minimum: the password is a key of 256 bits, which needs no stretching. */
 const SCRAM_ITERATIONS = 4096;
 
+/** Longest wait for whoever changes the role at the same time. */
+const ROLE_LOCK_TIMEOUT_MS = 500;
+/** "tuple concurrently updated": PostgreSQL refuses the later of two changes of a role. */
+const CONCURRENTLY_UPDATED = 'XX000';
+
 /** The role is missing, has no LOGIN, or has another password. */
 const REFUSED = new Set(['28000', '28P01']);
 
@@ -82,9 +87,16 @@ export class TenantLogins {
 
   async #enableLogin(role: string, limit: number): Promise<void> {
     const verifier = scramVerifier(this.#password(role));
-    // One query, one transaction. PostgreSQL refuses two changes of a role at once.
-    await this.deps.pool.query(`lock table rowpost.provisioning_lock in share update exclusive mode;
-      alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`);
+    // One query, one transaction. No lock that others wait for: the tenant may hold its role by a change of its own.
+    await this.deps.pool
+      .query(
+        `select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
+         alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`,
+      )
+      .catch((error: unknown) => {
+        // Another process has just set the same password.
+        if ((error as { code?: string }).code !== CONCURRENTLY_UPDATED) throw error;
+      });
   }
 }
 

@@ -1,0 +1,53 @@
+import type pg from 'pg';
+
+/** Longest message that is not a row: errors and notices carry texts of the tenant's code. */
+const MAX_MESSAGE_BYTES = 1_048_576;
+/** Longest row: more than MAX_ANSWER_BYTES can be set to. */
+const MAX_ROW_BYTES = 142_606_336;
+/** Notices, notifications and changed settings within one transaction, together. */
+const MAX_UNREQUESTED_BYTES = 1_048_576;
+
+const HEADER_BYTES = 5;
+const DATA_ROW = 'D'.charCodeAt(0);
+const READY_FOR_QUERY = 'Z'.charCodeAt(0);
+const UNREQUESTED: ReadonlySet<number> = new Set(['N', 'A', 'S'].map((type) => type.charCodeAt(0)));
+
+/**
+ * Breaks a connection on which PostgreSQL sends more than a process should read: a tenant's code may raise an error of
+ * 300 MB, which is held in memory several times and stops the event loop for seconds, or notices without end.
+ */
+export function limitMessages(client: pg.Client): void {
+  const { stream } = (client as unknown as { connection: { stream: Stream } }).connection;
+  const header = Buffer.alloc(HEADER_BYTES);
+  let headerLength = 0;
+  let bodyLeft = 0;
+  let unrequested = 0;
+  // Ahead of pg, which collects a message until it is complete.
+  stream.prependListener('data', (chunk) => {
+    for (let at = 0; at < chunk.length;) {
+      if (bodyLeft > 0) {
+        const passed = Math.min(bodyLeft, chunk.length - at);
+        bodyLeft -= passed;
+        at += passed;
+        continue;
+      }
+      header[headerLength++] = chunk[at++] ?? 0;
+      if (headerLength < HEADER_BYTES) continue;
+      headerLength = 0;
+      const type = header[0] ?? 0;
+      const length = header.readUInt32BE(1);
+      bodyLeft = length - 4;
+      if (type === READY_FOR_QUERY) unrequested = 0;
+      if (UNREQUESTED.has(type)) unrequested += HEADER_BYTES + bodyLeft;
+      const isTooLong = length > (type === DATA_ROW ? MAX_ROW_BYTES : MAX_MESSAGE_BYTES);
+      if (!isTooLong && unrequested <= MAX_UNREQUESTED_BYTES) continue;
+      stream.destroy(new Error('PostgreSQL sent more than is read of a tenant'));
+      return;
+    }
+  });
+}
+
+interface Stream {
+  prependListener(event: 'data', listener: (chunk: Buffer) => void): unknown;
+  destroy(error: Error): unknown;
+}
