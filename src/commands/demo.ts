@@ -3,17 +3,16 @@ import { loadConfig } from '../config.js';
 import { runTenantSql } from '../db/control/tenants.js';
 import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';
-import { UsageError } from '../errors.js';
 import { SETTINGS } from '../settings.js';
 import { stopAll, stopOnSignal } from '../shutdown.js';
-import type { Command } from './command.js';
+import { ArgumentError, type Command } from './command.js';
 import { startEverything } from './processes.js';
 
 /** Plays the whole service on a shop, then stays up. With --once it exits instead: 0 when every email has arrived. */
 export const demo: Command = async (args) => {
   const once = args.includes('--once');
   const unknown = args.find((arg) => arg !== '--once');
-  if (unknown !== undefined) throw new UsageError(`demo takes --once, not ${unknown}`);
+  if (unknown !== undefined) throw new ArgumentError(`demo takes --once, not ${unknown}`);
 
   // The story is told on stdout; the log would only interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { openInstallation, type Installation } from '../compose.js';
 import { ConfigError, loadConfig, type Config } from '../config.js';
 import { UsageError } from '../errors.js';
-import type { Command } from './command.js';
+import { ArgumentError, type Command } from './command.js';
 import { bad, examine, good, type Check, type Finding } from './doctor/check.js';
 import { databaseChecks } from './doctor/databaseChecks.js';
 import { outsideChecks } from './doctor/outsideChecks.js';
 
 /** Looks at everything that Rowpost stands on, one line each. It sends no mail. Exit status 1 when anything is amiss. */
 export const doctor: Command = async (args) => {
-  if (args.length > 0) throw new UsageError('doctor takes no arguments');
+  if (args.length > 0) throw new ArgumentError('doctor takes no arguments');
   // What is wrong is said by the lines.
   const failed = await runDoctor({ LOG_LEVEL: 'silent', ...process.env }, (line) => {
     process.stdout.write(`${line}\n`);

@@ -1,20 +1,17 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { parseArgs } from 'node:util';
 import { withInstallation } from '../compose.js';
 import { hashPassword, requireStrongPassword } from '../db/control/passwords.js';
 import { NOBODY_LOGIN } from '../db/control/nobody.js';
 import { findLogin, setPassword } from '../db/control/roles.js';
 import { bumpPolicyVersion, readTenant } from '../db/control/tenants.js';
 import { UsageError } from '../errors.js';
-import type { Command } from './command.js';
-
-const USAGE = `Usage:
-  rowpost password --tenant <id> --login <login>    Set a role's password, read from the first line of stdin.`;
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
 
 /** For whoever can't sign in any more, pxadmin (tenant 0) first of all. Ends the role's tokens, like any change of a password. */
 export const password: Command = async (args) => {
-  const { tenantid, login } = readOptions(args);
+  const { tenantid, login } = readRole(args);
   const given = await readPassword();
   return withInstallation(async ({ database: { knex } }) => {
     const [tenant, role] = await Promise.all([readTenant(knex, tenantid), findLogin(knex, tenantid, login)]);
@@ -29,16 +26,10 @@ export const password: Command = async (args) => {
   });
 };
 
-function readOptions(args: readonly string[]): { readonly tenantid: number; readonly login: string } {
-  const options = { tenant: { type: 'string' as const }, login: { type: 'string' as const } };
-  let values: { readonly tenant?: string; readonly login?: string };
-  try {
-    ({ values } = parseArgs({ args: [...args], options }));
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : 'bad options'}\n${USAGE}`);
-  }
-  const { tenant = '', login = '' } = values;
-  if (!/^\d{1,9}$/.test(tenant) || login === '' || login === NOBODY_LOGIN) throw new UsageError(USAGE);
+function readRole(args: readonly string[]): { readonly tenantid: number; readonly login: string } {
+  const { tenant = '', login = '' } = readOptions(args, ['tenant', 'login']);
+  if (!/^\d{1,9}$/.test(tenant)) throw new ArgumentError('--tenant takes the id of a tenant');
+  if (login === '' || login === NOBODY_LOGIN) throw new ArgumentError('--login takes the login of a role');
   return { tenantid: Number(tenant), login };
 }
 
@@ -53,7 +44,7 @@ async function readPassword(): Promise<string> {
       if (line !== '') return line;
       break;
     }
-    throw new UsageError(`the first line of stdin is to be the new password\n${USAGE}`);
+    throw new ArgumentError('the first line of stdin is to be the new password');
   } finally {
     lines.close();
     if (isTerminal) process.stderr.write('\n');

@@ -1,14 +1,10 @@
-import { parseArgs } from 'node:util';
 import { withInstallation, type Installation } from '../compose.js';
 import { findRootRoleid } from '../db/control/tenants.js';
 import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
 import { findUnsent } from '../graphql/control/redrive.js';
-import type { Command } from './command.js';
-
-const USAGE = `Usage:
-  rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its end was.
-  rowpost redrive --tenant <id> --filter <expr>    Those that ended as failed, skipped or unknown and that the filter chooses.`;
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
 
 const MOST_AT_ONCE = 1_000;
 /** PostgreSQL's int. */
@@ -60,26 +56,14 @@ interface Arguments {
 }
 
 function readArguments(args: readonly string[]): Arguments {
-  const { tenant, delivery, filter } = readOptions(args);
+  const { tenant, delivery, filter } = readOptions(args, ['tenant', 'delivery', 'filter']);
   const tenantid = Number(tenant);
   if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > LARGEST_TENANTID) {
-    throw usage('--tenant takes the id of a tenant');
+    throw new ArgumentError('--tenant takes the id of a tenant');
   }
-  if ((delivery === undefined) === (filter === undefined)) throw usage('give --delivery or --filter');
+  if ((delivery === undefined) === (filter === undefined))
+    throw new ArgumentError('give --delivery or --filter');
   if (delivery !== undefined && !/^\d{1,18}$/.test(delivery))
-    throw usage('--delivery takes the id of a delivery');
+    throw new ArgumentError('--delivery takes the id of a delivery');
   return { tenantid, deliveryid: delivery, filter: filter ?? '' };
-}
-
-function readOptions(args: readonly string[]): { tenant?: string; delivery?: string; filter?: string } {
-  const text = { type: 'string' } as const;
-  try {
-    return parseArgs({ args: [...args], options: { tenant: text, delivery: text, filter: text } }).values;
-  } catch (error) {
-    throw usage(error instanceof Error ? error.message : 'bad options');
-  }
-}
-
-function usage(problem: string): UsageError {
-  return new UsageError(`${problem}\n${USAGE}`);
 }

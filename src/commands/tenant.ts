@@ -1,20 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { withInstallation } from '../compose.js';
 import { createTenant, listTenants, runTenantSql } from '../db/control/tenants.js';
 import { UsageError } from '../errors.js';
-import type { Command } from './command.js';
+import { findSettingsProblems } from '../graphql/control/settingsProblems.js';
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
 
-const USAGE = `Usage:
-  rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]
-  rowpost tenant sql --tenant <id> -f <file>
-  rowpost tenant list`;
+const MAX_PROBLEMS = 50;
 
 const SUBCOMMANDS: Readonly<Record<string, Command>> = { create, sql, list };
 
 export const tenant: Command = async ([name = '', ...args]) => {
   const subcommand = SUBCOMMANDS[name];
-  if (!subcommand) throw new UsageError(USAGE);
+  if (!subcommand) throw new ArgumentError('tenant takes create, sql or list');
   return subcommand(args);
 };
 
@@ -35,9 +33,10 @@ async function create(args: readonly string[]): Promise<number> {
 
 /** Runs a file as the tenant's owner in its schema, in one transaction; running servers see the new tables by themselves. */
 async function sql(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['tenant', 'file']);
+  const options = readOptions(args, ['tenant', 'file'], { file: 'f' });
   const tenantid = Number(required(options, 'tenant'));
-  if (!Number.isInteger(tenantid) || tenantid < 1) throw new UsageError('--tenant takes the id of a tenant');
+  if (!Number.isInteger(tenantid) || tenantid < 1)
+    throw new ArgumentError('--tenant takes the id of a tenant');
   const file = required(options, 'file');
   const script = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(`can't read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`);
@@ -45,8 +44,16 @@ async function sql(args: readonly string[]): Promise<number> {
   return withInstallation(async ({ database, engine }) => {
     const { schema } = await runTenantSql(database, { tenantid, sql: script });
     const catalog = await engine.introspect(tenantid, schema);
-    print({ tenantid, schema, tables: [...catalog.tables.keys()], problems: catalog.problems });
+    const settings = await findSettingsProblems(database.knex, engine, tenantid, schema);
+    const problems = shortened([...catalog.problems, ...settings]);
+    print({ tenantid, schema, tables: [...catalog.tables.keys()], problems });
   });
+}
+
+/** One line is read by people. */
+function shortened(problems: readonly string[]): readonly string[] {
+  const left = problems.length - MAX_PROBLEMS;
+  return left > 0 ? [...problems.slice(0, MAX_PROBLEMS), `${left} more`] : problems;
 }
 
 async function list(): Promise<number> {
@@ -55,23 +62,9 @@ async function list(): Promise<number> {
   });
 }
 
-function readOptions(args: readonly string[], names: readonly string[]): Readonly<Record<string, string>> {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: Object.fromEntries(
-        names.map((name) => [name, { type: 'string' as const, ...(name === 'file' ? { short: 'f' } : {}) }]),
-      ),
-    });
-    return values as Record<string, string>;
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : 'bad options'}\n${USAGE}`);
-  }
-}
-
-function required(options: Readonly<Record<string, string>>, name: string): string {
+function required(options: Readonly<Partial<Record<string, string>>>, name: string): string {
   const value = options[name];
-  if (value === undefined || value === '') throw new UsageError(`--${name} is missing\n${USAGE}`);
+  if (value === undefined || value === '') throw new ArgumentError(`--${name} is missing`);
   return value;
 }
 

@@ -61,7 +61,7 @@ export interface DataEngine {
   /** Re-reads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
   introspect(tenantid: number, schema: string): Promise<Catalog>;
   /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
-  checkEmailQuery(tenantid: number, schema: string, query: string): Promise<void>;
+  checkEmailQuery(tenantid: number, schema: string, query: EmailQuery): Promise<void>;
   /** Runs it read-only under the principal's rules. Throws AppError. */
   runEmailQuery(principal: Principal, query: EmailQuery): Promise<EmailQueryResult>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */

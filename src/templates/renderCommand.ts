@@ -13,10 +13,6 @@ export interface CommandStreams {
   readonly stderr: NodeJS.WritableStream;
 }
 
-const USAGE = `usage: rowpost render <template-file> [context.json] [--autoescape] [--syntax liquid]
-       rowpost render --jsonl < lines.jsonl
-`;
-
 /** What went wrong with the command itself, rather than with a template. */
 class CommandError extends Error {}
 
@@ -38,18 +34,14 @@ export async function runRenderCommand(argv: readonly string[], io: CommandStrea
 
 async function run(argv: readonly string[], io: CommandStreams): Promise<number> {
   const { values, positionals } = parseCommandLine(argv);
-  if (values.help) {
-    io.stdout.write(USAGE);
-    return 0;
-  }
   if (values.jsonl) {
-    if (positionals.length > 0) throw new CommandError(`--jsonl takes no files\n${USAGE}`);
+    if (positionals.length > 0) throw new CommandError('--jsonl takes no files');
     await renderJsonLines(io.stdin, io.stdout);
     return 0;
   }
   const [templateFile, contextFile] = positionals;
   if (templateFile === undefined || positionals.length > 2)
-    throw new CommandError(`which template?\n${USAGE}`);
+    throw new CommandError('which template? "rowpost render --help" says how to name it');
   const syntax = syntaxOf(values.syntax);
   const source = await readInput(templateFile, io.stdin);
   const contextJson = contextFile === undefined ? '{}' : await readInput(contextFile, io.stdin);
@@ -65,11 +57,10 @@ function parseCommandLine(argv: readonly string[]) {
         jsonl: { type: 'boolean', default: false },
         autoescape: { type: 'boolean', default: false },
         syntax: { type: 'string', default: 'jinja2' },
-        help: { type: 'boolean', short: 'h', default: false },
       },
     });
   } catch (error) {
-    throw new CommandError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    throw new CommandError(error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -30,7 +30,9 @@ describe('roles_pbac: email settings', () => {
     tenant = await fixture.createTenant(
       'shop',
       `create table customer (id int primary key, name text, email text);
-       create table orders (id int primary key, status text, customer_id int references customer);`,
+       create table orders (id int primary key, status text, customer_id int references customer);
+       create view paid_orders as select * from orders where status = 'paid';
+       create table visit (page text);`,
     );
     root = (await fixture.signIn(tenant.tenantid)).access_token;
     clerk = await fixture.createMember(root, 'clerk', ['select']);
@@ -208,6 +210,20 @@ describe('roles_pbac: email settings', () => {
       expect(await query(QUERY, { outvar: 'two words' })).to.include({ code: 'BAD_USER_INPUT' });
     });
 
+    it('has one address as its sender, unless a template makes it', async () => {
+      for (const sender of ['Shop', 'a@example.com, b@example.com', 'Shop <shop>', 'shop@', ' ']) {
+        const error = errorOf(await createType({ email_type: 'sent', sender }));
+        expect(error, sender).to.include({ code: 'BAD_USER_INPUT', field: 'sender' });
+      }
+      for (const sender of ['shop@example.com', 'Shop <shop@example.com>', '{{ sender }}']) {
+        const made = await createType({ email_type: 'sent', sender });
+        expect(made.errors, sender).to.equal(undefined);
+        const bad = await fixture.control(root, UPDATE_TYPE, { id: 'sent', input: { sender: 'Shop' } });
+        expect(errorOf(bad), sender).to.include({ code: 'BAD_USER_INPUT', field: 'sender' });
+        await fixture.control(root, DELETE_TYPE, { id: 'sent' });
+      }
+    });
+
     it('says what is missing', async () => {
       for (const field of ['email_type', 'template', 'subject', 'sender', 'recipients']) {
         expect(errorOf(await createType({ [field]: null })), field).to.include({
@@ -280,6 +296,17 @@ describe('roles_pbac: email settings', () => {
       expect(codeOf(await createRule({ name: 'paid', condition, delivery: 'at_most_once' }))).to.equal(
         undefined,
       );
+    });
+
+    it('is about tables that are written: no views, and none without a primary key', async () => {
+      for (const [target, reason] of [
+        ['paid_orders', 'is a view'],
+        ['visit', 'has no primary key'],
+      ] as const) {
+        const refused = await createRule({ name: 'never', targets: ['orders', target] });
+        expect(errorOf(refused)).to.include({ code: 'READ_ONLY_TABLE', field: 'targets', target });
+        expect(refused.errors?.[0]?.message).to.include(`${target} ${reason}`);
+      }
     });
 
     it('can be disabled when its table is gone, and not enabled again', async () => {

@@ -23,7 +23,7 @@ describe('what emails ask of the engine', () => {
       orders(filter: $filter, ordering: $ordering, limit: $limit, offset: $offset) { order_id order_item_collection { product } }
     }`;
     const check = (text: string): Promise<void> =>
-      shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, text);
+      shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, { query: text });
 
     it('answer the list of their single root field', async () => {
       const { json } = await shop.engine.runEmailQuery(shop.root, {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { orNameTaken, sqlState } from './constraint.js';
-import { insertRow, readRow } from './stored.js';
+import { insertRow, readRow, readRows } from './stored.js';
 
 export interface EmailRuleValues {
   readonly name: string;
@@ -59,6 +59,10 @@ export function readEmailRule(
   ruleid: string,
 ): Promise<EmailRuleRow | undefined> {
   return readRow<EmailRuleRow>(knex, 'email_rule', COLUMNS, { tenantid, ruleid });
+}
+
+export function listEmailRules(knex: Knex, tenantid: number): Promise<readonly EmailRuleRow[]> {
+  return readRows<EmailRuleRow>(knex, 'email_rule', COLUMNS, { tenantid });
 }
 
 async function orRefused<T>(values: Partial<EmailRuleValues>, write: PromiseLike<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { orNameTaken, sqlState } from './constraint.js';
-import { readRow } from './stored.js';
+import { readRow, readRows } from './stored.js';
 
 /** A list of templates, or one string that renders to a JSON list. */
 export type Addresses = string | readonly string[];
@@ -83,6 +83,10 @@ export function readEmailType(
   emailType: string,
 ): Promise<EmailTypeRow | undefined> {
   return readRow<EmailTypeRow>(knex, 'email_types', COLUMNS, { tenantid, email_type: emailType });
+}
+
+export function listEmailTypes(knex: Knex, tenantid: number): Promise<readonly EmailTypeRow[]> {
+  return readRows<EmailTypeRow>(knex, 'email_types', COLUMNS, { tenantid });
 }
 
 function toColumns(values: Partial<EmailTypeValues>): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { orNameTaken } from './constraint.js';
-import { insertRow, readRow } from './stored.js';
+import { insertRow, readRow, readRows } from './stored.js';
 
 export interface PolicyRuleRow {
   readonly ruleid: number;
@@ -61,6 +61,10 @@ export function readPolicyRule(
   ruleid: number,
 ): Promise<PolicyRuleRow | undefined> {
   return readRow<PolicyRuleRow>(knex, 'policy_rule', COLUMNS, { tenantid, ruleid });
+}
+
+export function listPolicyRules(knex: Knex, tenantid: number): Promise<readonly PolicyRuleRow[]> {
+  return readRows<PolicyRuleRow>(knex, 'policy_rule', COLUMNS, { tenantid });
 }
 
 /** Names of all capabilities there are. */

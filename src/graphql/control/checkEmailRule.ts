@@ -1,3 +1,4 @@
+import type { Table } from '../../db/catalog/catalog.js';
 import { emailTypeNotFound, type EmailRuleValues } from '../../db/control/emailRules.js';
 import { readEmailType } from '../../db/control/emailTypes.js';
 import { AppError } from '../../errors.js';
@@ -53,7 +54,7 @@ export function readChangedEmailRule(input: EmailRuleInput, before: EmailRuleVal
 
 /**
  * Whether all that the rule names is there; of a change only what it changes, unless it enables the rule: one whose
- * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
+ * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
  */
 export async function checkEmailRule(
   context: ControlContext,
@@ -78,22 +79,26 @@ async function checkTargets({ principal, deps }: ControlContext, rule: EmailRule
   const { tenantid } = principal;
   const schema = requireSchema(principal);
   const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
-  const view = tables.find(({ kind }) => kind === 'view');
-  if (view) {
-    throw new AppError(
-      'READ_ONLY_TABLE',
-      `${view.name} is a view: nothing changes it, so the rule would never fire.`,
-      {
-        hint: 'Name the tables that the view reads.',
-        details: { field: 'targets', target: view.name },
-      },
-    );
-  }
+  for (const table of tables) requireWritable(table);
   if (rule.condition === null) return;
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
   }
   requireMayHold(rule.condition, rule.operations);
+}
+
+/** Only what is written has events. Throws AppError READ_ONLY_TABLE. */
+export function requireWritable({ name, kind, primaryKey }: Table): void {
+  if (kind === 'table' && primaryKey.length > 0) return;
+  const [what, hint] =
+    kind === 'view'
+      ? ['is a view', 'Name the tables that the view reads.']
+      : ['has no primary key', 'Give the table a primary key.'];
+  throw new AppError(
+    'READ_ONLY_TABLE',
+    `${name} ${what}: nothing is written to it, so the rule would never fire.`,
+    { hint, details: { field: 'targets', target: name } },
+  );
 }
 
 function readOperations(given: EmailRuleInput['operations']): readonly string[] {

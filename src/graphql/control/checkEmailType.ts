@@ -31,7 +31,7 @@ export async function checkEmailType(
   requireSender(type.sender);
   for (const [index, { query, ordering }] of type.queries.entries()) {
     await inField(`queries[${index}].query`, () =>
-      deps.engine.checkEmailQuery(principal.tenantid, schema, query),
+      deps.engine.checkEmailQuery(principal.tenantid, schema, { query }),
     );
     await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
   }

@@ -125,7 +125,7 @@ async function check(context: ControlContext, values: CheckedValues): Promise<vo
   await requireKnownClasses(context, values.classes);
   const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
   for (const table of requireKnownTables(catalog, values.targets)) {
-    if (values.filter !== null) checkRuleFilter(values.filter, table, catalog, principal);
+    if (values.filter !== null) checkRuleFilter(values.filter, table, catalog);
   }
 }
 

@@ -23,28 +23,24 @@ export interface EmailQuery {
 
 const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
 
-/** Whether the query can be run on these tables, whoever asks. Throws AppError EMAIL_QUERY_INVALID with line and column. */
+/** Whether the query can be run on these tables, whoever asks, with what is given of its arguments. Throws AppError EMAIL_QUERY_INVALID with line and column. */
 export function validateEmailQuery(
   deps: EngineDeps,
   tenantid: number,
   catalog: Catalog,
-  query: string,
+  { query, ...variables }: EmailQuery,
 ): void {
   const tenantSchema = deps.schemas.of(catalog);
   try {
     const { ready } = complete(deps.plans.document(rolesOf(tenantid), tenantSchema, query, null));
     checkOperation(ready);
-    const steps = planOperation(
-      ready,
-      {},
-      {
-        catalog,
-        schema: tenantSchema.schema,
-        policy: unrestricted,
-        aliases: createAliasSource(),
-        limits: deps.limits,
-      },
-    );
+    const steps = planOperation(ready, variables, {
+      catalog,
+      schema: tenantSchema.schema,
+      policy: unrestricted,
+      aliases: createAliasSource(),
+      limits: deps.limits,
+    });
     const plan = complete(steps);
     throwRefusals(plan.fields);
   } catch (error) {

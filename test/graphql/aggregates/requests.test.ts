@@ -88,12 +88,12 @@ describe('Aggregates of /query', () => {
   it('go into emails', async () => {
     const query =
       'query ($filter: String) { Aggregates { sum(subquery: "{ orders { total } }", filter: $filter) } }';
-    await shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, query);
+    await shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, { query });
     const { json } = await shop.engine.runEmailQuery(shop.root, { query, filter: 'order_id = 2' });
     expect(JSON.parse(json)).to.deep.equal({ sum: [{ sum: 20 }] });
     const wrong = '{ Aggregates { sum(subquery: "{ nothing { total } }") } }';
     const error: unknown = await shop.engine
-      .checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, wrong)
+      .checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, { query: wrong })
       .catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'EMAIL_QUERY_INVALID' });
   });

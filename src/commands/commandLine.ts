@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { UsageError } from '../errors.js';
+import { ArgumentError, type Command } from './command.js';
+
+interface Declaration {
+  readonly summary: string;
+  /** The ways to call it; its bare name when left out. */
+  readonly usage?: readonly string[];
+  /** A command is loaded when it is called: `rowpost render` needs no database driver. */
+  readonly load: () => Promise<Command>;
+}
+
+const COMMANDS: Readonly<Record<string, Declaration>> = {
+  release: {
+    summary: 'Bring the database up to date.',
+    load: async () => (await import('./release.js')).release,
+  },
+  web: { summary: 'Serve HTTP.', load: async () => (await import('./processes.js')).web },
+  relay: {
+    summary: 'Hand committed events to the queue.',
+    load: async () => (await import('./processes.js')).relay,
+  },
+  worker: {
+    summary: 'Evaluate rules and send mail.',
+    load: async () => (await import('./processes.js')).worker,
+  },
+  all: {
+    summary: 'release, web, relay and worker in one process.',
+    load: async () => (await import('./processes.js')).all,
+  },
+  demo: {
+    summary: 'Try the whole service on an embedded database.',
+    usage: ['rowpost demo [--once]    With --once it exits when every email has arrived.'],
+    load: async () => (await import('./demo.js')).demo,
+  },
+  tenant: {
+    summary: 'create, sql or list tenants.',
+    usage: [
+      'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
+      'rowpost tenant sql --tenant <id> -f <file>',
+      'rowpost tenant list',
+    ],
+    load: async () => (await import('./tenant.js')).tenant,
+  },
+  redrive: {
+    summary: 'Send deliveries of a tenant again.',
+    usage: [
+      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its end was.',
+      'rowpost redrive --tenant <id> --filter <expr>    Those that ended as failed, skipped or unknown and that the filter chooses.',
+    ],
+    load: async () => (await import('./redrive.js')).redrive,
+  },
+  doctor: {
+    summary: 'Look at everything that Rowpost stands on.',
+    load: async () => (await import('./doctor.js')).doctor,
+  },
+  token: {
+    summary: 'rotate the key that signs tokens.',
+    usage: [
+      'rowpost token rotate    Sign with a new key; tokens signed with the old one stay good until they expire.',
+    ],
+    load: async () => (await import('./token.js')).token,
+  },
+  password: {
+    summary: "Set a role's password, pxadmin's too.",
+    usage: ['rowpost password --tenant <id> --login <login>    The password is the first line of stdin.'],
+    load: async () => (await import('./password.js')).password,
+  },
+  render: {
+    summary: 'Render a template file.',
+    usage: [
+      'rowpost render <template-file> [context.json] [--autoescape] [--syntax liquid]',
+      'rowpost render --jsonl < lines.jsonl',
+    ],
+    load: async () => (await import('./render.js')).render,
+  },
+};
+
+/** Runs what the arguments of `rowpost` say. @returns the exit status. Throws UsageError for arguments that don't fit. */
+export async function runCommandLine(
+  argv: readonly string[],
+  write: (text: string) => void,
+): Promise<number> {
+  const [name = 'help', ...args] = argv;
+  if (['help', '--help', '-h'].includes(name)) {
+    write(overview());
+    return 0;
+  }
+  if (name === '--version' || name === '-v') {
+    write(`${version()}\n`);
+    return 0;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command) throw new UsageError(`unknown command "${name}"\n\n${overview()}`);
+  if (args.includes('--help') || args.includes('-h')) {
+    write(`${command.summary}\n\n${usageOf(name, command)}\n`);
+    return 0;
+  }
+  const run = await command.load();
+  return run(args).catch((error: unknown) => {
+    if (!(error instanceof ArgumentError)) throw error;
+    throw new UsageError(`${error.message}\n${usageOf(name, command)}`);
+  });
+}
+
+function overview(): string {
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}\n`);
+  return `Usage: rowpost <command> [options]\n\n${lines.join('')}\nrowpost <command> --help says more, rowpost --version which release this is.\n`;
+}
+
+function usageOf(name: string, { usage = [`rowpost ${name}`] }: Declaration): string {
+  return ['Usage:', ...usage.map((line) => `  ${line}`)].join('\n');
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { runCommandLine } from '../../src/commands/commandLine.js';
+import { UsageError } from '../../src/errors.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const PACKAGE = new URL('../../package.json', import.meta.url);
+
+async function answer(...argv: string[]): Promise<string> {
+  let written = '';
+  const status = await runCommandLine(argv, (part) => {
+    written += part;
+  });
+  expect(status, argv.join(' ')).to.equal(0);
+  return written;
+}
+
+async function refusal(...argv: string[]): Promise<string> {
+  const error: unknown = await answer(...argv).catch((caught: unknown) => caught);
+  expect(error, argv.join(' ')).to.be.instanceOf(UsageError);
+  return (error as UsageError).message;
+}
+
+async function run(...argv: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...argv]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+}
+
+describe('the command line of rowpost', () => {
+  const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+
+  it('says its version', async () => {
+    for (const option of ['--version', '-v']) expect(await answer(option)).to.equal(`${version}\n`);
+  });
+
+  it('explains each command that it lists, and does not run it', async () => {
+    const overview = await answer();
+    for (const option of ['--help', '-h', 'help']) expect(await answer(option)).to.equal(overview);
+    const names = [...overview.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name ?? '');
+    expect(names).to.include.members(
+      'release web relay worker all demo tenant redrive doctor token password render'.split(' '),
+    );
+    for (const name of names) {
+      const help = await answer(name, '--help');
+      expect(help).to.match(new RegExp(`^\\S.*\\n\\nUsage:\\n  rowpost ${name}\\b`));
+      expect(await answer(name, '-h')).to.equal(help);
+    }
+    expect(await answer('tenant', 'sql', '--help')).to.equal(await answer('tenant', '-h'));
+  });
+
+  // Each command is a process of its own.
+  it('shows the usage of a command whose arguments do not fit', async () => {
+    const calls = ['tenant sql --tenant x -f y', 'token', 'password --tenant 1'];
+    for (const argv of calls.map((call) => call.split(' '))) {
+      const [name = ''] = argv;
+      const usage = (await answer(name, '--help')).split('\n\n')[1] ?? 'none';
+      const { code, stdout, stderr } = await run(...argv);
+      expect({ code, stdout }, argv.join(' ')).to.deep.equal({ code: 1, stdout: '' });
+      expect(stderr.slice(stderr.indexOf('\n') + 1)).to.equal(usage);
+    }
+  }).timeout(60_000);
+
+  it('lists the commands for one that there is not', async () => {
+    for (const name of ['nosuch', 'constructor', '__proto__']) {
+      expect(await refusal(name)).to.equal(`unknown command "${name}"\n\n${await answer('--help')}`);
+    }
+  });
+
+  it('is what the program runs', async () => {
+    expect(await run('--version')).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+});
