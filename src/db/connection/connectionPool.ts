@@ -18,6 +18,8 @@ export interface ConnectionPoolOptions {
   readonly max: number;
   /** Connections of one tenant's own login. */
   readonly maxPerTenant: number;
+  /** Connections of all tenants' own logins: they never hold all, so that the shared login has some. */
+  readonly maxOwn: number;
   /** Longest wait for a connection, and longest time to make one. */
   readonly acquireTimeoutMs: number;
   /** An idle connection is closed after this. */
@@ -57,6 +59,7 @@ export class ConnectionPool {
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiter[] = [];
   #count = 0;
+  #ownCount = 0;
   #closing: (() => void) | undefined;
   #isClosed = false;
 
@@ -105,10 +108,11 @@ export class ConnectionPool {
         this.#settle(waiter);
         this.#hand(waiter, idle);
       } else if (this.#isAtTenantLimit(waiter.login)) continue;
-      else if (this.#count < this.options.max) this.#connect(waiter);
+      else if (this.#hasRoomFor(waiter.login)) this.#connect(waiter);
       else {
-        const [oldest] = this.#idle;
-        if (!oldest) return;
+        const isOwn = typeof waiter.login === 'number' && this.#ownCount >= this.options.maxOwn;
+        const oldest = this.#idle.find(({ login }) => !isOwn || typeof login === 'number');
+        if (!oldest) continue;
         this.#discard(oldest);
         this.#connect(waiter);
       }
@@ -127,6 +131,10 @@ export class ConnectionPool {
     const [connection] = found < 0 ? [] : this.#idle.splice(found, 1);
     clearTimeout(connection?.idleTimer);
     return connection;
+  }
+
+  #hasRoomFor(login: Login): boolean {
+    return this.#count < this.options.max && (login === 'shared' || this.#ownCount < this.options.maxOwn);
   }
 
   #isAtTenantLimit(login: Login): boolean {
@@ -226,6 +234,7 @@ export class ConnectionPool {
     if (count === 0) this.#open.delete(login);
     else this.#open.set(login, count);
     this.#count += by;
+    if (login !== 'shared') this.#ownCount += by;
     if (this.#count === 0) this.#closing?.();
   }
 }

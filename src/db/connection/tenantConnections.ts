@@ -19,8 +19,9 @@ export interface TenantConnectionsOptions {
   readonly log: Logger;
 }
 
-/** A share of the budget that one tenant's own login may take. */
+/** Shares of the budget that one tenant's own login may take, and all of them together. */
 const MAX_SHARE_PER_TENANT = 0.5;
+const MAX_SHARE_OF_OWN = 0.75;
 const MIN_PER_TENANT = 2;
 const IDLE_TIMEOUT_MS = 10_000;
 
@@ -42,6 +43,7 @@ export class TenantConnections {
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
+      maxOwn: Math.max(1, Math.floor(max * MAX_SHARE_OF_OWN)),
       acquireTimeoutMs: options.acquireTimeoutMs,
       idleTimeoutMs: IDLE_TIMEOUT_MS,
       connect: async (login) => {

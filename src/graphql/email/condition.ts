@@ -3,8 +3,7 @@ import { preparedText, type PreparedText } from '../../db/preparedStatements.js'
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
 import type { Transactions } from '../../db/tenantTransaction.js';
 import { isStaleSchema } from '../../db/sqlState.js';
-import type { AppError} from '../../errors.js';
-import { type ErrorCode } from '../../errors.js';
+import type { AppError, ErrorCode } from '../../errors.js';
 import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import { createAliasSource } from '../filter/scope.js';
@@ -34,6 +33,11 @@ const MOST_CONDITIONS = 1_000;
  * statements, and evaluate each event seven times.
  */
 const MAX_EVENTS_IN_DOUBT = 10;
+/**
+ * Statements of one batch that may run out of time; then the events that are left fail as well. Three find one slow event,
+ * five find two; where all are slow, a batch holds its worker's slot for minutes instead of half an hour.
+ */
+const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once for each version of the tables. */
 export class Conditions {
@@ -61,10 +65,17 @@ export class Conditions {
   ): Promise<Verdict[]> {
     if (events.length === 0) return [];
     const compiled = this.#compile(tenantid, catalog, target, condition);
-    return this.#judge(tenantid, compiled, events);
+    return this.#judge(tenantid, compiled, events, { timeouts: 0 });
   }
 
-  async #judge(tenantid: number, compiled: Compiled, events: readonly EventRecords[]): Promise<Verdict[]> {
+  async #judge(
+    tenantid: number,
+    compiled: Compiled,
+    events: readonly EventRecords[],
+    spent: { timeouts: number; error?: AppError },
+  ): Promise<Verdict[]> {
+    const { error } = spent;
+    if (error) return events.map(() => error);
     const { statement, slots } = compiled;
     const values = bind({ text: statement.text, slots }, inputsFor(events));
     const outcome = await this.transactions.run({
@@ -74,11 +85,13 @@ export class Conditions {
     });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
     if (!mayBeOneEvents(outcome)) throw readError(outcome.error);
-    if (events.length === 1) return [readError(outcome.error)];
+    const failure = readError(outcome.error);
+    if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
+    if (events.length === 1 || spent.error) return events.map(() => failure);
     const size = events.length > MAX_EVENTS_IN_DOUBT ? MAX_EVENTS_IN_DOUBT : 1;
     const verdicts: Verdict[] = [];
     for (let start = 0; start < events.length; start += size) {
-      verdicts.push(...(await this.#judge(tenantid, compiled, events.slice(start, start + size))));
+      verdicts.push(...(await this.#judge(tenantid, compiled, events.slice(start, start + size), spent)));
     }
     return verdicts;
   }
