@@ -80,7 +80,7 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
     const { access_token } = await fixture.signIn(tenant.tenantid, 'ada', 'first one');
     const changed = await fixture.control(
       access_token,
-      `mutation { update_role(roleid: ${roleid}, input: {password: "her own"}) { password_setby } }`,
+      `mutation { update_role(roleid: ${roleid}, input: {password: "a password of her own"}) { password_setby } }`,
     );
     expect(at(changed, 'data.update_role.password_setby')).to.equal(Number(roleid));
     expect(await show(roleid)).to.equal(Number(roleid));

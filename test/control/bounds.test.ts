@@ -74,7 +74,7 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     expect((await request).errors).to.equal(undefined);
     expect(samples).to.be.above(10);
     expect(open / samples).to.be.below(0.2);
-    root = (await fixture.signIn(tenant.tenantid, 'root', 'new 9')).access_token;
+    root = (await fixture.signIn(tenant.tenantid, 'root', 'correct horse 9')).access_token;
   });
 
   it('no password is hashed while the transaction that makes tenants waits for it', async () => {
@@ -103,7 +103,7 @@ describe('roles_pbac: what one request, and one tenant, may cost', () => {
     expect(made.errors).to.equal(undefined);
     expect(idle / samples).to.be.below(0.2);
     const tenantid = Number(at(made, 'data.m7.tenantid'));
-    await fixture.signIn(tenantid, 'root', 'secret 7');
+    await fixture.signIn(tenantid, 'root', 'correct horse 7');
   });
 
   it('variables nest 200 levels deep, as at /query', async () => {

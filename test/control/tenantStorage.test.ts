@@ -21,8 +21,8 @@ describe('storage of tenants', () => {
 
   it('makes the installation once, and only with a password', async () => {
     expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');
-    expect(await ensureInstallation(database.knex, 'secret')).to.equal('created');
-    expect(await ensureInstallation(database.knex, 'other')).to.equal('exists');
+    expect(await ensureInstallation(database.knex, 'installation secret')).to.equal('created');
+    expect(await ensureInstallation(database.knex, 'installation other')).to.equal('exists');
     expect(await ensureInstallation(database.knex, undefined)).to.equal('exists');
   });
 

@@ -31,7 +31,7 @@ describe('roles_pbac: send_test_email', () => {
     expect(apiKey).to.equal(API_KEY);
     expect(body.personalizations).to.deep.equal([{ to: [{ email: 'me@example.com', name: 'Me' }] }]);
     expect(body.subject).to.equal('[Test] Order 7 insert orders');
-    expect(body.content[0]?.value).to.equal('<p>Ada &lt;A&gt;: 12.5</p>');
+    expect(body.content[0]?.value).to.equal('<p>Ada &lt;A&gt;: 12.50</p>');
     expect(body.custom_args).to.deep.equal({ tenantid: String(shop.tenant.tenantid) });
     const { rows } = await shop.fixture.testDatabase.database.pool.query(
       `select from rowpost.email_delivery where subject like '[Test]%'`,
