@@ -12,12 +12,7 @@ const MIN_EXPONENT = -MAX_EXPONENT;
 const MAX_POWER = 999_999_999;
 
 /** A result as the context rounds it. @throws Fault on overflow */
-function rounded(
-  isNegative: boolean,
-  coefficient: bigint,
-  exponent: number,
-  precision = PRECISION,
-): Decimal {
+function rounded(isNegative: boolean, coefficient: bigint, exponent: number, precision = PRECISION): Decimal {
   const lowest = MIN_EXPONENT - precision + 1;
   const exact = new Decimal(isNegative, coefficient, exponent);
   if (exact.isZero) {
