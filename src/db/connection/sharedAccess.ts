@@ -95,6 +95,10 @@ export async function withoutSharedAccess<T>(
 ): Promise<T> {
   const client = await pool.connect();
   try {
+    // A process of the release before may have made the tenant.
+    await client.query('begin');
+    await ensureTenantRole(client, names, tenantid);
+    await client.query('commit');
     // Held for as long as the change takes.
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await lockTenant(client, tenantid, 'wait');
