@@ -2,8 +2,8 @@ import type { PoolClient } from 'pg';
 
 /**
  * Advisory locks belong to everybody in the database: a tenant's code could hold those of BullMQ, whose keys are easily
- * computed, and so stop the queue. Its functions find these in their place: rows that only the service can lock. The
- * shared locks keep `obliterate` away, which nothing here calls. Repeated after each migration of BullMQ.
+ * computed, and so stop the queue. Its functions find these in their place: rows that only the service can lock, and
+ * that stay when the queue is wiped. The shared locks keep `obliterate` away, which nothing here calls. Repeated after each migration of BullMQ.
  */
 export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
   await client.query(REPLACE_SQL);
@@ -14,19 +14,19 @@ const LOCK_ROWS = 256;
 
 const REPLACE_SQL = `
   begin;
-  create table if not exists bullmq.rowpost_lock (id int primary key);
-  insert into bullmq.rowpost_lock select generate_series(0, ${LOCK_ROWS - 1}) on conflict do nothing;
+  create table if not exists rowpost.queue_lock (id int primary key);
+  insert into rowpost.queue_lock select generate_series(0, ${LOCK_ROWS - 1}) on conflict do nothing;
 
   create or replace function bullmq.pg_advisory_xact_lock(key bigint) returns void
     language plpgsql set search_path = pg_catalog, pg_temp as $$
   begin
-    perform from bullmq.rowpost_lock where id = key & ${LOCK_ROWS - 1} for update;
+    perform from rowpost.queue_lock where id = key & ${LOCK_ROWS - 1} for update;
   end $$;
 
   create or replace function bullmq.pg_try_advisory_xact_lock(key bigint) returns boolean
     language plpgsql set search_path = pg_catalog, pg_temp as $$
   begin
-    perform from bullmq.rowpost_lock where id = key & ${LOCK_ROWS - 1} for update skip locked;
+    perform from rowpost.queue_lock where id = key & ${LOCK_ROWS - 1} for update skip locked;
     return found;
   end $$;
 
