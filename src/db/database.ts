@@ -19,7 +19,7 @@ export interface Database {
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** Most connections for compiled statements, of all logins together; the service's own are a few more. */
+  /** Most connections, tenants' and the service's together; knex may hold a few more. */
   readonly poolSize: number;
   /** Derives the passwords of the tenants' logins. */
   readonly keyRing: KeyRing;
@@ -35,8 +35,19 @@ export interface DatabaseOptions {
 
 /** More than the control requests of one tenant hold at once, so that sign-ins of the others need not wait for them. */
 const KNEX_POOL_SIZE = 8;
-const SERVICE_POOL_SIZE = 6;
+const MAX_SERVICE_CONNECTIONS = 4;
+/** Some work holds one while it needs another. */
+const MIN_SERVICE_CONNECTIONS = 2;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
+
+function serviceShare(poolSize: number): number {
+  return Math.max(MIN_SERVICE_CONNECTIONS, Math.min(MAX_SERVICE_CONNECTIONS, Math.ceil(poolSize / 4)));
+}
+
+/** Connections of a pool that tenants' statements run on. */
+export function tenantShare(poolSize: number): number {
+  return Math.max(1, poolSize - serviceShare(poolSize));
+}
 
 export function openDatabase(options: DatabaseOptions): Database {
   const connection = {
@@ -56,7 +67,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ].join(' '),
   };
   // pipeline: the statements of a transaction leave in one write and cost one round trip.
-  const pool = new pg.Pool({ ...connection, max: SERVICE_POOL_SIZE, pipeline: true });
+  const pool = new pg.Pool({ ...connection, max: serviceShare(options.poolSize), pipeline: true });
   // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
   // One that breaks just as it is handed out, with PostgreSQL's last word behind its first in one packet, says so when
@@ -77,7 +88,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     connection: { ...connection, pipeline: true },
     keyRing: options.keyRing,
-    max: options.poolSize,
+    max: tenantShare(options.poolSize),
     acquireTimeoutMs: options.connectTimeoutMs,
     log: options.log,
   });

@@ -11,7 +11,7 @@ describe('transactions', () => {
   before(
     async () =>
       (shop = await openShop(SHOP_DDL, {
-        PG_POOL: '4',
+        PG_POOL: '6',
         TENANT_CONCURRENCY: '2',
         PG_CONNECT_TIMEOUT_MS: '400',
       })),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
 import { AppError } from '../../errors.js';
 import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
@@ -89,12 +89,17 @@ const ROLES_SQL = `
  */
 export async function withoutSharedAccess<T>(
   pool: Pool,
+  connection: pg.ClientConfig,
   names: RoleNames,
   tenantid: number,
   change: () => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
+  // Not of the pool, which others need meanwhile.
+  const client = new pg.Client(connection);
+  // Its statements reject as well.
+  client.on('error', () => undefined);
   try {
+    await client.connect();
     // A process of the release before may have made the tenant.
     await client.query('begin');
     await ensureTenantRole(client, names, tenantid);
@@ -106,16 +111,14 @@ export async function withoutSharedAccess<T>(
     await endOfSharedTransactions(pool, names);
     const result = await change();
     await client.query('commit');
-    client.release();
     return result;
-  } catch (error) {
-    client.release(true);
-    throw error;
+  } finally {
+    await client.end();
   }
 }
 
 async function lockTenant(
-  client: PoolClient,
+  client: ClientBase,
   tenantid: number,
   mode: 'wait' | 'skip locked',
 ): Promise<boolean> {

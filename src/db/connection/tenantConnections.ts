@@ -119,7 +119,8 @@ export class TenantConnections {
 
   /** Runs `change` on a connection of its own, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
-    return withoutSharedAccess(this.options.pool, await this.names(), tenantid, async () => {
+    const { pool, connection } = this.options;
+    return withoutSharedAccess(pool, connection, await this.names(), tenantid, async () => {
       const client = await this.#logins.connect(tenantid);
       try {
         return await change(client);
