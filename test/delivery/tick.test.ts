@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
 import { adoptRestoredOutbox } from '../../src/db/delivery/restoredDump.js';
 import { tick, type Tick } from '../../src/db/delivery/tick.js';
@@ -33,14 +34,15 @@ describe('delivery: the relay finds each committed event once', () => {
     return rows.map((row) => row.id).sort((a, b) => Number(a) - Number(b));
   };
   const openTransaction = async (events: number) => {
-    const client = await db.database.pool.connect();
+    const client = new pg.Client({ connectionString: db.url });
+    await client.connect();
     await client.query('begin');
     const { rows } = await client.query<{ eventid: string }>(INSERT, [tenant.tenantid, events]);
     return {
       ids: rows.map((row) => row.eventid),
       async end(how: 'commit' | 'rollback') {
         await client.query(how);
-        client.release();
+        await client.end();
       },
     };
   };
