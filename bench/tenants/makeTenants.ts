@@ -2,9 +2,9 @@ import type { Knex } from 'knex';
 import { SigningKeys } from '../../src/api/auth/signingKeys.js';
 import { Tokens } from '../../src/api/auth/tokens.js';
 import { systemClock } from '../../src/clock.js';
-import { hashPassword } from '../../src/db/control/passwords.js';
-import { insertRole } from '../../src/db/control/roles.js';
-import { createTenantSchema } from '../../src/db/control/tenantStorage.js';
+import { hashPassword } from '../../src/control/roles/passwords.js';
+import { insertRole } from '../../src/control/roles/roles.js';
+import { createTenantSchema } from '../../src/db/tenants/tenantStorage.js';
 import { openDatabase } from '../../src/db/database.js';
 import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createTenant, runTenantSql } from '../../src/db/control/tenants.js';
+import { createTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/database.js';
 import type { Canary } from './canaries.js';
 import { post } from './post.js';

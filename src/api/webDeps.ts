@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/database.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
-import type { ControlEngine } from '../graphql/control/controlEngine.js';
+import type { ControlEngine } from '../control/controlEngine.js';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
 import type { SchemaDescription } from './auth/authBody.js';

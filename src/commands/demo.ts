@@ -1,6 +1,6 @@
 import { openInstallation } from '../compose.js';
 import { loadConfig } from '../config.js';
-import { runTenantSql } from '../db/control/tenants.js';
+import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';
 import { SETTINGS } from '../settings.js';

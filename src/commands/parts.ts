@@ -14,7 +14,7 @@ export function openTemplates({ config }: Installation): TemplatePool {
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
   const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
     import('../api/server.js'),
-    import('../graphql/control/controlEngine.js'),
+    import('../control/controlEngine.js'),
     import('../email/mail/createTransport.js'),
   ]);
   const { config, database } = installation;

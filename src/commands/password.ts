@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { withInstallation } from '../compose.js';
-import { hashPassword, requireStrongPassword } from '../db/control/passwords.js';
-import { NOBODY_LOGIN } from '../db/control/nobody.js';
-import { findLogin, setPassword } from '../db/control/roles.js';
-import { bumpPolicyVersion, readTenant } from '../db/control/tenants.js';
+import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
+import { NOBODY_LOGIN } from '../db/principal.js';
+import { findLogin, setPassword } from '../control/roles/roles.js';
+import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';

@@ -1,8 +1,8 @@
 import { withInstallation, type Installation } from '../compose.js';
-import { findRootRoleid } from '../db/control/tenants.js';
+import { findRootRoleid } from '../control/tenants/tenants.js';
 import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
-import { findUnsent } from '../graphql/control/redrive.js';
+import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 

@@ -1,7 +1,7 @@
 import { openInstallation, type Installation } from '../compose.js';
 import { closeDatabase } from '../db/connection/databaseGrants.js';
-import { ensureInstallation } from '../db/control/installation.js';
-import { listTenants } from '../db/control/tenants.js';
+import { ensureInstallation } from '../control/tenants/installation.js';
+import { listTenants } from '../control/tenants/tenants.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { withInstallation } from '../compose.js';
-import { createTenant, listTenants, runTenantSql } from '../db/control/tenants.js';
+import { createTenant, listTenants } from '../control/tenants/tenants.js';
+import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
-import { findSettingsProblems } from '../graphql/control/settingsProblems.js';
+import { findSettingsProblems } from '../control/settingsProblems.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 

@@ -5,6 +5,9 @@ import type { KeyRing } from '../secrets.js';
 import { TenantConnections } from './connection/tenantConnections.js';
 import { Transactions } from './tenantTransaction.js';
 
+/** The control tables: outside a transaction, or the transaction of a request's mutations. */
+export type ControlDb = Knex;
+
 /** The ways to PostgreSQL: compiled statements go through `transactions`, the service's own through the pool and knex. */
 export interface Database {
   /** The service's own connections. No statement of a tenant runs on them. */

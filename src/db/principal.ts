@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { NOBODY_LOGIN } from './control/nobody.js';
 
 /** One policy rule that is in scope for a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -31,6 +30,9 @@ export interface Principal {
   /** Tokens issued before this moment are refused. Milliseconds since the epoch; -Infinity for none. */
   readonly tokensValidFromMs: number;
 }
+
+/** The role of anonymous visitors. The login is kept for it: no other role may take it, and it has no password. */
+export const NOBODY_LOGIN = 'Nobody';
 
 /** All anonymous visitors share one role: what one of them made or may do is no other visitor's. */
 export function isNobody({ login, isRoot }: Principal): boolean {

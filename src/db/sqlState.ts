@@ -15,6 +15,20 @@ export function isStaleSchema(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && STALE_SCHEMA_STATES.has(cause.code ?? '');
 }
 
+/** The SQLSTATE of a PostgreSQL error. */
+export function sqlState(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
+export function isForeignKeyViolation(error: unknown): boolean {
+  return sqlState(error) === '23503';
+}
+
 /** Whether PostgreSQL itself answered, so that what happened to the statement is known. */
 export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;

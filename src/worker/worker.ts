@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
-import { decryptEmailApiKey } from '../db/control/emailApiKeys.js';
+import { decryptEmailApiKey } from '../db/delivery/emailApiKeys.js';
 import type { Database } from '../db/database.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { openLedger } from '../db/delivery/ledger.js';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { waitFor } from '../support/waitFor.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from './webFixture.js';
 

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
 const HTML = { accept: 'text/html' };

@@ -1,13 +1,14 @@
 import { startWeb, type Web } from '../../src/api/server.js';
 import { systemClock, type Clock } from '../../src/clock.js';
 import type { Config } from '../../src/config.js';
-import { ensureInstallation } from '../../src/db/control/installation.js';
-import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { ensureInstallation } from '../../src/control/tenants/installation.js';
+import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createTransport } from '../../src/email/mail/createTransport.js';
 import type { MailTransport } from '../../src/email/mail/transport.js';
-import { createControlEngine } from '../../src/graphql/control/controlEngine.js';
+import { createControlEngine } from '../../src/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/log.js';
 import { KeyRing } from '../../src/secrets.js';

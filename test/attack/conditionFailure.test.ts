@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { storeEmailApiKey } from '../../src/db/control/emailApiKeys.js';
-import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Request, Response } from 'express';
 import { SignInLimits } from '../../src/api/auth/signInLimits.js';
-import { removeSignInCounts } from '../../src/db/control/signInCounts.js';
+import { removeSignInCounts } from '../../src/db/signIn/signInCounts.js';
 import { AppError } from '../../src/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../api/webFixture.js';
 import { testConfig, testLog } from '../support/testConfig.js';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../src/db/principal.js';
 import { toAppError } from '../../src/db/sqlState.js';
 import { AppError } from '../../src/errors.js';

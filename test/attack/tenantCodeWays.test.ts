@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { findTenantCode } from '../../src/db/connection/tenantCode.js';
-import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
+import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** Ways of a tenant with DDL rights besides those of tenantCode.test.ts. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../src/db/control/tenants.js';
+import { createTenant } from '../../src/control/tenants/tenants.js';
 import { waitFor } from '../support/waitFor.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { redrive } from '../../src/commands/redrive.js';
-import { createTenant } from '../../src/db/control/tenants.js';
+import { createTenant } from '../../src/control/tenants/tenants.js';
 import { UsageError, type AppError } from '../../src/errors.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { tenant as tenantCommand } from '../../src/commands/tenant.js';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { WebFixture, type Json } from '../api/webFixture.js';
 import { testEnv } from '../support/testConfig.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 describe('contract 4: role.classes is [role_class], role_class.members is [role]; ids in input', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { buildSchema } from 'graphql';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, textAt, WebFixture, type Json } from '../api/webFixture.js';
 
 describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { buildControlSchema } from '../../src/graphql/control/controlSchema.js';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import { buildControlSchema } from '../../src/control/controlSchema.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
 const PAGE = new URL('../../docs/security.md', import.meta.url);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 const ANSWER_BYTES = 20_000;

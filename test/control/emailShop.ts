@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 

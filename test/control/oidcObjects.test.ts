@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
-import { deleteTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { KeyRing } from '../../src/secrets.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';

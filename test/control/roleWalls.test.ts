@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 const CREATE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { createTenant, runTenantSql, type CreatedTenant } from '../../src/db/control/tenants.js';
-import { storeEmailApiKey } from '../../src/db/control/emailApiKeys.js';
-import { insertRole } from '../../src/db/control/roles.js';
+import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
+import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { insertRole } from '../../src/control/roles/roles.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createRelayWaker, type RelayWaker } from '../../src/db/wakeup.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { forgetRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
 import { openLedger } from '../../src/db/delivery/ledger.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';

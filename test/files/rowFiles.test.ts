@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { deleteTenant } from '../../src/db/control/tenants.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { at, textAt } from '../api/webFixture.js';
 import { openFileShop, sweepNow, type FileJson, type FileShop } from './fileShop.js';
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant, runTenantSql } from '../../src/db/control/tenants.js';
+import { createTenant } from '../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { preparedText } from '../../src/db/preparedStatements.js';
 import type { Transactions, TransactionOutcome } from '../../src/db/tenantTransaction.js';
 import { openShop, type Shop } from './support/shop.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../src/db/control/tenants.js';
+import { createTenant } from '../../src/control/tenants/tenants.js';
 import { at } from '../api/webFixture.js';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { MisbehavingProvider } from './support/misbehavingProvider.js';

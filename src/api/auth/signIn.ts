@@ -1,10 +1,10 @@
-import { findLogin } from '../../db/control/roles.js';
-import { verifyPassword } from '../../db/control/passwords.js';
-import { readAnonymousLogins } from '../../db/control/tenants.js';
+import { findLogin } from '../../control/roles/roles.js';
+import { verifyPassword } from '../../control/roles/passwords.js';
+import { readAnonymousLogins } from '../../control/tenants/tenants.js';
 import type { Principal, PrincipalSource } from '../../db/principal.js';
-import type { ControlDb } from '../../db/control/stored.js';
+import type { ControlDb } from '../../db/database.js';
 import { AppError } from '../../errors.js';
-import { NOBODY_LOGIN } from '../../db/control/nobody.js';
+import { NOBODY_LOGIN } from '../../db/principal.js';
 
 export interface Credentials {
   readonly tenantid: number;

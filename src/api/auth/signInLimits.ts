@@ -7,7 +7,7 @@ import {
   removeSignInCounts,
   uncountSignIns,
   type Count,
-} from '../../db/control/signInCounts.js';
+} from '../../db/signIn/signInCounts.js';
 import type { Database } from '../../db/database.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';

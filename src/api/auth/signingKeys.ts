@@ -13,8 +13,8 @@ import {
   insertSigningKey,
   readSigningKeys,
   type StoredSigningKey,
-} from '../../db/control/signingKeys.js';
-import type { ControlDb } from '../../db/control/stored.js';
+} from '../../db/signIn/signingKeys.js';
+import type { ControlDb } from '../../db/database.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** ECDSA on P-256: verified by every JWT library, and by Node's own without a warning. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { explainControlError } from '../../db/control/failure.js';
+import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 

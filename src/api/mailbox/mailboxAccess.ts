@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { INSTALLATION_TENANTID } from '../../db/control/installation.js';
+import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import { isLoopback } from '../../networkAddress.js';

@@ -1,5 +1,5 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client';
-import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
 
 export interface SignInSecrets {

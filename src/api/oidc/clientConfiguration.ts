@@ -1,5 +1,5 @@
 import { allowInsecureRequests, Configuration, type ClientAuth } from 'openid-client';
-import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 
 /** A registration as openid-client knows it. @param issuer what an `iss` beside the code must be, when there is one. */
 export function clientConfiguration(

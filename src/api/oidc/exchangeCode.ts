@@ -7,7 +7,7 @@ import {
   type ClientAuth,
   type CustomFetch,
 } from 'openid-client';
-import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
 import { explainExchangeError } from './exchangeFailure.js';
 import { isIssuerOf } from './issuer.js';

@@ -1,6 +1,6 @@
-import { readRoleOidc, type RoleOidcRow } from '../../db/control/oidcMappings.js';
-import { isProviderid } from '../../db/control/oidcProviders.js';
-import { readOidcRegistration, type OidcRegistration } from '../../db/control/oidcRegistration.js';
+import { readRoleOidc, type RoleOidcRow } from '../../control/oidc/oidcMappings.js';
+import { isProviderid } from '../../control/oidc/oidcProviders.js';
+import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { takeOidcSignIn, type OidcSignIn } from '../../db/control/oidcSignIns.js';
+import { takeOidcSignIn, type OidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import type { Principal } from '../../db/principal.js';
 import { signInAs } from '../auth/signIn.js';
 import { isSameBrowser, sha256 } from './browserBinding.js';

@@ -1,4 +1,4 @@
-import type { OidcProviderRow } from '../../db/control/oidcProviders.js';
+import type { OidcProviderRow } from '../../control/oidc/oidcProviders.js';
 
 /** Whether an `iss` is the provider: its issuer, or, when none is given and none was found, any on the host of `auth_uri`. */
 export function isIssuerOf(provider: OidcProviderRow, iss: unknown): iss is string {

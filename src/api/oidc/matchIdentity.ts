@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import type { OidcProviderRow } from '../../db/control/oidcProviders.js';
+import type { OidcProviderRow } from '../../control/oidc/oidcProviders.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
-import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
-import { storeDiscoveredIssuer, type OidcProviderRow } from '../../db/control/oidcProviders.js';
-import type { ControlDb } from '../../db/control/stored.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { storeDiscoveredIssuer, type OidcProviderRow } from '../../control/oidc/oidcProviders.js';
+import type { ControlDb } from '../../db/database.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { ProviderClient } from './providerClient.js';

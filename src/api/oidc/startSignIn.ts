@@ -1,5 +1,5 @@
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import { storeOidcSignIn } from '../../db/control/oidcSignIns.js';
+import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import { AppError } from '../../errors.js';
 import { readTenantid } from '../auth/credentials.js';
 import { authorizationUrl } from './authorizationUrl.js';

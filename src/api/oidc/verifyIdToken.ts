@@ -1,5 +1,5 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
-import type { OidcRegistration } from '../../db/control/oidcRegistration.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { isIssuerOf } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';

@@ -1,6 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { listSignInOptions } from '../../db/control/oidcConfigs.js';
-import { findLogin } from '../../db/control/roles.js';
+import { listSignInOptions } from '../../control/oidc/oidcConfigs.js';
+import { findLogin } from '../../control/roles/roles.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import { readCredentials, readTenantid, readText } from '../auth/credentials.js';

@@ -1,5 +1,5 @@
 import { Router, type Request, type RequestHandler } from 'express';
-import { readEmailWebhookKey } from '../../db/control/emailWebhookKeys.js';
+import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import type { Database } from '../../db/database.js';
 import type { Ledger } from '../../db/delivery/ledger.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';

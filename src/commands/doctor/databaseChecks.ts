@@ -1,6 +1,6 @@
 import type { Installation } from '../../compose.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
-import { checkStoredSecrets } from '../../db/control/storedSecrets.js';
+import { checkStoredSecrets } from '../../control/storedSecrets.js';
 import type { Database } from '../../db/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readServerFacts } from '../../db/reachability.js';

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js';
-import { isUniqueViolation, sqlState } from '../control/constraint.js';
+import { isUniqueViolation, sqlState } from '../sqlState.js';
 import { identifier, textConstant } from '../sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 

@@ -1,11 +1,10 @@
-import type { Config } from '../../config.js';
 import type { FileStorage } from './fileStorage.js';
 import { createFolderStorage } from './folderStorage.js';
 import { createS3Storage } from './s3Storage.js';
 import { parseStorageUrl } from './storageUrl.js';
 
-/** The storage that the installation is configured with. Opening it reaches for nothing. */
-export function openStorage({ storageUrl }: Pick<Config, 'storageUrl'>): FileStorage {
+/** The storage at `STORAGE_URL`. Opening it reaches for nothing. */
+export function openStorage({ storageUrl }: { readonly storageUrl: string }): FileStorage {
   const address = parseStorageUrl(storageUrl);
   return address.kind === 's3' ? createS3Storage(address) : createFolderStorage(address.folder);
 }

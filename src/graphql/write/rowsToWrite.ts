@@ -1,5 +1,5 @@
 import { valueFromASTUntyped, type FieldNode } from 'graphql';
-import { rootFields } from '../control/rootFields.js';
+import { rootFields } from '../document/rootFields.js';
 import type { PreparedRequest } from '../engine.js';
 import { argumentNode } from '../read/argument.js';
 

@@ -1,4 +1,5 @@
-import { createTenant, runTenantSql, type CreatedTenant } from '../../../src/db/control/tenants.js';
+import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../../src/db/principal.js';
 import { createDataEngine, type DataEngine, type GraphqlAnswer } from '../../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../../support/testConfig.js';

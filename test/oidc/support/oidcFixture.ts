@@ -1,5 +1,5 @@
 import { findFreePort } from '../../../src/embedded/freePort.js';
-import type { CreatedTenant } from '../../../src/db/control/tenants.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
 import {
   PXADMIN_PASSWORD,
   textAt,

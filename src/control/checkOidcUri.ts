@@ -1,0 +1,24 @@
+import type { Config } from '../config.js';
+import { isPrivateAddress, literalAddress } from '../networkAddress.js';
+import { badInput } from './object/controlObject.js';
+
+type UriRules = Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>;
+
+/**
+ * An address of a provider that this service may be sent to. In production https only, and nothing inside the own
+ * network; what names resolve to is checked when they are called. Throws AppError BAD_USER_INPUT.
+ */
+export function checkOidcUri(uri: string, field: string, rules: UriRules): string {
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw badInput(field, `${field} must be an https address.`);
+  if (url.username !== '' || url.password !== '' || url.hash !== '') {
+    throw badInput(field, `${field} must be without credentials and without a fragment.`);
+  }
+  if (!rules.production || rules.oidcAllowPrivateNetwork) return uri;
+  if (url.protocol !== 'https:') throw badInput(field, `${field} must be an https address.`);
+  const address = literalAddress(url);
+  if (url.hostname === 'localhost' || (address !== undefined && isPrivateAddress(address))) {
+    throw badInput(field, `${field} leads into the private network of this installation.`);
+  }
+  return uri;
+}

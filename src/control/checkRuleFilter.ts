@@ -1,0 +1,23 @@
+import type { Catalog, Table } from '../db/catalog/catalog.js';
+import { bind, identifier, toStatement } from '../db/sql.js';
+import { compileFilter } from '../graphql/filter/compile.js';
+import { parseFilter } from '../graphql/filter/parser.js';
+import { createAliasSource } from '../graphql/filter/scope.js';
+
+/**
+ * Compiles a policy rule's filter as requests will, so that a rule that would grant nothing is refused when it is saved.
+ * Throws AppError FILTER_SYNTAX, FILTER_UNKNOWN_COLUMN, FILTER_TYPE, FILTER_TOO_COMPLEX.
+ */
+export function checkRuleFilter(filter: string, table: Table, catalog: Catalog): void {
+  const { tree, literals } = parseFilter(filter);
+  const condition = compileFilter(tree, literals, {
+    catalog,
+    table,
+    alias: identifier('r'),
+    aliases: createAliasSource(),
+    access: { predicate: () => 'all' },
+    filterIndex: 'fixed',
+  });
+  // Literals that don't fit their column are told when values are bound.
+  bind(toStatement(condition), { variables: {}, literals: [], principal: {} });
+}

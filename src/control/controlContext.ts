@@ -1,0 +1,66 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { Clock } from '../clock.js';
+import type { Config } from '../config.js';
+import type { ControlDb, Database } from '../db/database.js';
+import type { Principal, PrincipalSource } from '../db/principal.js';
+import type { MailTransport } from '../email/mail/transport.js';
+import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
+import type { TemplatePool } from '../templates/index.js';
+import type { Allowance } from '../graphql/allowance.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import type { TenantGate } from '../graphql/tenantGate.js';
+import type { PasswordHashes } from './request/passwordHashes.js';
+
+/** What the control objects stand on. */
+export interface ControlEngineDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  /** The tenants' tables: rules and email settings name them. */
+  readonly engine: DataEngine;
+  readonly templates: TemplatePool;
+  /** For test mails. */
+  readonly transport: MailTransport;
+}
+
+export interface ControlOptions {
+  /** False for GET: nothing may change. */
+  readonly allowMutation: boolean;
+  /** What anonymous visitors may do only so often. */
+  readonly allowance?: Allowance;
+  /** Issues an access token for `Utility.role_token`. */
+  readonly issueToken?: (subject: Principal) => Promise<string>;
+}
+
+/** What the resolvers of one request share. */
+export interface ControlContext {
+  readonly principal: Principal;
+  /** The transaction of the request's mutations; outside one for queries and mutations that stand alone. */
+  readonly db: ControlDb;
+  readonly isTransaction: boolean;
+  /** Emails that a tenant has composed here take turns. */
+  readonly composing: TenantGate;
+  readonly deps: ControlEngineDeps;
+  readonly options: ControlOptions;
+  readonly passwordHashes: PasswordHashes;
+  /** Reads a list field with its sub-selection; one after another, as each takes a connection. */
+  readonly list: (
+    info: GraphQLResolveInfo,
+    args: Readonly<Record<string, unknown>>,
+    table: string,
+  ) => Promise<unknown[]>;
+  /** Reads a field of `Aggregates`; in turn with the lists. */
+  readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
+  /** Runs one piece of work after another: a transaction is one connection, which takes one statement at a time. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Counts a read of objects that a stored one leads to. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
+  readonly countRelatedRead: () => void;
+  /** What must happen once the mutations are committed. */
+  readonly afterCommit: (() => void)[];
+  /** Set by the first mutation that fails: those after it are left out, as all will be rolled back. */
+  failed: boolean;
+}

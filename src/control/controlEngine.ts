@@ -1,0 +1,253 @@
+import {
+  execute,
+  introspectionFromSchema,
+  OperationTypeNode,
+  printSchema,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from 'graphql';
+import { AppError } from '../errors.js';
+import { explainControlError } from '../db/controlFailure.js';
+import type { ControlDb } from '../db/database.js';
+import type { Principal } from '../db/principal.js';
+import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
+import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
+import { documentLimits } from '../graphql/document/limits.js';
+import { readVariables } from '../graphql/document/variables.js';
+import { LruCache } from '../graphql/lruCache.js';
+import type { GraphqlRequest } from '../graphql/dataEngine.js';
+import { createListReader } from '../graphql/listReader.js';
+import { plannerOf, type Planner } from '../graphql/plan/planner.js';
+import type { Steps } from '../graphql/steps.js';
+import { TenantGate } from '../graphql/tenantGate.js';
+import { requireAnswerWithin } from './request/answerLength.js';
+import { CONTROL_CATALOG } from './controlCatalog.js';
+import { buildControlSchema } from './controlSchema.js';
+import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
+import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
+import { resultAnswer } from './request/resultAnswer.js';
+import { requireFewMutations } from './request/mutationCount.js';
+import { rootFields } from '../graphql/document/rootFields.js';
+import { resolveField } from './object/storedRow.js';
+import { standsAlone } from './request/standsAlone.js';
+import { visibleTo } from './object/visibility.js';
+
+export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
+
+/** The control objects as GraphQL: `/roles_pbac`. */
+export interface ControlEngine {
+  /** Never throws for what a caller did; the answer says it. All mutations of a request are one transaction. */
+  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlAnswer>;
+  /** SDL and the JSON text of an introspection result. */
+  describe(): { readonly sdl: string; readonly introspectionJson: string };
+}
+
+/** Characters of documents that are remembered parsed and validated. */
+const REMEMBERED_CHARACTERS = 1_000_000;
+/** Previews and test mails of one tenant at once, and in wait: rendering threads and connections are for all. */
+const COMPOSING = { running: 2, waiting: 20 };
+/** Transactions of one tenant at once, and in wait: the connections for control tables are few, and sign-ins use them. */
+const CHANGING = { running: 2, waiting: 20 };
+/** Queries of one tenant. More than take part in composing, so that lists are read beside it. */
+const READING = { running: 4, waiting: 40 };
+/** Of one request: lists within lists after a mutation multiply. */
+const MOST_RELATED_READS = 500;
+
+export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
+  const schema = buildControlSchema();
+  const documents = new Documents(schema, deps);
+  const gate = (limits: { running: number; waiting: number }): TenantGate =>
+    new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
+  const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
+  const description = {
+    sdl: printSchema(schema),
+    introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
+  };
+  return {
+    describe: () => description,
+    async execute(principal, request, options) {
+      try {
+        const planner = plannerOf(principal);
+        const ready = await deps.engine.planning.run(planner, documents.read(planner, request));
+        const variables = readVariables(ready, request.variables);
+        const run: Run = { deps, schema, ready, variables, principal, options, composing, changing, reading };
+        return counted(run, await answer(run));
+      } catch (error) {
+        if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
+        return failure(error, deps);
+      }
+    },
+  };
+}
+
+interface Run {
+  readonly deps: ControlEngineDeps;
+  readonly schema: GraphQLSchema;
+  readonly ready: ReadyDocument;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly principal: Principal;
+  readonly options: ControlOptions;
+  readonly composing: TenantGate;
+  readonly changing: TenantGate;
+  readonly reading: TenantGate;
+}
+
+const NO_PASSWORDS: PasswordHashes = {
+  take: () => {
+    throw new Error('only mutations set passwords');
+  },
+};
+
+async function answer(run: Run): Promise<GraphqlAnswer> {
+  const { tenantid } = run.principal;
+  const { operation, fragments } = run.ready;
+  if (operation.operation !== OperationTypeNode.MUTATION) {
+    return run.reading.run(tenantid, () => executeOutsideTransaction(run));
+  }
+  if (!run.options.allowMutation) {
+    throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
+  }
+  // What calls somebody outside may take its time, and holds no transaction.
+  if (standsAlone(operation)) return executeOutsideTransaction(run);
+  requireFewMutations(operation, fragments);
+  const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
+  if (roles > 0) await run.options.allowance?.spend('roles', roles);
+  return run.changing.run(tenantid, () => mutate(run));
+}
+
+/** The answer is held until it has left. Throws AppError TOO_BUSY for that of a query; what a mutation did is told anyway. */
+function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): GraphqlAnswer {
+  const { take, release } = deps.engine.answers.open(principal.tenantid);
+  const refusal = take(given.body.length);
+  if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
+    release();
+    throw refusal;
+  }
+  return { ...given, release };
+}
+
+async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
+  const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
+  const result = await executeWith(context, run);
+  requireAnswerWithin(result.data, run.deps.config.maxAnswerBytes);
+  return resultAnswer(result, run.deps.log);
+}
+
+async function mutate(run: Run): Promise<GraphqlAnswer> {
+  const { deps, principal, ready, variables } = run;
+  const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
+  const trx = await deps.database.knex.transaction();
+  try {
+    const context = contextOf(run, trx, hashes);
+    const result = await executeWith(context, run);
+    if (result.errors) {
+      await trx.rollback();
+      // What was rolled back is not told as done.
+      return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
+    }
+    // Before the commit: what can't be told is not done.
+    requireAnswerWithin(result.data, deps.config.maxAnswerBytes);
+    await commit(trx);
+    for (const step of context.afterCommit) step();
+    return resultAnswer(result, deps.log);
+  } finally {
+    if (!trx.isCompleted()) await trx.rollback();
+    // Roles and rules take effect here at once; other processes see them within a second.
+    deps.principals.forget(principal.tenantid);
+  }
+}
+
+async function commit(trx: { commit(): PromiseLike<unknown> }): Promise<void> {
+  try {
+    await trx.commit();
+  } catch (error) {
+    if (explainControlError(error)?.code !== 'DATABASE_UNAVAILABLE') throw error;
+    const message = 'The connection broke before the commit was confirmed.';
+    throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
+  }
+}
+
+function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): ControlContext {
+  const { deps, principal, options, composing } = run;
+  const reader = createListReader({
+    database: deps.database,
+    config: deps.config,
+    catalog: CONTROL_CATALOG,
+    visible: visibleTo(principal),
+    principal,
+  });
+  const inTurn = turns();
+  const readInTurn = turns();
+  let relatedReads = 0;
+  return {
+    principal,
+    db,
+    isTransaction: db.isTransaction === true,
+    composing,
+    deps,
+    options,
+    passwordHashes,
+    list: (info, args, table) => readInTurn(() => reader.read(info, args, table)),
+    aggregate: (info) => readInTurn(() => reader.aggregate(info)),
+    inTurn,
+    countRelatedRead: () => {
+      if (++relatedReads <= MOST_RELATED_READS) return;
+      const message = `The answer leads to more than ${MOST_RELATED_READS} objects and lists.`;
+      throw new AppError('DOCUMENT_TOO_COMPLEX', message);
+    },
+    afterCommit: [],
+    failed: false,
+  };
+}
+
+/** Runs one piece of work after another. */
+function turns(): ControlContext['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
+function executeWith(context: ControlContext, { schema, ready, variables }: Run): Promise<ExecutionResult> {
+  const result = execute({
+    schema,
+    document: ready.document,
+    contextValue: context,
+    variableValues: variables,
+    operationName: ready.operation.name?.value ?? null,
+    fieldResolver: resolveField,
+  });
+  return Promise.resolve(result);
+}
+
+function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
+  const known = explainControlError(error);
+  if (!known || known.code === 'INTERNAL_ERROR') log.error({ err: error }, 'a control request failed');
+  const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
+  return failedAnswer(shown);
+}
+
+/** Parsed and validated documents by their text. */
+class Documents {
+  readonly #known = new LruCache<ReadyDocument>(REMEMBERED_CHARACTERS, REMEMBERED_CHARACTERS / 4);
+
+  constructor(
+    private readonly schema: GraphQLSchema,
+    private readonly deps: ControlEngineDeps,
+  ) {}
+
+  /** Throws DocumentError. */
+  *read(planner: Planner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
+    // What others may send may be too much for anonymous visitors.
+    const key = `${planner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    yield;
+    const limits = documentLimits(this.deps.config, planner);
+    const ready = yield* readDocument(text, operationName ?? null, this.schema, limits);
+    this.#known.set(key, ready, key.length, planner.key);
+    return ready;
+  }
+}

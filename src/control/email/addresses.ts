@@ -1,0 +1,29 @@
+import { GraphQLScalarType, valueFromASTUntyped } from 'graphql';
+import type { Addresses } from './emailTypeRows.js';
+import { badInput, requireItems } from '../object/controlObject.js';
+
+/** How addresses are shown: as they were given, a list or one string that holds a JSON list. */
+export const addressesType = new GraphQLScalarType({
+  name: 'Addresses',
+  description: 'A list of addresses, or one string that renders to a JSON list of addresses.',
+  serialize: (value) => value,
+  parseValue: (value) => value,
+  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
+});
+
+/**
+ * GraphQL makes a list of one out of a single string. When that string begins like a JSON list, it is the other
+ * form: templates that render to a whole list. No address begins with a bracket.
+ */
+export function readAddresses(given: readonly (string | null)[], field: string): Addresses {
+  const items = requireItems(given, field);
+  const [first] = items;
+  return items.length === 1 && first !== undefined && first.trimStart().startsWith('[') ? first : items;
+}
+
+/** Throws AppError BAD_USER_INPUT when no address is given. */
+export function readRecipients(given: readonly (string | null)[] | null | undefined): Addresses {
+  const recipients = readAddresses(given ?? [], 'recipients');
+  if (recipients.length === 0) throw badInput('recipients', 'recipients must hold an address.');
+  return recipients;
+}

@@ -1,0 +1,64 @@
+import type { EmailTypeValues } from './emailTypeRows.js';
+import { parseAddresses } from '../../email/addresses.js';
+import { fieldsOf, type EmailField } from '../../email/emailFields.js';
+import { AppError } from '../../errors.js';
+import type { TemplateRequest } from '../../templates/index.js';
+import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/controlObject.js';
+import { requireSchema } from '../permissions.js';
+
+/**
+ * Compiles every templated field and validates every query, so that what is saved can be sent.
+ * Throws AppError TEMPLATE_SYNTAX and EMAIL_QUERY_INVALID with field, line and column, ORDERING_INVALID with field.
+ */
+export async function checkEmailType(
+  { principal, deps }: ControlContext,
+  type: EmailTypeValues,
+): Promise<void> {
+  const schema = requireSchema(principal);
+  const templates = templatesOf(type);
+  const outcomes = await deps.templates.check(templates, principal.tenantid);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.ok) continue;
+    const { message, line, column, hint, sourceLine } = outcome.error;
+    const field = templates[index]?.name ?? '';
+    throw new AppError('TEMPLATE_SYNTAX', `${field}, line ${line}, column ${column}: ${message}`, {
+      ...(hint === undefined ? {} : { hint }),
+      details: { field, line, column, source_line: sourceLine },
+    });
+  }
+  requireSender(type.sender);
+  for (const [index, { query, ordering }] of type.queries.entries()) {
+    await inField(`queries[${index}].query`, () =>
+      deps.engine.checkEmailQuery(principal.tenantid, schema, { query }),
+    );
+    await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
+  }
+}
+
+/** One that is templated is an address, or not, when it is rendered. Throws AppError BAD_USER_INPUT. */
+function requireSender(sender: string): void {
+  if (/\{[{%#]/.test(sender)) return;
+  const { valid, invalid } = parseAddresses(sender);
+  if (valid.length !== 1 || invalid.length > 0)
+    throw badInput('sender', 'sender must be one address, as in "Shop <shop@example.com>".');
+}
+
+function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
+  const { filters, ...fields } = fieldsOf(type);
+  return [...Object.values(fields).flat(), ...filters]
+    .filter((field) => field !== undefined)
+    .map((field: EmailField) => ({ ...field, syntax: type.syntax }));
+}
+
+/** Names the field in what a check throws. */
+async function inField(field: string, check: () => unknown): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message, hint, details } = error;
+    throw new AppError(code, message, { hint, details: { ...details, field }, cause: error });
+  }
+}

@@ -1,0 +1,93 @@
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import { preparedText } from '../../db/preparedStatements.js';
+import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
+import { rowKey } from '../../graphql/files/rowKey.js';
+import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { unknownTable } from '../../graphql/unknownTable.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/controlObject.js';
+
+/**
+ * A row of a tenant's table as it is now, as the JSON text that an event of it would hold.
+ * @param key an object by column name, or the value of a key of one column
+ * Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, NOT_FOUND.
+ */
+export async function readCurrentRow(
+  context: ControlContext,
+  schema: string,
+  target: string,
+  key: unknown,
+): Promise<string> {
+  const table = await requireTable(context, schema, target);
+  const row = await readText(
+    context,
+    sql`select row_to_json(t)::text from ${tableSql(table)} t where ${keyCondition(table, key)}`,
+  );
+  if (row === undefined) throw new AppError('NOT_FOUND', `${target} has no row with this key.`);
+  return row;
+}
+
+/** The newest file of the row, as the JSON text that an event of its upload holds; null when it has none. */
+export async function readNewestFile(
+  context: ControlContext,
+  schema: string,
+  target: string,
+  key: unknown,
+): Promise<string | null> {
+  const table = await requireTable(context, schema, target);
+  if (!table.fileColumn) return null;
+  const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
+  const newest = await readText(
+    context,
+    sql`select row_to_json(f)::text from ${tableSql(table)} t, lateral ${files} f
+      where ${keyCondition(table, key)} order by f.createtime desc, f.filenum desc limit 1`,
+  );
+  return newest ?? null;
+}
+
+async function requireTable(
+  { principal, deps }: ControlContext,
+  schema: string,
+  target: string,
+): Promise<Table> {
+  const catalog = await deps.engine.catalog(principal.tenantid, schema);
+  const table = catalog.tables.get(target);
+  if (table) return table;
+  throw unknownTable(catalog, target, { field: 'target' });
+}
+
+async function readText({ principal, deps }: ControlContext, piece: Sql): Promise<string | undefined> {
+  const { text, slots } = toStatement(piece);
+  const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
+  const outcome = await deps.database.transactions.run({
+    tenantid: principal.tenantid,
+    mode: 'read',
+    statements: [{ statement: preparedText(text), values }],
+  });
+  if (outcome.kind === 'failed') throw outcome.error;
+  return outcome.results[0]?.[0]?.[0] ?? undefined;
+}
+
+function keyCondition(table: Table, key: unknown) {
+  if (table.primaryKey.length === 0) throw badInput('target', `${table.name} has no primary key.`);
+  const conditions = table.primaryKey.map((column) => {
+    const value = keyValue(table, column, key);
+    return sql`${columnSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
+  });
+  return join(conditions, ' and ');
+}
+
+function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: unknown): string {
+  const given: unknown = isJsonObject(key)
+    ? (key[name] ?? key[sqlName])
+    : primaryKey.length === 1
+      ? key
+      : undefined;
+  if (given instanceof ExactNumber) return String(exactInteger(given.text) ?? given.text);
+  if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean')
+    return String(given);
+  throw badInput('key', `key must give ${name}.`);
+}

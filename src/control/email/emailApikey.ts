@@ -1,0 +1,43 @@
+import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { hasEmailApiKey, storeEmailApiKey } from '../../db/delivery/emailApiKeys.js';
+import { resumeTenant } from '../../db/delivery/pause.js';
+import { giveTurns } from '../../db/delivery/turns.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/controlObject.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext>({
+  name: 'email_apikey',
+  fields: { apikey: { type: GraphQLString, resolve: (source) => source.apikey } },
+});
+
+/** Sets the tenant's one key and lets deliveries go on that the old one held up. Stored encrypted, shown only in this answer. */
+export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apikey: string }> = {
+  type: emailApikeyType,
+  args: { apikey: { type: new GraphQLNonNull(GraphQLString) } },
+  resolve: async (_source, { apikey }, { principal, db, deps }) => {
+    requireTenantAdmin(principal);
+    // The key becomes a header: what can't stand in one is a mistake of copying.
+    if (!/^[\x21-\x7e]+$/.test(apikey)) {
+      throw badInput('apikey', 'apikey must be printable characters without spaces.');
+    }
+    await storeEmailApiKey(db, deps.keyRing, {
+      tenantid: principal.tenantid,
+      apikey,
+      setBy: principal.roleid,
+    });
+    await resumeTenant(db, principal.tenantid);
+    await giveTurns(db, principal.tenantid, deps.config.tenantEmailsPerSecond);
+    return { apikey };
+  },
+};
+
+/** Throws AppError EMAIL_APIKEY_MISSING. */
+export async function requireEmailApiKey({ db, principal }: ControlContext): Promise<void> {
+  if (!(await hasEmailApiKey(db, principal.tenantid))) throw emailApikeyMissing();
+}
+
+export function emailApikeyMissing(): AppError {
+  return new AppError('EMAIL_APIKEY_MISSING', 'The tenant has no email API key yet.');
+}

@@ -1,0 +1,128 @@
+import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
+import { readEmailType, type EmailTypeRow } from './emailTypeRows.js';
+import { composeEmail, type Composed } from '../../email/composeEmail.js';
+import type { Occasion } from '../../email/email.js';
+import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { ID, SCALARS } from '../../graphql/schema/scalars.js';
+import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
+import { requireKnownRoles } from '../object/checkNames.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, notFound } from '../object/controlObject.js';
+import { readCurrentRow, readNewestFile } from './currentRow.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+/** Which email, about what, and with whose rights. */
+export const OCCASION_ARGS: GraphQLFieldConfigArgumentMap = {
+  email_type: { type: new GraphQLNonNull(ID) },
+  target: { type: GraphQLString, description: 'The table.' },
+  key: {
+    type: SCALARS.GenericScalar,
+    description: 'The key of a row of the table: an object by column, or the value of a single column.',
+  },
+  operation: { type: GraphQLString, description: 'insert (default), update, delete or upload.' },
+  context: {
+    type: SCALARS.GenericScalar,
+    description: 'In place of a row: an object with `records: { new, old }`, and further names if need be.',
+  },
+  query_roleid: {
+    type: SCALARS.Int,
+    description: "The role that runs the email type's queries; the caller's own when left out.",
+  },
+};
+
+export interface OccasionArgs {
+  readonly email_type: string;
+  readonly target?: string | null;
+  readonly key?: unknown;
+  readonly operation?: string | null;
+  readonly context?: unknown;
+  readonly query_roleid?: number | null;
+}
+
+/**
+ * Composes an email as a delivery would, for the tenant's administrators. Throws AppError for arguments that don't fit;
+ * what is wrong with the email type is part of the result.
+ */
+export async function composeOnRequest(context: ControlContext, args: OccasionArgs): Promise<Composed> {
+  const { principal, deps, composing } = context;
+  const schema = requireTenantAdmin(principal);
+  const { type, occasion } = await readOccasion(context, schema, args);
+  return composing.run(principal.tenantid, () =>
+    composeEmail(
+      {
+        engine: deps.engine,
+        templates: deps.templates,
+        principals: deps.principals,
+        baseUrl: deps.config.baseUrl,
+        now: () => deps.clock.now(),
+      },
+      occasion,
+      type,
+    ),
+  );
+}
+
+async function readOccasion(
+  context: ControlContext,
+  schema: string,
+  args: OccasionArgs,
+): Promise<{ readonly type: EmailTypeRow; readonly occasion: Occasion }> {
+  const { db, principal } = context;
+  const { tenantid } = principal;
+  const type = await readEmailType(db, tenantid, args.email_type);
+  if (!type) throw notFound('email type', args.email_type);
+  const queryRoleid = args.query_roleid ?? principal.roleid;
+  await requireKnownRoles(context, [queryRoleid], 'query_roleid');
+  const what = args.context == null ? await fromRow(context, schema, args) : fromContext(args);
+  return { type, occasion: { tenantid, queryRoleid, ...what } };
+}
+
+type What = Omit<Occasion, 'tenantid' | 'queryRoleid'>;
+
+/** The row as it is now is what the change made of it, or what it took away; an update is one that changed nothing. */
+async function fromRow(
+  context: ControlContext,
+  schema: string,
+  { target, key, operation }: OccasionArgs,
+): Promise<What> {
+  if (target == null || key == null) throw badInput('key', 'Give target and key, or context.');
+  const done = readOperation(operation);
+  const row = await readCurrentRow(context, schema, target, key);
+  return {
+    operation: done,
+    target,
+    new: done === 'delete' ? null : row,
+    old: done === 'insert' ? null : row,
+    file: done === 'upload' ? await readNewestFile(context, schema, target, key) : null,
+  };
+}
+
+function fromContext({ context, target, key, operation }: OccasionArgs): What {
+  if (key != null) throw badInput('context', 'Give target and key, or context, not both.');
+  const { records, ...further } = requireObject(context, 'context');
+  const given = records == null ? {} : requireObject(records, 'context.records');
+  return {
+    operation: readOperation(operation ?? textOf(further['operation'])),
+    target: target ?? textOf(further['target']) ?? null,
+    new: recordOf(given['new'], 'context.records.new'),
+    old: recordOf(given['old'], 'context.records.old'),
+    further,
+  };
+}
+
+function readOperation(given: string | null | undefined): string {
+  const operation = given ?? 'insert';
+  if (!OPERATIONS.includes(operation)) throw unknownOperation(operation, 'operation');
+  return operation;
+}
+
+function recordOf(value: unknown, field: string): string | null {
+  return value == null ? null : writeJson(requireObject(value, field));
+}
+
+function requireObject(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (isJsonObject(value)) return value;
+  throw badInput(field, `${field} must be an object.`);
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

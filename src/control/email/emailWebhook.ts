@@ -1,0 +1,74 @@
+import { createPublicKey } from 'node:crypto';
+import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import {
+  deleteEmailWebhookKey,
+  readEmailWebhookKey,
+  storeEmailWebhookKey,
+} from '../../db/delivery/emailWebhookKeys.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/controlObject.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { StoredRow } from '../object/storedRow.js';
+
+const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_webhook',
+  description: "The provider's event webhook.",
+  fields: {
+    url: { type: GraphQLString, description: 'The address to give to the provider.' },
+    verification_key: { type: GraphQLString, description: 'Null while reports are refused.' },
+    set_time: { type: SCALARS.DateTime },
+  },
+});
+
+export const emailWebhook: GraphQLFieldConfig<unknown, ControlContext> = {
+  type: emailWebhookType,
+  description:
+    'Where the provider reports what became of mails, and the key that its reports are verified with.',
+  resolve: (_source, _args, context) => {
+    requireTenantAdmin(context.principal);
+    return stored(context);
+  },
+};
+
+/** Public keys are no secrets: this one is stored and shown as it is. */
+export const setEmailWebhookKey: GraphQLFieldConfig<
+  unknown,
+  ControlContext,
+  { verification_key?: string | null }
+> = {
+  type: emailWebhookType,
+  description:
+    'Sets the verification key of the signed event webhook, as the provider shows it. null refuses all reports.',
+  args: { verification_key: { type: GraphQLString } },
+  resolve: async (_source, { verification_key: given }, context) => {
+    const { db, principal } = context;
+    requireTenantAdmin(principal);
+    const { tenantid, roleid: setBy } = principal;
+    if (given == null) await deleteEmailWebhookKey(db, tenantid);
+    else await storeEmailWebhookKey(db, { tenantid, verificationKey: readKey(given), setBy });
+    return stored(context);
+  },
+};
+
+/** The key in base64 as providers show it, with or without PEM's lines around it. Throws AppError BAD_USER_INPUT. */
+function readKey(text: string): string {
+  const base64 = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '');
+  try {
+    if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new Error('not base64');
+    const key = createPublicKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'spki' });
+    if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new Error('another kind of key');
+    return key.export({ format: 'der', type: 'spki' }).toString('base64');
+  } catch {
+    throw badInput(
+      'verification_key',
+      "verification_key is not the provider's public key: base64, ECDSA P-256.",
+    );
+  }
+}
+
+async function stored({ db, principal, deps }: ControlContext): Promise<StoredRow> {
+  const row = await readEmailWebhookKey(db, principal.tenantid);
+  const url = `${deps.config.baseUrl}/events/sendgrid/${principal.tenantid}`;
+  return new StoredRow({ verification_key: null, set_time: null, ...row, url });
+}

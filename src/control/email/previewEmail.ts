@@ -1,0 +1,89 @@
+import { GraphQLList, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { formatAddress } from '../../email/addresses.js';
+import type { Composed } from '../../email/composeEmail.js';
+import { withoutMarks } from '../../email/numericMarks.js';
+import { parseJson } from '../../losslessJson.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { composeOnRequest, OCCASION_ARGS, type OccasionArgs } from './emailOccasion.js';
+import { StoredRow } from '../object/storedRow.js';
+
+/** Why an email is not sent: a value, so that what led to it can be shown beside it. */
+export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_error',
+  fields: {
+    code: { type: GraphQLString },
+    field: { type: GraphQLString, description: "The email type's field: subject, queries[0].filter." },
+    message: { type: GraphQLString },
+    line: { type: SCALARS.Int },
+    column: { type: SCALARS.Int },
+    hint: { type: GraphQLString },
+  },
+});
+
+const previewQueryType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_preview_query',
+  fields: {
+    outvar: { type: GraphQLString },
+    result: { type: SCALARS.GenericScalar },
+    error: { type: GraphQLString },
+  },
+});
+
+const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_preview_attachment',
+  fields: {
+    filename: { type: GraphQLString },
+    mimetype: { type: GraphQLString },
+    size: { type: SCALARS.BigInt, description: 'In bytes.' },
+  },
+});
+
+const previewType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_preview',
+  fields: {
+    subject: { type: GraphQLString },
+    html: { type: GraphQLString },
+    sender: { type: GraphQLString },
+    recipients: { type: new GraphQLList(GraphQLString) },
+    cc: { type: new GraphQLList(GraphQLString) },
+    bcc: { type: new GraphQLList(GraphQLString) },
+    attachments: { type: new GraphQLList(attachmentType) },
+    queries: {
+      type: new GraphQLList(previewQueryType),
+      description: 'What each query returned, also when a later step failed.',
+    },
+    error: { type: emailErrorType, description: 'Why nothing would be sent; null when it would.' },
+  },
+});
+
+/** Writes nothing and sends nothing. */
+export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, OccasionArgs> = {
+  type: previewType,
+  description: 'The email that would be sent, composed by the same steps, rights and limits.',
+  args: OCCASION_ARGS,
+  resolve: async (_source, args, context) => toPreview(await composeOnRequest(context, args)),
+};
+
+function toPreview(composed: Composed): StoredRow {
+  const queries = composed.queries.map(
+    (query) =>
+      new StoredRow(
+        query.ok
+          ? { outvar: query.outvar, result: parseJson(withoutMarks(query.json)) }
+          : { outvar: query.outvar, error: query.problem.failure.message },
+      ),
+  );
+  if (composed.kind !== 'email') return new StoredRow({ queries, error: new StoredRow(composed.failure) });
+  const { subject, html, sender, recipients, cc, bcc, attachments = [] } = composed.email;
+  return new StoredRow({
+    subject,
+    html,
+    sender: formatAddress(sender),
+    recipients: recipients.map(formatAddress),
+    cc: cc.map(formatAddress),
+    bcc: bcc.map(formatAddress),
+    attachments: attachments.map((file) => new StoredRow(file)),
+    queries,
+  });
+}

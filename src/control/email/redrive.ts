@@ -1,0 +1,88 @@
+import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { readEmailDelivery } from './emailDeliveries.js';
+import type { Database } from '../../db/database.js';
+import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
+import type { Principal } from '../../db/principal.js';
+import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';
+import { compileFilter } from '../../graphql/filter/compile.js';
+import { parseFilter } from '../../graphql/filter/parser.js';
+import { createAliasSource } from '../../graphql/filter/scope.js';
+import { principalInputs } from '../../graphql/policy/policy.js';
+import { ID, SCALARS } from '../../graphql/schema/scalars.js';
+import { CONTROL_CATALOG } from '../controlCatalog.js';
+import type { ControlContext } from '../controlContext.js';
+import { notFound, type ControlFields } from '../object/controlObject.js';
+import { emailDeliveryType } from '../objects/emailDelivery.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { StoredRow } from '../object/storedRow.js';
+import { visibleTo } from '../object/visibility.js';
+
+type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+
+/** Deliveries that one request redrives at most; call again for the rest. */
+const MOST_AT_ONCE = 1_000;
+
+const redriveOne: Redrive<{ deliveryid: string }> = {
+  type: emailDeliveryType,
+  description: 'Sends a delivery again that has ended, whatever its end was.',
+  args: { deliveryid: { type: new GraphQLNonNull(ID) } },
+  resolve: async (_source, { deliveryid }, { principal, db, deps }) => {
+    requireTenantAdmin(principal);
+    if (!/^\d{1,18}$/.test(deliveryid)) throw notFound('delivery', deliveryid);
+    await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
+    const row = await readEmailDelivery(db, principal.tenantid, deliveryid);
+    if (!row) throw notFound('delivery', deliveryid);
+    return new StoredRow(row);
+  },
+};
+
+const redriveMany: Redrive<{ filter?: string | null }> = {
+  type: SCALARS.Int,
+  description: `Sends deliveries again that ended as failed, skipped or unknown: those that the filter chooses, the oldest ${MOST_AT_ONCE} of them. Answers how many.`,
+  args: { filter: { type: GraphQLString } },
+  resolve: async (_source, { filter }, { principal, db, deps }) => {
+    requireTenantAdmin(principal);
+    const ids = await findUnsent(deps.database, principal, filter ?? '', MOST_AT_ONCE);
+    return redriveDeliveries(db, principal.tenantid, ids, deps.config.tenantEmailsPerSecond);
+  },
+};
+
+export const redriveMutations: ControlFields = {
+  redrive_email_delivery: redriveOne,
+  redrive_email_deliveries: redriveMany,
+};
+
+/**
+ * Deliveries that ended as failed, skipped or unknown, the oldest first. A filter never brings `sent` ones: one slip of
+ * the pen would send every mail twice. Throws AppError FILTER_*.
+ * @param after only those with a higher id
+ */
+export async function findUnsent(
+  database: Pick<Database, 'pool'>,
+  principal: Principal,
+  filter: string,
+  limit: number,
+  after = '0',
+): Promise<readonly string[]> {
+  const statement = toStatement(sql`select d.deliveryid::text from rowpost.email_delivery d
+    where d.tenantid = ${constant(principal.tenantid, 'int4')} and ${conditionOf(principal, filter)}
+      and d.state in ('failed', 'skipped', 'unknown') and d.deliveryid > ${constant(after, 'int8')}
+    order by d.deliveryid limit ${constant(limit, 'int4')}`);
+  const inputs = { variables: {}, literals: [], principal: principalInputs(principal) };
+  const { rows } = await database.pool.query<{ deliveryid: string }>(statement.text, bind(statement, inputs));
+  return rows.map((row) => row.deliveryid);
+}
+
+function conditionOf(principal: Principal, filter: string): Sql {
+  const table = CONTROL_CATALOG.tables.get('email_delivery');
+  if (!table) throw new Error('the control catalog lacks email_delivery');
+  const { tree, literals } = parseFilter(filter);
+  return compileFilter(tree, literals, {
+    catalog: CONTROL_CATALOG,
+    table,
+    alias: identifier('d'),
+    aliases: createAliasSource(),
+    access: { predicate: visibleTo(principal) },
+    filterIndex: 'fixed',
+  });
+}

@@ -1,0 +1,73 @@
+import {
+  GraphQLList,
+  type GraphQLFieldConfig,
+  type GraphQLFieldConfigMap,
+  type GraphQLObjectType,
+} from 'graphql';
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
+import type { ControlContext } from '../controlContext.js';
+
+export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
+
+/** One object of `/roles_pbac`: what it adds to Query and to Mutation. */
+export interface ControlObject {
+  readonly queries: ControlFields;
+  readonly mutations: ControlFields;
+}
+
+/** A list of an object, with filter, ordering, limit and offset. `authorize` throws for those who may see none. */
+export function listField(
+  type: GraphQLObjectType,
+  table: string,
+  authorize?: (principal: Principal) => unknown,
+): GraphQLFieldConfig<unknown, ControlContext> {
+  return {
+    type: new GraphQLList(type),
+    args: LIST_ARGS,
+    resolve: (_source, args: Record<string, unknown>, context, info) => {
+      authorize?.(context.principal);
+      return context.list(info, args, table);
+    },
+  };
+}
+
+/** The `input` of a mutation: nullable in the type, as clients declare it both ways, and required in fact. */
+export function requireInput<T extends object>(args: { readonly input?: T | null }): T {
+  if (args.input == null) throw badInput('input', 'input is missing.');
+  return args.input;
+}
+
+/** A value that must be given and must not be empty. */
+export function requireValue<T>(value: T | null | undefined, field: string): T {
+  if (value == null || value === '') throw badInput(field, `${field} is missing.`);
+  return value;
+}
+
+/** A list without nulls in it. */
+export function requireItems<T>(list: readonly (T | null)[], field: string): readonly T[] {
+  if (list.some((item) => item === null)) throw badInput(field, `${field} must not hold null.`);
+  return list as readonly T[];
+}
+
+/** An id as clients send it, as a number. Throws AppError NOT_FOUND for one that can't exist. */
+export function numericId(id: string, what: string): number {
+  const number = /^\d{1,10}$/.test(id) ? Number(id) : -1;
+  if (number < 0 || number > 2 ** 31 - 1) throw notFound(what, id);
+  return number;
+}
+
+/** A bigint's id, as text. Throws AppError NOT_FOUND for one that can't exist. */
+export function bigintId(id: string, what: string): string {
+  if (!/^\d{1,18}$/.test(id)) throw notFound(what, id);
+  return id;
+}
+
+export function badInput(field: string, message: string): AppError {
+  return new AppError('BAD_USER_INPUT', message, { details: { field } });
+}
+
+export function notFound(what: string, id: string | number): AppError {
+  return new AppError('NOT_FOUND', `There is no ${what} ${id}.`);
+}

@@ -1,0 +1,19 @@
+import { isUniqueViolation } from '../../db/sqlState.js';
+import { AppError, type ErrorDetails } from '../../errors.js';
+
+/** Runs a write; when it meets a taken name, throws NAME_TAKEN with the given message instead of PostgreSQL's error. */
+export async function orNameTaken<T>(
+  write: PromiseLike<T>,
+  message: string,
+  details: ErrorDetails = {},
+  hint?: string,
+): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isUniqueViolation(error)) {
+      throw new AppError('NAME_TAKEN', message, { details, cause: error, ...(hint ? { hint } : {}) });
+    }
+    throw error;
+  }
+}

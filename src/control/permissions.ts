@@ -1,0 +1,61 @@
+import { INSTALLATION_TENANTID } from './tenants/installation.js';
+import type { Principal } from '../db/principal.js';
+import { AppError } from '../errors.js';
+
+export { isNobody } from '../db/principal.js';
+
+/** Root and `admin` hold every capability within their tenant. */
+export function holds(principal: Principal, capability: string): boolean {
+  return principal.isAdmin || principal.capabilities.includes(capability);
+}
+
+/** Throws AppError PERMISSION_DENIED. */
+export function requireCapability(principal: Principal, capability: string): void {
+  if (!holds(principal, capability))
+    throw denied(`This needs the capability "${capability}".`, { capability });
+}
+
+/** Nobody grants what it does not hold. Throws AppError PERMISSION_DENIED. */
+export function requireHolding(principal: Principal, capabilities: readonly string[]): void {
+  const missing = capabilities.find((capability) => !holds(principal, capability));
+  if (missing === undefined) return;
+  throw denied(`The role does not hold "${missing}", so it can't grant it.`, { capability: missing });
+}
+
+/** A class brings the rules that name it. Throws AppError PERMISSION_DENIED. */
+export function requireClasses(principal: Principal, classes: readonly number[]): void {
+  if (principal.isAdmin) return;
+  const missing = classes.find((classid) => !principal.classes.includes(classid));
+  if (missing === undefined) return;
+  throw denied(`The role is not in class ${missing}, so it can't put others there.`, { classid: missing });
+}
+
+/** Throws AppError PERMISSION_DENIED unless the principal is its tenant's root or an admin. */
+function requireAdmin(principal: Principal): void {
+  if (!principal.isAdmin) throw denied("This is for the tenant's root role and for admins.");
+}
+
+/** For what belongs to a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema. */
+export function requireTenantAdmin(principal: Principal): string {
+  requireAdmin(principal);
+  return requireSchema(principal);
+}
+
+/** Throws AppError PERMISSION_DENIED. @returns the schema of the principal's tenant. */
+export function requireSchema({ schema }: Principal): string {
+  if (schema === null) throw denied('The installation itself has no tables and sends no mail.');
+  return schema;
+}
+
+/** Throws AppError PERMISSION_DENIED unless the principal is `pxadmin` or an admin beside it. */
+export function requireInstallationAdmin(principal: Principal): void {
+  if (!isInstallationAdmin(principal)) throw denied('Only the installation root may do this.');
+}
+
+export function isInstallationAdmin(principal: Principal): boolean {
+  return principal.tenantid === INSTALLATION_TENANTID && principal.isAdmin;
+}
+
+export function denied(message: string, details: Readonly<Record<string, string | number>> = {}): AppError {
+  return new AppError('PERMISSION_DENIED', message, { details });
+}

@@ -1,0 +1,108 @@
+import {
+  getArgumentValues,
+  getVariableValues,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql';
+import { hashPassword } from '../roles/passwords.js';
+import { AppError } from '../../errors.js';
+import { passwordWeakness } from '../../passwordRules.js';
+import { rootFields } from '../../graphql/document/rootFields.js';
+
+/** Hashes of the passwords that a request sets. */
+export interface PasswordHashes {
+  /** A hash of a password of the request; another one each time that the request gives the password. */
+  take(password: string): string;
+}
+
+/** Each costs 0.1 s of a processor and 32 MiB. */
+const MOST_PASSWORDS = 10;
+/** Of control requests, in one process: sign-ins have the other threads. */
+const MOST_AT_ONCE = 2;
+/** Mutations that set one, and the field of their input that gives it. */
+const SETTERS: ReadonlyMap<string, string> = new Map([
+  ['create_role', 'password'],
+  ['update_role', 'password'],
+  ['create_tenant', 'root_password'],
+]);
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/**
+ * Hashes all that the mutations of a document set, before their transaction begins: no row is locked and no connection
+ * is held meanwhile. Throws AppError DOCUMENT_TOO_COMPLEX.
+ */
+export async function hashPasswords(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<PasswordHashes> {
+  const passwords = findPasswords(schema, operation, fragments, variables);
+  if (passwords.length > MOST_PASSWORDS) {
+    throw new AppError(
+      'DOCUMENT_TOO_COMPLEX',
+      `The document sets more than ${MOST_PASSWORDS} passwords; send the others in another request.`,
+    );
+  }
+  const hashes = new Map<string, string[]>();
+  for (const password of passwords) {
+    const hash = await inTurn(() => hashPassword(password));
+    hashes.set(password, [...(hashes.get(password) ?? []), hash]);
+  }
+  return {
+    take(password) {
+      const hash = hashes.get(password)?.shift();
+      if (hash === undefined) throw new Error('a password was not hashed before its transaction');
+      return hash;
+    },
+  };
+}
+
+function findPasswords(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  given: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const variables = getVariableValues(schema, operation.variableDefinitions ?? [], given).coerced;
+  // Variables that don't fit: the execution says so before anything is resolved.
+  if (!variables) return [];
+  return rootFields(operation, fragments).flatMap((node) => passwordOf(schema, node, variables) ?? []);
+}
+
+function passwordOf(
+  schema: GraphQLSchema,
+  node: FieldNode,
+  variables: Record<string, unknown>,
+): string | undefined {
+  const field = schema.getMutationType()?.getFields()[node.name.value];
+  const inputField = SETTERS.get(node.name.value);
+  if (!field || inputField === undefined) return undefined;
+  let args: { readonly input?: Readonly<Record<string, string | null>> | null };
+  try {
+    args = getArgumentValues(field, node, variables);
+  } catch {
+    // An argument that doesn't fit is the field's error: nothing is set by it.
+    return undefined;
+  }
+  const password = args.input?.[inputField] || undefined;
+  // A weak one is refused when it is to be set, and need not be hashed.
+  return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
+}
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running < MOST_AT_ONCE) running += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    // The place goes to the next in line as it is.
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}

@@ -1,0 +1,102 @@
+import { NOBODY_LOGIN } from '../../db/principal.js';
+import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleRow } from './roles.js';
+import { bumpPolicyVersion } from '../tenants/tenants.js';
+import { requireKnownClasses } from '../object/checkNames.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, notFound, requireItems } from '../object/controlObject.js';
+import { checkPassword, grantable } from './makeRole.js';
+import { denied, isNobody, requireCapability, requireClasses } from '../permissions.js';
+import type { RoleInput } from './roleInput.js';
+import { requireFreeLogin, requireManageable, requireOwnTenant, requireParent } from './rolePermissions.js';
+import { requireOwnLogin } from './signUp.js';
+
+/** What every role may change of itself. */
+const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
+
+/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */
+export async function changeRole(context: ControlContext, roleid: number, input: RoleInput): Promise<void> {
+  const { principal, db, deps } = context;
+  const role = await authorize(context, roleid, input);
+  const changes = await collectChanges(context, role, input);
+  await updateRole(db, principal.tenantid, roleid, changes);
+  if (input.password !== undefined) {
+    if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
+    const hash = context.passwordHashes.take(
+      await checkPassword(context, input.password ?? '', [input.login ?? role.login]),
+    );
+    await setPassword(db, principal.tenantid, roleid, hash, principal.roleid, deps.clock.now());
+  }
+  await bumpPolicyVersion(db, principal.tenantid);
+}
+
+/** `delete_role`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
+export async function removeRole(context: ControlContext, roleid: number): Promise<void> {
+  const { principal, db } = context;
+  requireCapability(principal, 'delete_role');
+  if (roleid === principal.roleid) throw denied('A role does not delete itself.');
+  await requireManageable(context, roleid);
+  await updateRole(db, principal.tenantid, roleid, { deleted: true, ...endOfTokens(context) });
+  await bumpPolicyVersion(db, principal.tenantid);
+}
+
+async function authorize(context: ControlContext, roleid: number, input: RoleInput): Promise<RoleRow> {
+  const { principal } = context;
+  requireOwnTenant(context, input.tenantid);
+  const isOwn = roleid === principal.roleid;
+  const onlyOwnFields = Object.keys(input).every((field) => OWN_FIELDS.includes(field));
+  if (isOwn && onlyOwnFields) return requireSelf(context);
+  if (input.deleted === true) requireCapability(principal, 'delete_role');
+  requireCapability(principal, 'update_role');
+  if (isOwn && input.deleted === true) throw denied('A role does not delete itself.');
+  const isInherited = input.parentid !== undefined || input.classes !== undefined;
+  return requireManageable(context, roleid, isInherited ? 'subtree' : 'role');
+}
+
+async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> {
+  if (isNobody(principal)) throw denied('Anonymous visitors do not change the role they share.');
+  const role = await readRole(db, principal.tenantid, principal.roleid);
+  if (!role) throw notFound('role', principal.roleid);
+  return role;
+}
+
+async function collectChanges(
+  context: ControlContext,
+  role: RoleRow,
+  input: RoleInput,
+): Promise<RoleChanges> {
+  const changes: { -readonly [K in keyof RoleChanges]: RoleChanges[K] } = {};
+  if (input.login !== undefined) {
+    requireFreeLogin(input.login);
+    if (role.login === NOBODY_LOGIN) throw denied('The role of anonymous visitors keeps its login.');
+    await requireOwnLogin(context, input.login, role.roleid);
+    changes.login = input.login;
+  }
+  if (input.name !== undefined) changes.name = input.name;
+  if (input.deleted != null && input.deleted !== role.deleted) {
+    Object.assign(changes, { deleted: input.deleted }, endOfTokens(context));
+  }
+  if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);
+  if (input.capabilities !== undefined) {
+    changes.capabilities = await grantable(context, input.capabilities ?? []);
+  }
+  if (input.classes !== undefined) {
+    changes.classes = requireItems(input.classes ?? [], 'classes');
+    requireClasses(context.principal, changes.classes);
+    await requireKnownClasses(context, changes.classes);
+  }
+  return changes;
+}
+
+/** A role that comes back starts anew: what it was given before it was deleted stays invalid. */
+function endOfTokens({ deps }: ControlContext): Pick<RoleChanges, 'tokens_valid_from'> {
+  return { tokens_valid_from: new Date(deps.clock.now()).toISOString() };
+}
+
+async function newParent(context: ControlContext, role: RoleRow, parentid: number | null): Promise<number> {
+  if (parentid === null) throw badInput('parentid', 'Only the root role has no parent.');
+  await requireParent(context, parentid);
+  if (parentid === role.roleid || (await isBelow(context.db, parentid, role.roleid))) {
+    throw badInput('parentid', 'A role is not put below itself.');
+  }
+  return parentid;
+}

@@ -1,0 +1,102 @@
+import { readCapabilities } from '../policyRules.js';
+import { classesAtCreation } from './roleClasses.js';
+import { insertRole } from './roles.js';
+import { requireStrongPassword } from './passwords.js';
+import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
+import { AppError } from '../../errors.js';
+import { requireKnownClasses } from '../object/checkNames.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, requireItems } from '../object/controlObject.js';
+import { holds, requireCapability, requireClasses, requireHolding } from '../permissions.js';
+import type { RoleInput } from './roleInput.js';
+import { requireFreeLogin, requireOwnTenant, requireParent } from './rolePermissions.js';
+import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
+
+/** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. @returns roleid. */
+export async function makeRole(context: ControlContext, input: RoleInput): Promise<number> {
+  const { principal, db } = context;
+  requireCapability(principal, 'create_role');
+  requireOwnTenant(context, input.tenantid);
+  requireFreeLogin(input.login);
+  if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
+  const parentid = input.parentid ?? principal.roleid;
+  await requireParent(context, parentid);
+  await requireOwnLogin(context, input.login);
+  const { capabilities, classes: given } =
+    (await readSignUp(context, input)) ?? (await readGrants(context, input));
+  // What comes with the place in the tree was decided when the class was made.
+  const inherited = await classesAtCreation(db, principal.tenantid, parentid);
+  const classes = [...new Set([...given, ...inherited])];
+  const passwordHash =
+    input.password == null
+      ? null
+      : context.passwordHashes.take(await checkPassword(context, input.password, [input.login]));
+  const roleid = await insertRole(db, {
+    tenantid: principal.tenantid,
+    login: input.login ?? null,
+    name: input.name ?? null,
+    passwordHash,
+    parentid,
+    classes,
+    capabilities,
+    creatorid: principal.roleid,
+  });
+  await bumpPolicyVersion(db, principal.tenantid);
+  return roleid;
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED, BAD_USER_INPUT. */
+async function readGrants(context: ControlContext, input: RoleInput): Promise<SignUp> {
+  const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
+  const classes = requireItems(input.classes ?? [], 'classes');
+  requireClasses(context.principal, classes);
+  await requireKnownClasses(context, classes);
+  return { capabilities, classes };
+}
+
+/** A role with a password is made to sign in. */
+function defaultCapabilities({ principal }: ControlContext, input: RoleInput): readonly string[] {
+  return input.password != null && holds(principal, 'login') ? ['login'] : [];
+}
+
+/** Capabilities that there are and that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
+export async function grantable(
+  { db, principal }: ControlContext,
+  given: readonly (string | null)[],
+): Promise<readonly string[]> {
+  const capabilities = [...new Set(requireItems(given, 'capabilities'))];
+  await requireKnownCapabilities(db, capabilities);
+  requireHolding(principal, capabilities);
+  return capabilities;
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY. */
+export async function requireKnownCapabilities(
+  db: ControlContext['db'],
+  capabilities: readonly string[],
+): Promise<void> {
+  const known = await readCapabilities(db);
+  const unknown = capabilities.find((capability) => !known.includes(capability));
+  if (unknown === undefined) return;
+  throw new AppError('UNKNOWN_CAPABILITY', `There is no capability "${unknown}".`, {
+    details: { capability: unknown },
+  });
+}
+
+/** @param names what it must not be, besides the tenant's name. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */
+export async function checkPassword(
+  { db, principal }: ControlContext,
+  password: string,
+  names: readonly (string | null | undefined)[],
+): Promise<string> {
+  requireSaneText(password);
+  const tenant = await readTenant(db, principal.tenantid);
+  requireStrongPassword(password, [...names, tenant?.name]);
+  return password;
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function requireSaneText(password: string): void {
+  if (password === '') throw badInput('password', 'The password must not be empty.');
+  if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
+}

@@ -1,0 +1,32 @@
+import type { ControlDb } from '../../db/database.js';
+import { NOBODY_LOGIN } from '../../db/principal.js';
+import { findLogin, insertRole } from './roles.js';
+
+const CAPABILITIES = [
+  'select',
+  'insert',
+  'update',
+  'delete',
+  'upload',
+  'download',
+  'create_role',
+  'view_role',
+];
+
+/** Makes the tenant's Nobody role when it is missing, below the root role. */
+export async function ensureNobody(knex: ControlDb, tenantid: number): Promise<void> {
+  if (await findLogin(knex, tenantid, NOBODY_LOGIN)) return;
+  const tenant = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ root_roleid: number | null } | undefined>('root_roleid');
+  await insertRole(knex, {
+    tenantid,
+    login: NOBODY_LOGIN,
+    name: 'anonymous visitors',
+    passwordHash: null,
+    parentid: tenant?.root_roleid ?? null,
+    classes: [],
+    capabilities: CAPABILITIES,
+    creatorid: tenant?.root_roleid ?? null,
+  });
+}

@@ -1,0 +1,96 @@
+import { NOBODY_LOGIN } from '../../db/principal.js';
+import { findExcess, type Excess } from './roleReach.js';
+import { isBelow, readRole, type RoleRow } from './roles.js';
+import { readTenant } from '../tenants/tenants.js';
+import { AppError } from '../../errors.js';
+import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, notFound } from '../object/controlObject.js';
+import { denied, isNobody } from '../permissions.js';
+
+/**
+ * The role that is to be changed. It must be below the principal and hold nothing that the principal lacks, no
+ * capability, class or policy rule: who sets its password can act as it.
+ * @param scope `subtree` for changes that the roles below it inherit: then none of them may hold more either
+ * Throws AppError NOT_FOUND, PERMISSION_DENIED.
+ */
+export async function requireManageable(
+  context: ControlContext,
+  roleid: number,
+  scope: 'role' | 'subtree' = 'role',
+): Promise<RoleRow> {
+  const { principal, db } = context;
+  const role = await readRole(db, principal.tenantid, roleid);
+  if (!role) throw notFound('role', roleid);
+  if (principal.isRoot) return role;
+  if (isNobody(principal)) throw denied('Anonymous visitors do not act for roles.');
+  const tenant = await readTenant(db, principal.tenantid);
+  if (tenant?.root_roleid === roleid) throw denied("The tenant's root role is changed by itself only.");
+  if (principal.isAdmin) return role;
+  // A role that is not below is not seen either, unless view_role shows it.
+  if (!(await isBelow(db, roleid, principal.roleid))) {
+    throw principal.capabilities.includes('view_role')
+      ? denied('The role is not below this one.')
+      : notFound('role', roleid);
+  }
+  await requireNoExcess(context, roleid, scope);
+  return role;
+}
+
+/** As `requireManageable`, for what a change of a class brings to a member, which may be the principal itself. */
+export async function requireMember(context: ControlContext, roleid: number): Promise<void> {
+  const { principal } = context;
+  if (roleid !== principal.roleid || isNobody(principal)) await requireManageable(context, roleid, 'subtree');
+  else if (!principal.isAdmin) await requireNoExcess(context, roleid, 'subtree');
+}
+
+/** Nobody acts for a role that reaches anything it does not reach itself. Throws AppError PERMISSION_DENIED. */
+async function requireNoExcess(
+  { principal, db }: ControlContext,
+  roleid: number,
+  scope: 'role' | 'subtree',
+): Promise<void> {
+  const excess = await findExcess(db, principal.tenantid, roleid, {
+    than: principal.roleid,
+    below: scope === 'subtree',
+  });
+  if (!excess) return;
+  throw denied(`Role ${excess.roleid} ${MORE[excess.kind](excess.what)}.`, { roleid: excess.roleid });
+}
+
+/** A rule that is not in the caller's scope is not the caller's to know. */
+const MORE: Readonly<Record<Excess['kind'], (what: string) => string>> = {
+  capability: (what) => `holds "${what}", which this role does not`,
+  class: (what) => `is in class ${what}, which this role is not`,
+  rule: () => 'is in scope of policy rules that this role is not in scope of',
+};
+
+/** Where a role may be put: below oneself or a role that one may change, as a place brings classes; anywhere for admins. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
+export async function requireParent(context: ControlContext, parentid: number): Promise<void> {
+  const { principal, db } = context;
+  const parent = await readRole(db, principal.tenantid, parentid);
+  if (!parent || parent.deleted) throw unknownRole(parentid);
+  if (principal.isAdmin || parentid === principal.roleid) return;
+  if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
+    throw denied('A role is put below the role that makes it.');
+  await requireManageable(context, parentid);
+}
+
+/** The wall between tenants. Throws AppError PERMISSION_DENIED. */
+export function requireOwnTenant(context: ControlContext, tenantid: number | null | undefined): void {
+  if (tenantid == null || tenantid === context.principal.tenantid) return;
+  throw denied('Roles are made and changed in the own tenant only.', { tenantid });
+}
+
+/** Throws AppError BAD_USER_INPUT for a login that the service keeps for itself. */
+export function requireFreeLogin(login: string | null | undefined): void {
+  if (login === NOBODY_LOGIN)
+    throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);
+  if (login === '') throw badInput('login', 'login must not be empty.');
+  if (login != null && login.length > MAX_LOGIN_LENGTH)
+    throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);
+}
+
+function unknownRole(roleid: number): AppError {
+  return new AppError('UNKNOWN_ROLE', `The tenant has no role ${roleid}.`, { details: { roleid } });
+}

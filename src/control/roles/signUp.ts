@@ -1,0 +1,71 @@
+import { isLoginLike } from './roles.js';
+import { signupClasses } from './roleClasses.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, requireItems } from '../object/controlObject.js';
+import { denied, isNobody, requireHolding } from '../permissions.js';
+import type { RoleInput } from './roleInput.js';
+
+/** What visitors hold so that they can sign up, and what the role that they make does not need. */
+const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
+const MOST_LOGIN_CHARACTERS = 320;
+const MOST_NAME_CHARACTERS = 200;
+/** Logins that people take for the installation's, or for the tenant's administrators. */
+const RESERVED = ['nobody', 'pxadmin', 'root', 'admin', 'administrator'];
+
+/** What a new role gets. */
+export interface SignUp {
+  readonly capabilities: readonly string[];
+  readonly classes: readonly number[];
+}
+
+/**
+ * A role that a visitor makes: it can sign in while some class of the tenant has `allow_signup`, and gets nothing but
+ * such classes and the capabilities of visitors. @returns undefined when no visitor makes it. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
+ */
+export async function readSignUp(context: ControlContext, input: RoleInput): Promise<SignUp | undefined> {
+  const { principal, db } = context;
+  if (!isNobody(principal)) return undefined;
+  if (Array.from(input.name ?? '').length > MOST_NAME_CHARACTERS)
+    throw badInput('name', `name has at most ${MOST_NAME_CHARACTERS} characters.`);
+  const allowed = await signupClasses(db, principal.tenantid);
+  const open = allowed.length > 0;
+  const asked = input.capabilities ?? (open && input.password != null ? ['login'] : []);
+  const capabilities = [...new Set(requireItems(asked, 'capabilities'))];
+  const refused = capabilities.find((name) => NOT_FOR_SIGNUPS.includes(name));
+  if (refused !== undefined)
+    throw denied(`Visitors give no role the capability "${refused}".`, { capability: refused });
+  requireHolding(
+    principal,
+    capabilities.filter((name) => !(open && name === 'login')),
+  );
+  const classes = [...new Set(requireItems(input.classes ?? [], 'classes'))];
+  const closed = classes.find((classid) => !allowed.includes(classid));
+  if (closed !== undefined)
+    throw denied(`Class ${closed} is not open for sign-up.`, { field: 'classes', classid: closed });
+  return { capabilities, classes };
+}
+
+/**
+ * A login that its bearer chose: not one that people would take for somebody else's. Administrators know what they do.
+ * Throws AppError BAD_USER_INPUT, NAME_TAKEN.
+ */
+export async function requireOwnLogin(
+  { principal, db }: ControlContext,
+  login: string | null | undefined,
+  roleid?: number,
+): Promise<void> {
+  if (login == null || principal.isAdmin) return;
+  if (login.length > MOST_LOGIN_CHARACTERS)
+    throw badInput('login', `login has at most ${MOST_LOGIN_CHARACTERS} characters.`);
+  if (/^\s|\s$|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) {
+    throw badInput('login', 'login must not begin or end with spaces, nor hold invisible characters.');
+  }
+  const folded = login.normalize('NFKC').toLowerCase();
+  if (RESERVED.includes(folded)) throw badInput('login', `The login "${login}" is reserved.`);
+  if (await isLoginLike(db, principal.tenantid, folded, roleid)) {
+    throw new AppError('NAME_TAKEN', `Another role of the tenant has a login like "${login}".`, {
+      details: { field: 'login' },
+    });
+  }
+}

@@ -1,0 +1,118 @@
+import type { Catalog } from '../db/catalog/catalog.js';
+import { listEmailRules, type EmailRuleRow } from './email/emailRules.js';
+import { listEmailTypes, type EmailTypeRow } from './email/emailTypeRows.js';
+import { listPolicyRules, type PolicyRuleRow } from './policyRules.js';
+import type { ControlDb } from '../db/database.js';
+import { isTransient } from '../email/transientErrors.js';
+import { AppError } from '../errors.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import { unknownTable } from '../graphql/unknownTable.js';
+import { requireWritable } from './email/checkEmailRule.js';
+import { requireKnownTables } from './object/checkNames.js';
+import { checkRuleFilter } from './checkRuleFilter.js';
+import { checkStoredQuery, type QueryCheck } from './email/checkStoredQuery.js';
+
+/** One thing that a setting, named in words, needs of the tables. */
+interface Need {
+  readonly of: string;
+  /** Says what is missing, or throws it as AppError. */
+  readonly check: () => string | undefined | Promise<void>;
+}
+
+/**
+ * What of a tenant's email types, enabled email rules and policy rules no longer fits its tables, a sentence each: what
+ * was checked when it was saved is checked again. Templates are not: a name that is gone is empty in them.
+ */
+export async function findSettingsProblems(
+  db: ControlDb,
+  engine: DataEngine,
+  tenantid: number,
+  schema: string,
+): Promise<readonly string[]> {
+  const [catalog, types, rules, policyRules] = await Promise.all([
+    engine.catalog(tenantid, schema),
+    listEmailTypes(db, tenantid),
+    listEmailRules(db, tenantid),
+    listPolicyRules(db, tenantid),
+  ]);
+  // Enabling one checks all of it.
+  const enabled = rules.filter((rule) => rule.enabled);
+  const needs = [
+    ...types.flatMap((type) => queriesOf(type, (query) => engine.checkEmailQuery(tenantid, schema, query))),
+    ...enabled.flatMap((rule) =>
+      targetsOf(rule, catalog, (target, condition) =>
+        engine.checkCondition(tenantid, schema, target, condition),
+      ),
+    ),
+    ...types.flatMap((type) => attachmentsOf(type, enabled, catalog)),
+    ...policyRules.flatMap((rule) => grantsOf(rule, catalog)),
+  ];
+  const problems: string[] = [];
+  for (const { of, check } of needs) {
+    try {
+      const missing = await check();
+      if (missing !== undefined) problems.push(`${of}: ${missing}`);
+    } catch (error) {
+      if (!(error instanceof AppError) || isTransient(error)) throw error;
+      problems.push(`${of}: ${error.message}`);
+    }
+  }
+  return problems;
+}
+
+function queriesOf({ email_type, queries }: EmailTypeRow, check: QueryCheck): readonly Need[] {
+  return queries.map((query, index) => ({
+    of: `email type "${email_type}", queries[${index}]`,
+    check: () => checkStoredQuery(query, check),
+  }));
+}
+
+function targetsOf(
+  { name, targets, condition }: EmailRuleRow,
+  catalog: Catalog,
+  checkCondition: (target: string, condition: string) => Promise<void>,
+): readonly Need[] {
+  return targets.map((target) => ({
+    of: `email rule "${name}"`,
+    async check() {
+      for (const table of requireKnownTables(catalog, [target])) requireWritable(table);
+      if (condition !== null) await checkCondition(target, condition);
+    },
+  }));
+}
+
+/** What a type attaches is a file of the event, of a query or of a column of the row: each rule has its tables. */
+function attachmentsOf(
+  { email_type, attachments, queries }: EmailTypeRow,
+  rules: readonly EmailRuleRow[],
+  catalog: Catalog,
+): readonly Need[] {
+  const given = new Set(['file', ...queries.map(({ outvar }) => outvar)]);
+  const columns = attachments.filter((name) => !given.has(name));
+  const targets = new Set(rules.flatMap((rule) => (rule.email_type === email_type ? rule.targets : [])));
+  const tables = [...targets].flatMap((target) => catalog.tables.get(target) ?? []);
+  return tables.flatMap((table) =>
+    columns.map((name) => ({
+      of: `email type "${email_type}", attachments`,
+      check: () =>
+        [...table.columns.values()].some(({ sqlName }) => sqlName === name)
+          ? undefined
+          : `"${table.name}" has no column "${name}", and no query is named so.`,
+    })),
+  );
+}
+
+function grantsOf({ name, targets, filter }: PolicyRuleRow, catalog: Catalog): readonly Need[] {
+  return targets.map((target) => ({
+    of: `policy rule "${name}"`,
+    check() {
+      // As rules grant: by either name.
+      const table = [...catalog.tables.values()].find(
+        (served) => served.name === target || served.sqlName === target,
+      );
+      if (!table) throw unknownTable(catalog, target);
+      if (filter !== null) checkRuleFilter(filter, table, catalog);
+      return undefined;
+    },
+  }));
+}

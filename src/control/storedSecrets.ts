@@ -1,0 +1,59 @@
+import type { ControlDb } from '../db/database.js';
+import type { KeyRing } from '../secrets.js';
+import { emailApiKeyContext } from '../db/delivery/emailApiKeys.js';
+import { secretContext } from './oidc/oidcConfigs.js';
+import { signingKeyContext } from '../db/signIn/signingKeys.js';
+
+/** How many of the stored secrets can be read with the present keys. */
+export interface SecretsReadable {
+  readonly stored: number;
+  /** What can't be read, as `signing key 3f2a…`, `email API key of tenant 7`. */
+  readonly unreadable: readonly string[];
+}
+
+/** Decrypts every stored secret once, and keeps none. */
+export async function checkStoredSecrets(knex: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
+  const [signingKeys, apiKeys, clientSecrets] = [
+    await knex('rowpost.signing_key').select<{ kid: string; ciphertext: string }[]>(
+      'kid',
+      'private_jwk_encrypted as ciphertext',
+    ),
+    await knex('rowpost.email_apikey').select<{ tenantid: number; ciphertext: string }[]>(
+      'tenantid',
+      'apikey_encrypted as ciphertext',
+    ),
+    await knex('rowpost.oidc_config').select<{ confid: number; ciphertext: string }[]>(
+      'confid',
+      'client_secret_encrypted as ciphertext',
+    ),
+  ];
+  const secrets = [
+    ...signingKeys.map(({ kid, ciphertext }) => ({
+      name: `signing key ${kid}`,
+      context: signingKeyContext(kid),
+      ciphertext,
+    })),
+    ...apiKeys.map(({ tenantid, ciphertext }) => ({
+      name: `email API key of tenant ${tenantid}`,
+      context: emailApiKeyContext(tenantid),
+      ciphertext,
+    })),
+    ...clientSecrets.map(({ confid, ciphertext }) => ({
+      name: `client secret of oidc_config ${confid}`,
+      context: secretContext(confid),
+      ciphertext,
+    })),
+  ];
+  const unreadable = secrets.filter(({ ciphertext, context }) => !decrypts(keyRing, ciphertext, context));
+  return { stored: secrets.length, unreadable: unreadable.map(({ name }) => name) };
+}
+
+function decrypts(keyRing: KeyRing, ciphertext: string, context: string): boolean {
+  try {
+    keyRing.decrypt(ciphertext, context);
+    return true;
+  } catch {
+    // The reason is one of two: the key is not there, or the row was altered.
+    return false;
+  }
+}

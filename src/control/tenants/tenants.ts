@@ -1,0 +1,149 @@
+import type { ControlDb } from '../../db/database.js';
+import { orNameTaken } from '../object/nameTaken.js';
+import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
+import { insertRole } from '../roles/roles.js';
+import { insertRow, readRow } from '../object/storedRows.js';
+import {
+  createTenantSchema,
+  dropTenantSchema,
+  checkSchemaName,
+  findTenantSchema,
+  tenantNotFound,
+} from '../../db/tenants/tenantStorage.js';
+
+export interface NewTenant {
+  readonly name: string;
+  /** The PostgreSQL schema; `tenant_<tenantid>` when not given. */
+  readonly schema?: string | undefined;
+  readonly rootLogin: string;
+  readonly rootPassword: string;
+}
+
+export interface CreatedTenant {
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly rootRoleid: number;
+}
+
+export interface ListedTenant {
+  readonly tenantid: number;
+  readonly name: string;
+  readonly schema: string | null;
+  readonly root_roleid: number | null;
+}
+
+/** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
+const LOCK_PROVISIONING = 'lock table rowpost.provisioning_lock in share update exclusive mode';
+
+/** A tenant whose root's password is hashed already: `knex` may be a transaction, which does not wait for that. */
+export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
+
+/**
+ * Makes a tenant with its root role, its PostgreSQL role and schema, in one transaction.
+ * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name), PASSWORD_TOO_WEAK.
+ */
+export async function createTenant(
+  knex: ControlDb,
+  { rootPassword, ...tenant }: NewTenant,
+): Promise<CreatedTenant> {
+  if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
+  requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
+  return createHashedTenant(knex, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
+}
+
+/** As `createTenant`. */
+export async function createHashedTenant(knex: ControlDb, tenant: HashedTenant): Promise<CreatedTenant> {
+  if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
+  return knex.transaction(async (trx) => {
+    await trx.raw(LOCK_PROVISIONING);
+    const tenantid = await orNameTaken(
+      insertRow<number>(trx, 'tenant', { name: tenant.name }, 'tenantid'),
+      ...nameTaken(tenant.name),
+    );
+    const schema = tenant.schema ?? `tenant_${tenantid}`;
+    await orNameTaken(
+      trx('rowpost.tenant').where({ tenantid }).update({ schema }),
+      `Another tenant has the schema "${schema}".`,
+      { field: 'schema' },
+    );
+    await createTenantSchema(trx, tenantid, schema);
+    const rootRoleid = await insertRole(trx, {
+      tenantid,
+      login: tenant.rootLogin,
+      name: 'root',
+      passwordHash: tenant.rootPasswordHash,
+      parentid: null,
+      classes: [],
+      capabilities: [],
+      creatorid: null,
+    });
+    await trx('rowpost.tenant').where({ tenantid }).update({ root_roleid: rootRoleid });
+    return { tenantid, schema, rootRoleid };
+  });
+}
+
+/** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
+export async function renameTenant(knex: ControlDb, tenantid: number, name: string): Promise<void> {
+  const count = await orNameTaken(
+    knex('rowpost.tenant').where({ tenantid }).update({ name }),
+    ...nameTaken(name),
+  );
+  if (count === 0) throw tenantNotFound(tenantid);
+}
+
+function nameTaken(name: string): [string, { field: string }] {
+  return [`Another tenant is named "${name}".`, { field: 'name' }];
+}
+
+/** Throws AppError TENANT_NOT_FOUND. */
+export async function findRootRoleid(knex: ControlDb, tenantid: number): Promise<number> {
+  const row = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ root_roleid: number | null } | undefined>('root_roleid');
+  if (row?.root_roleid == null) throw tenantNotFound(tenantid);
+  return row.root_roleid;
+}
+
+/** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
+export async function deleteTenant(knex: ControlDb, tenantid: number): Promise<void> {
+  await knex.transaction(async (trx) => {
+    await trx.raw(LOCK_PROVISIONING);
+    const schema = await findTenantSchema(trx, tenantid);
+    await trx('rowpost.tenant').where({ tenantid }).delete();
+    await dropTenantSchema(trx, tenantid, schema);
+  });
+}
+
+export async function listTenants(knex: ControlDb): Promise<readonly ListedTenant[]> {
+  return (await knex('rowpost.tenant')
+    .select('tenantid', 'name', 'schema', 'root_roleid')
+    .orderBy('tenantid')) as ListedTenant[];
+}
+
+/** A tenant as the API shows it. */
+export interface TenantRow extends ListedTenant {
+  readonly createtime: string;
+}
+
+/** @returns undefined when there is no such tenant. */
+export function readTenant(knex: ControlDb, tenantid: number): Promise<TenantRow | undefined> {
+  const columns = 'tenantid, name, schema, root_roleid, createtime';
+  return readRow<TenantRow>(knex, 'tenant', columns, { tenantid });
+}
+
+/** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */
+export async function bumpPolicyVersion(knex: ControlDb, tenantid: number): Promise<void> {
+  await knex('rowpost.tenant').where({ tenantid }).increment('policy_version', 1);
+}
+
+export async function setAnonymousLogins(knex: ControlDb, tenantid: number, enabled: boolean): Promise<void> {
+  await knex('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: enabled });
+}
+
+/** @returns undefined when there is no such tenant. */
+export async function readAnonymousLogins(knex: ControlDb, tenantid: number): Promise<boolean | undefined> {
+  const row = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ anonymous_logins: boolean } | undefined>('anonymous_logins');
+  return row?.anonymous_logins;
+}

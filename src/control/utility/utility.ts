@@ -1,0 +1,92 @@
+import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { NOBODY_LOGIN } from '../../db/principal.js';
+import { ensureNobody } from '../roles/nobody.js';
+import { findLogin } from '../roles/roles.js';
+import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
+import { AppError } from '../../errors.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { notFound, type ControlFields } from '../object/controlObject.js';
+import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
+import { previewEmail } from '../email/previewEmail.js';
+import { requireManageable } from '../roles/rolePermissions.js';
+
+type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+
+const introspect: Utility<object> = {
+  type: SCALARS.GenericScalar,
+  description:
+    "Reads the tenant's tables again, now. Answers the schema of /query: `{gql, json: {__schema}}`.",
+  resolve: async (_source, _args, { principal, deps }) => {
+    const schema = requireTenantAdmin(principal);
+    await deps.engine.introspect(principal.tenantid, schema);
+    const { sdl, introspectionJson } = await deps.engine.describe(principal.tenantid, schema);
+    return { gql: sdl, json: JSON.parse(introspectionJson) as unknown };
+  },
+};
+
+const availableSchemasAndTables: Utility<object> = {
+  type: SCALARS.GenericScalar,
+  description: "The names of the tenant's tables and views, by schema.",
+  resolve: async (_source, _args, { principal, deps }) => {
+    const schema = requireTenantAdmin(principal);
+    const catalog = await deps.engine.catalog(principal.tenantid, schema);
+    return { [schema]: [...catalog.tables.keys()] };
+  },
+};
+
+const roleToken: Utility<{ roleid: number }> = {
+  type: GraphQLString,
+  description:
+    'An access token for a child role that holds no more than the caller; for any role of the tenant when root asks.',
+  args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
+  resolve: async (_source, { roleid }, context) => {
+    const { principal, deps, options } = context;
+    if (!options.issueToken) throw new Error('this process issues no tokens');
+    if (isNobody(principal)) throw denied('Anonymous visitors get no tokens of roles.');
+    const subject = await deps.principals.load(principal.tenantid, roleid);
+    if (!subject) throw notFound('role', roleid);
+    if (!principal.isRoot && subject.parentid !== principal.roleid) {
+      throw denied('A role gets tokens for its own children only.', { roleid });
+    }
+    // Who has a role's token acts as it.
+    await requireManageable(context, roleid);
+    return options.issueToken(subject);
+  },
+};
+
+/** In Query by contract, though it changes something: so by POST only, and in a transaction of its own. */
+const anonymousLogins: Utility<{ enable?: boolean | null }> = {
+  type: SCALARS.Int,
+  description:
+    'The role of visitors, who sign in without a password; null while they may not. Give `enable` to change it.',
+  args: { enable: { type: GraphQLBoolean } },
+  resolve: async (_source, { enable }, { principal, db, deps, options }) => {
+    requireTenantAdmin(principal);
+    const { tenantid } = principal;
+    if (enable == null) return readNobody(db, tenantid);
+    if (!principal.isRoot) throw denied("Only the tenant's root role changes this.");
+    if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes go by POST.');
+    await db.transaction(async (trx) => {
+      if (enable) await ensureNobody(trx, tenantid);
+      await setAnonymousLogins(trx, tenantid, enable);
+      await bumpPolicyVersion(trx, tenantid);
+    });
+    deps.principals.forget(tenantid);
+    return readNobody(db, tenantid);
+  },
+};
+
+/** The role of visitors while they may sign in. */
+async function readNobody(db: ControlContext['db'], tenantid: number): Promise<number | null> {
+  if ((await readAnonymousLogins(db, tenantid)) !== true) return null;
+  return (await findLogin(db, tenantid, NOBODY_LOGIN))?.roleid ?? null;
+}
+
+export const utilityQueries: ControlFields = {
+  introspect,
+  role_token: roleToken,
+  anonymous_logins: anonymousLogins,
+  available_schemas_and_tables: availableSchemasAndTables,
+  preview_email: previewEmail,
+};

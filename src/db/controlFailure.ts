@@ -1,0 +1,28 @@
+import { AppError } from '../errors.js';
+import { isDatabaseAnswer, toAppError } from './sqlState.js';
+
+const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
+
+/**
+ * What a caller may know of an error from the control tables; undefined when it did not come from the database.
+ * knex writes the statement into the message, so the message itself never leaves.
+ */
+export function explainControlError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  if (!(error instanceof Error)) return undefined;
+  if (isDatabaseAnswer(error)) {
+    return error.code?.startsWith('22') === true
+      ? new AppError('BAD_USER_INPUT', 'A value is out of range or has the wrong form.', { cause: error })
+      : toAppError(error);
+  }
+  return isConnectionLoss(error) ? toAppError(error) : undefined;
+}
+
+function isConnectionLoss(error: Error): boolean {
+  const code = (error as { code?: unknown }).code;
+  return (
+    error.name === 'KnexTimeoutError' ||
+    CONNECTION_LOST.test(error.message) ||
+    (typeof code === 'string' && /^E[A-Z]{3,}$/.test(code))
+  );
+}

@@ -1,0 +1,56 @@
+import type { Client } from 'pg';
+import { AppError } from '../../errors.js';
+import type { Database } from '../database.js';
+import { sqlState } from '../sqlState.js';
+import { findTenantSchema } from './tenantStorage.js';
+
+/**
+ * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction: the script
+ * can become nobody else. No shared connection serves the tenant meanwhile; introspect afterwards, which decides whether
+ * one may again. Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line and column: then
+ * nothing of the script remains.
+ */
+export async function runTenantSql(
+  database: Database,
+  script: { readonly tenantid: number; readonly sql: string },
+): Promise<{ schema: string }> {
+  const schema = await findTenantSchema(database.knex, script.tenantid);
+  await database.tenants.changeSchema(script.tenantid, async (client) => {
+    await prepareSession(client, schema);
+    await client.query('begin');
+    await client.query(script.sql).catch((error: unknown) => {
+      throw scriptError(error, script.sql);
+    });
+    await client.query('commit').catch((error: unknown) => {
+      throw scriptError(error, script.sql);
+    });
+  });
+  return { schema };
+}
+
+/** For the whole session: the script may hold a COMMIT. */
+async function prepareSession(client: Client, schema: string): Promise<void> {
+  await client.query(
+    `select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
+       set_config('search_path', quote_ident($1), false)`,
+    [schema],
+  );
+}
+
+function scriptError(error: unknown, script: string): unknown {
+  // Without an SQLSTATE it is not the script: the connection broke.
+  if (!(error instanceof Error) || sqlState(error)?.length !== 5) return error;
+  const position = Number((error as { position?: unknown }).position);
+  const place = position > 0 ? lineAndColumn(script, position - 1) : undefined;
+  const where = place ? ` at line ${place.line}, column ${place.column}` : '';
+  return new AppError('TENANT_SQL_FAILED', `The script failed${where}: ${error.message}`, {
+    details: { sqlstate: sqlState(error) ?? null, ...place },
+    cause: error,
+  });
+}
+
+/** @param offset in characters as PostgreSQL counts them, code points, from 0. */
+function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = Array.from(text).slice(0, offset).join('').split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+}

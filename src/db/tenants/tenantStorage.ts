@@ -1,0 +1,71 @@
+import type { Knex } from 'knex';
+import { AppError } from '../../errors.js';
+import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
+import { ensureTenantRole } from '../connection/tenantRoles.js';
+import { sqlState } from '../sqlState.js';
+
+const DUPLICATE_SCHEMA = '42P06';
+const DEPENDENT_OBJECTS = '2BP01';
+const MOST_NAME_BYTES = 63;
+
+/** Throws AppError BAD_USER_INPUT for names that PostgreSQL or this service keeps for itself. */
+export function checkSchemaName(schema: string): void {
+  const reserved =
+    /^pg_/i.test(schema) || ['information_schema', 'rowpost', 'rowpost_tenant', 'public'].includes(schema);
+  if (/^[A-Za-z_]\w*$/.test(schema) && schema.length <= MOST_NAME_BYTES && !reserved) return;
+  throw new AppError('BAD_USER_INPUT', `"${schema}" can't be the name of a tenant's schema.`, {
+    hint: `Use letters, digits and underscores, at most ${MOST_NAME_BYTES}, and no reserved name.`,
+    details: { field: 'schema' },
+  });
+}
+
+/** The tenant's PostgreSQL schema. Throws AppError TENANT_NOT_FOUND, also for the installation, which has none. */
+export async function findTenantSchema(knex: Knex, tenantid: number): Promise<string> {
+  const row = await knex('rowpost.tenant')
+    .where({ tenantid })
+    .first<{ schema: string | null } | undefined>('schema');
+  if (row?.schema == null) throw tenantNotFound(tenantid);
+  return row.schema;
+}
+
+export function tenantNotFound(tenantid: number): AppError {
+  return new AppError('TENANT_NOT_FOUND', `There is no tenant ${tenantid}.`, { details: { tenantid } });
+}
+
+/** The statements of a transaction of knex, as they are: knex would take question marks for its own. */
+function statementsOf(trx: Knex): StatementRunner {
+  return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
+}
+
+/** Makes the tenant's role, and the schema that it owns. */
+export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
+  const role = await makeRole(trx, tenantid);
+  try {
+    await trx.raw('create schema ?? authorization ??', [schema, role]);
+  } catch (error) {
+    if (sqlState(error) !== DUPLICATE_SCHEMA) throw error;
+    throw new AppError('NAME_TAKEN', `The database already has a schema "${schema}".`, {
+      details: { field: 'schema' },
+      cause: error,
+    });
+  }
+}
+
+async function makeRole(trx: Knex, tenantid: number): Promise<string> {
+  const runner = statementsOf(trx);
+  const names = await readRoleNames(runner);
+  await ensureTenantRole(runner, names, tenantid);
+  return names.tenant(tenantid);
+}
+
+/** Drops the schema with all that it holds, and the role unless it owns something in another database. */
+export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
+  const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
+  await trx.raw('drop schema if exists ?? cascade', [schema]);
+  await trx.raw('drop owned by ??', [role]);
+  try {
+    await trx.transaction((savepoint) => savepoint.raw('drop role ??', [role]));
+  } catch (error) {
+    if (sqlState(error) !== DEPENDENT_OBJECTS) throw error;
+  }
+}

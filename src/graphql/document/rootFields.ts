@@ -1,0 +1,23 @@
+import {
+  Kind,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** The root fields of a valid document with fragments expanded; those that a directive leaves out are among them. */
+export function rootFields(operation: OperationDefinitionNode, fragments: Fragments): readonly FieldNode[] {
+  return fieldsOf(operation.selectionSet, fragments);
+}
+
+/** The fields of a selection, likewise. */
+export function fieldsOf(set: SelectionSetNode, fragments: Fragments): readonly FieldNode[] {
+  return set.selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return [selection];
+    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+    return inner ? fieldsOf(inner.selectionSet, fragments) : [];
+  });
+}
