@@ -3,6 +3,7 @@ import {
   introspectionFromSchema,
   OperationTypeNode,
   printSchema,
+  type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
@@ -26,7 +27,8 @@ import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
 import { resultAnswer } from './request/resultAnswer.js';
-import { requireFewMutations } from './request/mutationCount.js';
+import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
+import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { resolveField } from './object/storedRow.js';
 import { standsAlone } from './request/standsAlone.js';
@@ -102,7 +104,7 @@ async function answer(run: Run): Promise<GraphqlAnswer> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
-    return run.reading.run(tenantid, () => executeOutsideTransaction(run));
+    return query(run);
   }
   if (!run.options.allowMutation) {
     throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
@@ -126,9 +128,19 @@ function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): Graphql
   return { ...given, release };
 }
 
-async function executeOutsideTransaction(run: Run): Promise<GraphqlAnswer> {
+async function query(run: Run): Promise<GraphqlAnswer> {
+  const { deps, schema, ready, variables, principal } = run;
+  requireFewUtilities(ready.operation, ready.fragments);
+  const introspecting = introspectQuery(schema, ready, variables);
+  const introspected = await deps.engine.planning.run(plannerOf(principal), introspecting);
+  return run.reading.run(principal.tenantid, () => executeOutsideTransaction(run, introspected));
+}
+
+async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlAnswer> {
   const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
-  const result = await executeWith(context, run);
+  const document = introspected ? introspected.rest : run.ready.document;
+  const executed = document ? await executeWith(context, run, document) : { data: {} };
+  const result = introspected ? withIntrospected(executed, introspected) : executed;
   requireAnswerWithin(result.data, run.deps.config.maxAnswerBytes);
   return resultAnswer(result, run.deps.log);
 }
@@ -139,7 +151,7 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
   const trx = await deps.database.knex.transaction();
   try {
     const context = contextOf(run, trx, hashes);
-    const result = await executeWith(context, run);
+    const result = await executeWith(context, run, ready.document);
     if (result.errors) {
       await trx.rollback();
       // What was rolled back is not told as done.
@@ -178,6 +190,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
   });
   const inTurn = turns();
   const readInTurn = turns();
+  const countValues = createValueCounter();
   let relatedReads = 0;
   return {
     principal,
@@ -187,7 +200,12 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     deps,
     options,
     passwordHashes,
-    list: (info, args, table) => readInTurn(() => reader.read(info, args, table)),
+    list: (info, args, table) =>
+      readInTurn(async () => {
+        const rows = await reader.read(info, args, table);
+        countValues(rows);
+        return rows;
+      }),
     aggregate: (info) => readInTurn(() => reader.aggregate(info)),
     inTurn,
     countRelatedRead: () => {
@@ -210,10 +228,14 @@ function turns(): ControlContext['inTurn'] {
   };
 }
 
-function executeWith(context: ControlContext, { schema, ready, variables }: Run): Promise<ExecutionResult> {
+function executeWith(
+  context: ControlContext,
+  { schema, ready, variables }: Run,
+  document: DocumentNode,
+): Promise<ExecutionResult> {
   const result = execute({
     schema,
-    document: ready.document,
+    document,
     contextValue: context,
     variableValues: variables,
     operationName: ready.operation.name?.value ?? null,

@@ -58,7 +58,7 @@ export function buildControlSchema(): GraphQLSchema {
       fields: {
         ...queries,
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
-        Utility: namespace('Utility', { ...utilityQueries, email_webhook: emailWebhook }),
+        Utility: namespace('Utility', inTurn({ ...utilityQueries, email_webhook: emailWebhook })),
       },
     }),
     mutation: new GraphQLObjectType<unknown, ControlContext>({
@@ -73,6 +73,18 @@ export function buildControlSchema(): GraphQLSchema {
 
 function namespace(name: string, fields: ControlFields): GraphQLFieldConfig<unknown, ControlContext> {
   return { type: new GraphQLObjectType<unknown, ControlContext>({ name, fields }), resolve: () => ({}) };
+}
+
+/** One after another: a query may ask for many, and each takes connections, which are few. */
+function inTurn(fields: ControlFields): ControlFields {
+  const waiting = (
+    field: GraphQLFieldConfig<unknown, ControlContext>,
+  ): GraphQLFieldConfig<unknown, ControlContext> => ({
+    ...field,
+    resolve: (source, args: unknown, context, info) =>
+      context.inTurn(() => Promise.resolve(field.resolve?.(source, args, context, info))),
+  });
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, waiting(field)]));
 }
 
 /** One error rolls back all mutations of a request, so those after it are not tried. */

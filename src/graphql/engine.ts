@@ -1,3 +1,4 @@
+import type { GraphQLSchema } from 'graphql';
 import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Catalog } from '../db/catalog/catalog.js';
@@ -5,6 +6,7 @@ import type { Principal } from '../db/principal.js';
 import type { Transactions } from '../db/tenantTransaction.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
+import { FieldError } from './answer.js';
 import { assemble, type Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import type { ReadyDocument } from './document/document.js';
@@ -12,8 +14,9 @@ import { shapeKey } from './document/shapers.js';
 import { coerceVariables } from './document/variables.js';
 import { createAliasSource } from './filter/scope.js';
 import type { FilesOfEmail, FileUrls } from './files/fileUrls.js';
+import { introspect } from './introspect.js';
 import type { FilterTexts } from './plan/filterTexts.js';
-import type { Plan, StatementField } from './plan/plan.js';
+import type { IntrospectionField, Plan, StatementField } from './plan/plan.js';
 import type { PlanCache } from './plan/planCache.js';
 import { plannerOf } from './plan/planner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
@@ -74,21 +77,48 @@ export async function executeRequest(
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(email ? catalog : visibleCatalog(principal, catalog));
     const steps = prepare(deps, principal, { ...tenantSchema, whole: catalog }, request, email !== undefined);
+    const planner = plannerOf(principal);
     // What an administrator saved for emails is not held up by what callers send.
-    const prepared = email ? complete(steps) : await deps.planning.run(plannerOf(principal), steps);
-    const { ready, variables, plan } = prepared;
+    const prepared = email ? complete(steps) : await deps.planning.run(planner, steps);
+    const { variables, plan } = prepared;
     if (plan.kind === 'mutation' && !allowMutation) {
       throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
     }
+    const introspections = plan.fields.some(({ kind }) => kind === 'introspection')
+      ? await deps.planning.run(
+          planner,
+          introspectFields(prepared, tenantSchema.schema, deps.limits.answerBytes, answer),
+        )
+      : NONE;
     const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
     return admit(prepared, async () => {
       const answers = await runPlan(plan, deps.transactions, tenantid, inputs, answer, catalog);
       const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
       if (plan.kind === 'mutation') deps.onCommitted?.();
       const utilities = await runUtilities(plan, deps, principal, schema, answer);
-      return assemble(plan, { results, utilities, schema: tenantSchema.schema, ready, variables });
+      return assemble(plan, { results, utilities, introspections });
     });
   });
+}
+
+const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();
+
+/** What `__schema` and `__type` give. */
+function* introspectFields(
+  { plan, ready: { fragments }, variables }: PreparedRequest,
+  schema: GraphQLSchema,
+  mostCharacters: number,
+  answer: AnswerShare,
+): Steps<typeof NONE> {
+  const results = new Map<IntrospectionField, FieldResult>();
+  for (const field of plan.fields) {
+    if (field.kind !== 'introspection') continue;
+    const json = yield* introspect({ schema, fragments, variables, mostCharacters }, field.nodes);
+    const error = answer.take(json.length);
+    if (error) throw new FieldError(error, [field.key], field.nodes);
+    results.set(field, json);
+  }
+  return results;
 }
 
 function withFileUrls(

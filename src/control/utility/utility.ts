@@ -17,13 +17,22 @@ const introspect: Utility<object> = {
   type: SCALARS.GenericScalar,
   description:
     "Reads the tenant's tables again, now. Answers the schema of /query: `{gql, json: {__schema}}`.",
-  resolve: async (_source, _args, { principal, deps }) => {
-    const schema = requireTenantAdmin(principal);
-    await deps.engine.introspect(principal.tenantid, schema);
-    const { sdl, introspectionJson } = await deps.engine.describe(principal.tenantid, schema);
-    return { gql: sdl, json: JSON.parse(introspectionJson) as unknown };
+  resolve: (_source, _args, context) => {
+    let description = descriptions.get(context);
+    if (!description) descriptions.set(context, (description = describe(context)));
+    return description;
   },
 };
+
+/** Once for all aliases of it in a request: a large schema takes its time. */
+const descriptions = new WeakMap<ControlContext, Promise<object>>();
+
+async function describe({ principal, deps }: ControlContext): Promise<object> {
+  const schema = requireTenantAdmin(principal);
+  await deps.engine.introspect(principal.tenantid, schema);
+  const { sdl, introspectionJson } = await deps.engine.describe(principal.tenantid, schema);
+  return { gql: sdl, json: JSON.parse(introspectionJson) as unknown };
+}
 
 const availableSchemasAndTables: Utility<object> = {
   type: SCALARS.GenericScalar,

@@ -48,9 +48,10 @@ export interface RefusedField extends Keyed {
   readonly error: FieldError;
 }
 
-/** `__schema` and `__type`: graphql-js answers them. */
+/** `__schema` and `__type`, answered from the schema alone. */
 export interface IntrospectionField extends Keyed {
   readonly kind: 'introspection';
+  readonly nodes: readonly FieldNode[];
 }
 
 /** An object of fields that are planned themselves. */

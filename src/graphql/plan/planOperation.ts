@@ -91,7 +91,7 @@ function* planQueryField(
   const [node] = nodes;
   const name = node?.name.value ?? '';
   if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
-  if (name.startsWith('__')) return { kind: 'introspection', key };
+  if (name.startsWith('__')) return { kind: 'introspection', key, nodes };
   if (name === 'Utility') return planUtility(context, key, nodes);
   if (name === 'Aggregates') return yield* planAggregates(context, limits, key, nodes);
   return refuseErrors([key], nodes, () => planList(context, limits, key, node, nodes));

@@ -1,0 +1,52 @@
+import type { FragmentDefinitionNode, OperationDefinitionNode } from 'graphql';
+import { AppError } from '../../errors.js';
+import { fieldsOf, rootFields } from '../../graphql/document/rootFields.js';
+
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** Mutations of one request: they hold a connection and the rows that they change until the last is done. */
+const MAX_MUTATIONS = 100;
+/** Fields of `Utility` in one query: each does something. */
+const MAX_UTILITIES = 100;
+/** Values of all lists of one query. Each costs some microseconds of the event loop, which nothing else has meanwhile. */
+const MAX_LISTED_VALUES = 50_000;
+
+/** Throws AppError DOCUMENT_TOO_COMPLEX. Those below `Utility` count each. */
+export function requireFewMutations(operation: OperationDefinitionNode, fragments: Fragments): void {
+  let count = 0;
+  for (const { name, selectionSet } of rootFields(operation, fragments)) {
+    count += name.value === 'Utility' && selectionSet ? fieldsOf(selectionSet, fragments).length : 1;
+  }
+  if (count <= MAX_MUTATIONS) return;
+  throw new AppError('DOCUMENT_TOO_COMPLEX', `The document has more than ${MAX_MUTATIONS} mutations.`);
+}
+
+/** Throws AppError DOCUMENT_TOO_COMPLEX. */
+export function requireFewUtilities(operation: OperationDefinitionNode, fragments: Fragments): void {
+  const count = rootFields(operation, fragments)
+    .flatMap(({ name, selectionSet }) => (name.value === 'Utility' && selectionSet ? [selectionSet] : []))
+    .reduce((sum, selectionSet) => sum + fieldsOf(selectionSet, fragments).length, 0);
+  if (count <= MAX_UTILITIES) return;
+  throw new AppError(
+    'DOCUMENT_TOO_COMPLEX',
+    `The document has more than ${MAX_UTILITIES} fields of Utility.`,
+  );
+}
+
+/** @returns what counts the values of lists. It throws AppError DOCUMENT_TOO_COMPLEX. */
+export function createValueCounter(): (rows: readonly unknown[]) => void {
+  let count = 0;
+  const add = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const values = Object.values(value);
+    count += values.length;
+    if (count > MAX_LISTED_VALUES) {
+      throw new AppError(
+        'DOCUMENT_TOO_COMPLEX',
+        `The answer holds more than ${MAX_LISTED_VALUES} values: select fewer fields, or page with limit and offset.`,
+      );
+    }
+    values.forEach(add);
+  };
+  return (rows) => add(rows);
+}

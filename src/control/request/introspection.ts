@@ -1,0 +1,61 @@
+import { Kind, visit, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import type { ReadyDocument } from '../../graphql/document/document.js';
+import { rootFields } from '../../graphql/document/rootFields.js';
+import { coerceVariables } from '../../graphql/document/variables.js';
+import { introspect } from '../../graphql/introspect.js';
+import { collectFields } from '../../graphql/read/collectFields.js';
+import type { Steps } from '../../graphql/steps.js';
+
+/** `__schema` and `__type` of a query. graphql-js would hold the event loop for as long as they take. */
+export interface Introspected {
+  /** By response key, in the order of the answer; undefined for what the rest of the document answers. */
+  readonly fields: ReadonlyMap<string, unknown>;
+  /** The document without them; undefined when nothing is left. */
+  readonly rest: DocumentNode | undefined;
+}
+
+/** Some times what tools ask for. */
+const MAX_INTROSPECTION_CHARACTERS = 1_048_576;
+
+const isIntrospection = (name: string): boolean => name === '__schema' || name === '__type';
+
+/** Throws AppError DOCUMENT_TOO_COMPLEX. @returns undefined for a query that asks for none */
+export function* introspectQuery(
+  schema: GraphQLSchema,
+  ready: ReadyDocument,
+  given: Readonly<Record<string, unknown>>,
+): Steps<Introspected | undefined> {
+  const { document, operation, fragments } = ready;
+  if (!rootFields(operation, fragments).some(({ name }) => isIntrospection(name.value))) return undefined;
+  const variables = coerceVariables(schema, ready, given);
+  const roots = [...collectFields({ fragments, variables }, 'Query', [operation.selectionSet])];
+  const isAsked = ([, nodes]: (typeof roots)[number]): boolean => isIntrospection(nodes[0]?.name.value ?? '');
+  const fields = new Map<string, unknown>();
+  let mostCharacters = MAX_INTROSPECTION_CHARACTERS;
+  for (const root of roots) {
+    const [key, nodes] = root;
+    const json = isAsked(root)
+      ? yield* introspect({ schema, fragments, variables, mostCharacters }, nodes)
+      : undefined;
+    mostCharacters -= json?.length ?? 0;
+    fields.set(key, json === undefined ? undefined : JSON.parse(json));
+  }
+  return { fields, rest: roots.every(isAsked) ? undefined : withoutIntrospection(document) };
+}
+
+/** The result of the rest with what was introspected in its places. */
+export function withIntrospected(result: ExecutionResult, { fields }: Introspected): ExecutionResult {
+  const { data } = result;
+  if (!data) return result;
+  return {
+    ...result,
+    data: Object.fromEntries([...fields].map(([key, value]) => [key, value ?? data[key] ?? null])),
+  };
+}
+
+/** They stand at the root of a query only, be it in fragments. */
+function withoutIntrospection(document: DocumentNode): DocumentNode {
+  return visit(document, {
+    [Kind.FIELD]: ({ name }) => (isIntrospection(name.value) ? null : undefined),
+  });
+}
