@@ -3,12 +3,15 @@ import { createHandler, type Request, type RequestParams, type Response } from '
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
+import { plannerOf } from '../graphql/plan/planner.js';
+import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
+import type { Steps } from '../graphql/steps.js';
 import type { Logger } from '../log.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { explain, failureBody, sendFailure } from './http/failure.js';
-import { sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
+import { sendAnswer, whenGone, type SlownessLimits } from './http/sendAnswer.js';
 import type { VisitorLimits } from './visitorLimits.js';
 
 /** What answers a GraphQL request: the tenant's tables or the control objects. */
@@ -36,6 +39,8 @@ export interface GraphqlEndpointDeps {
   readonly visitors: VisitorLimits;
   readonly slowness: SlownessLimits;
   readonly bodyLimitBytes: number;
+  /** Reading a large body counts as planning. */
+  readonly planning: Pick<PlanningQueue, 'run'>;
   readonly log: Logger;
 }
 
@@ -50,7 +55,7 @@ export function createGraphqlEndpoint(
   deps: GraphqlEndpointDeps,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const handle = createHandler<IncomingMessage, Context>({
-    parseRequestParams: (request) => parse(request, deps.bodyLimitBytes),
+    parseRequestParams: (request) => parse(request, deps),
     onSubscribe: (request, params) => answer(deps.executor, request, params),
   });
   return async (req, res) => {
@@ -82,10 +87,13 @@ export function createGraphqlEndpoint(
 
 async function parse(
   request: Request<IncomingMessage, Context>,
-  bodyLimitBytes: number,
+  { bodyLimitBytes, planning }: GraphqlEndpointDeps,
 ): Promise<RequestParams | Response> {
+  const planner = plannerOf(request.context.principal);
   try {
-    return await readGraphqlRequest(request.raw, bodyLimitBytes);
+    return await readGraphqlRequest(request.raw, bodyLimitBytes, (work) =>
+      planning.run(planner, oneStep(work)),
+    );
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // A request that is no GraphQL request gets the envelope of one that is; a body that can't be read does not.
@@ -103,6 +111,11 @@ async function parse(
       },
     ];
   }
+}
+
+function* oneStep<T>(work: () => T): Steps<T> {
+  yield;
+  return work();
 }
 
 async function answer(
@@ -124,12 +137,6 @@ async function answer(
   // Clients that take application/json expect 200 for whatever a GraphQL server itself says about a document.
   const status = outcome.status === 400 && mediaType === 'application/json' ? 200 : outcome.status;
   return [outcome.body, { status, statusText: '', headers }];
-}
-
-/** When the answer has left, or its caller has. */
-function whenGone(res: ServerResponse, release: () => void): void {
-  if (res.closed || res.destroyed) release();
-  else res.once('close', release);
 }
 
 function send(res: ServerResponse, body: string, init: Response[1], slowness: SlownessLimits): void {

@@ -2,20 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestParams } from 'graphql-http';
 import { AppError } from '../errors.js';
 import { isJsonObject, parseJson } from '../losslessJson.js';
-import { readFields } from './http/readFields.js';
+import { readFields, type InTurn } from './http/readFields.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a GraphQL request from the URL of a GET or the body of a POST: JSON or a form. `variables` may be an object,
  * null, absent, or a string that holds JSON. Unknown keys are ignored.
- * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+ * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn` throws.
  */
 export async function readGraphqlRequest(
   req: IncomingMessage,
   bodyLimitBytes: number,
+  inTurn: InTurn,
 ): Promise<RequestParams> {
-  const values = req.method === 'GET' ? searchOf(req.url ?? '') : await bodyOf(req, bodyLimitBytes);
+  const values = req.method === 'GET' ? searchOf(req.url ?? '') : await bodyOf(req, bodyLimitBytes, inTurn);
   const variables = objectOf(values, 'variables');
   const operationName = operationNameOf(values);
   return {
@@ -30,8 +31,8 @@ function searchOf(url: string): Values {
   return Object.fromEntries(new URLSearchParams(question < 0 ? '' : url.slice(question)));
 }
 
-async function bodyOf(req: IncomingMessage, limitBytes: number): Promise<Values> {
-  const { kind, values } = await readFields(req, limitBytes);
+async function bodyOf(req: IncomingMessage, limitBytes: number, inTurn: InTurn): Promise<Values> {
+  const { kind, values } = await readFields(req, limitBytes, inTurn);
   // No extension is known, but one of the wrong shape means a client that is mistaken about the protocol.
   const extensions = values['extensions'];
   if (kind === 'json' && extensions != null && !isJsonObject(extensions)) {

@@ -43,15 +43,17 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(deps.metrics.routes());
   registerDeliveryMetrics(deps.metrics.registry, deps);
   app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
-  const authBody = createSignInAnswer({
+  const answerSignIn = createSignInAnswer({
     tokens,
     baseUrl: config.baseUrl,
+    answers: deps.engine.answers,
+    slowness: { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs },
     describe: describeFor(deps.engine),
     describeControl: () => deps.control.describe(),
   });
   const limits = new SignInLimits({ ...deps });
-  const signIn = { knex: database.knex, principals, authBody, limits };
-  app.use(authRoutes({ ...signIn, authenticator, bodyLimitBytes: config.bodyLimitBytes }));
+  const signIn = { knex: database.knex, principals, answerSignIn, limits };
+  app.use(authRoutes({ ...signIn, authenticator }));
   const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock) };
   app.use(oidcRoutes(oidc));
   app.use(signInRoutes(oidc));
@@ -93,8 +95,9 @@ const otherMethods: RequestHandler = (req, res, next) => {
   sendFailure(res, new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`), { allow });
 };
 
-const notFound: RequestHandler = (_req, res) =>
-  sendFailure(res, new AppError('NOT_FOUND', 'There is nothing at this address.'));
+const nothingHere = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this address.');
+
+const notFound: RequestHandler = (_req, res) => sendFailure(res, nothingHere());
 
 function failure({ log }: WebDeps): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
@@ -103,6 +106,8 @@ function failure({ log }: WebDeps): ErrorRequestHandler {
       next(error);
       return;
     }
-    sendFailure(res, explain(error, log));
+    // A path that is no text, such as `/mailbox/%E0`.
+    const shown = error instanceof URIError ? nothingHere() : explain(error, log);
+    sendFailure(res, shown);
   };
 }

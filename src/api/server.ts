@@ -50,7 +50,15 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const slowness = { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs };
   const { bodyLimitBytes } = config;
   const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
-    createGraphqlEndpoint({ executor, authenticator, visitors, slowness, bodyLimitBytes, log });
+    createGraphqlEndpoint({
+      executor,
+      authenticator,
+      visitors,
+      slowness,
+      bodyLimitBytes,
+      planning: deps.engine.planning,
+      log,
+    });
   const graphql = new Map([
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],

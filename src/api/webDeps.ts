@@ -4,6 +4,7 @@ import type { Config } from '../config.js';
 import type { Database } from '../db/database.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import type { ControlEngine } from '../control/controlEngine.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
 import type { SchemaDescription } from './auth/authBody.js';
@@ -21,6 +22,7 @@ export interface WebDeps {
   readonly principals: PrincipalSource;
   /** The tenants' tables: `/query`. */
   readonly engine: FileDeps['engine'] &
+    Pick<DataEngine, 'answers' | 'planning'> &
     GraphqlExecutor & {
       describe(tenantid: number, schema: string, principal?: Principal): Promise<SchemaDescription>;
     };

@@ -55,6 +55,18 @@ const CASES: readonly [string, Misbehaviour, number, string][] = [
     'OIDC_REDIRECT_URI_MISMATCH',
   ],
   [
+    'a token that nests deeper than can be written down',
+    {
+      token: (res) => {
+        const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+        res.writeHead(200, { 'content-type': 'application/json' });
+        res.end(`{"access_token": "a", "token_type": "bearer", "id_token": "a.b.c", "more": ${deep}}`);
+      },
+    },
+    401,
+    'OIDC_ID_TOKEN_INVALID',
+  ],
+  [
     'a token endpoint that answers 500',
     { token: (res) => res.writeHead(500).end() },
     502,

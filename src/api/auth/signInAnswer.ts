@@ -1,5 +1,8 @@
+import type { ServerResponse } from 'node:http';
+import type { AnswerBudget } from '../../db/answerBudget.js';
 import type { Principal } from '../../db/principal.js';
 import { composeAuthBody, type SchemaDescription } from './authBody.js';
+import { sendAnswer, whenGone, type SlownessLimits } from '../http/sendAnswer.js';
 import type { Tokens } from './tokens.js';
 
 export interface SignInAnswerDeps {
@@ -8,13 +11,26 @@ export interface SignInAnswerDeps {
   /** Of `/query` for this principal's tenant. */
   readonly describe: (principal: Principal) => Promise<SchemaDescription>;
   readonly describeControl: () => SchemaDescription;
+  /** Whose schema is large gets large answers. */
+  readonly answers: AnswerBudget;
+  readonly slowness: SlownessLimits;
 }
 
-/** Issues tokens and makes the JSON text that every way of signing in answers. */
-export function createSignInAnswer(deps: SignInAnswerDeps): (principal: Principal) => Promise<string> {
-  return async (principal) => {
+/** Throws AppError TOO_BUSY while the tenant's answers that are not read hold too much. */
+export type SignInAnswer = (res: ServerResponse, principal: Principal) => Promise<void>;
+
+const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+/** Issues tokens and sends what every way of signing in answers. */
+export function createSignInAnswer(deps: SignInAnswerDeps): SignInAnswer {
+  return async (res, principal) => {
     const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);
     const controlSchema = deps.describeControl();
-    return composeAuthBody({ principal, tokens, baseUrl: deps.baseUrl, schema, controlSchema });
+    const body = composeAuthBody({ principal, tokens, baseUrl: deps.baseUrl, schema, controlSchema });
+    const { take, release } = deps.answers.open(principal.tenantid);
+    const refusal = take(body.length);
+    whenGone(res, release);
+    if (refusal?.code === 'TOO_BUSY') throw refusal;
+    sendAnswer(res, 200, HEADERS, body, deps.slowness);
   };
 }

@@ -8,23 +8,37 @@ export interface Fields {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
+/** Does something that takes long, some time. */
+export type InTurn = <T>(work: () => T) => Promise<T>;
+
+/** Up to so many bytes are read in some milliseconds. */
+const QUICK_BYTES = 65_536;
+const AT_ONCE: InTurn = (work) => Promise.resolve(work());
+
 /**
  * Reads a body of JSON, a urlencoded form or a multipart form, all in UTF-8.
- * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE.
+ * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn` throws.
+ * @param inTurn parses large bodies
  */
-export async function readFields(req: IncomingMessage, limitBytes: number): Promise<Fields> {
+export async function readFields(
+  req: IncomingMessage,
+  limitBytes: number,
+  inTurn: InTurn = AT_ONCE,
+): Promise<Fields> {
   const contentType = req.headers['content-type'] ?? '';
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   requirePlainUtf8(req, contentType);
+  const read = async <T>(parse: (bytes: Buffer) => T): Promise<T> => {
+    const bytes = await readBytes(req, limitBytes);
+    return bytes.length > QUICK_BYTES ? inTurn(() => parse(bytes)) : parse(bytes);
+  };
   switch (mediaType) {
     case 'application/json':
-      return { kind: 'json', values: parseObject((await readBytes(req, limitBytes)).toString('utf8')) };
-    case 'application/x-www-form-urlencoded': {
-      const text = (await readBytes(req, limitBytes)).toString('utf8');
-      return { kind: 'form', values: Object.fromEntries(new URLSearchParams(text)) };
-    }
+      return { kind: 'json', values: await read((bytes) => parseObject(bytes.toString('utf8'))) };
+    case 'application/x-www-form-urlencoded':
+      return { kind: 'form', values: await read(parseForm) };
     case 'multipart/form-data':
-      return { kind: 'form', values: await parseMultipart(await readBytes(req, limitBytes), contentType) };
+      return { kind: 'form', values: await read((bytes) => parseMultipart(bytes, contentType)) };
     default:
       throw new AppError(
         'UNSUPPORTED_MEDIA_TYPE',
@@ -53,6 +67,10 @@ function parseObject(text: string): Record<string, unknown> {
   }
   if (!isJsonObject(value)) throw new AppError('BAD_REQUEST', 'The body is not a JSON object.');
   return value;
+}
+
+function parseForm(bytes: Buffer): Record<string, unknown> {
+  return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
 }
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {

@@ -47,6 +47,12 @@ function sendPieces(res: ServerResponse, bytes: Buffer, { stallMs, timeoutMs }: 
   sendFrom(0);
 }
 
+/** When the answer has left, or its caller has. */
+export function whenGone(res: ServerResponse, release: () => void): void {
+  if (res.closed || res.destroyed) release();
+  else res.once('close', release);
+}
+
 /** Cuts off a client that doesn't read an answer in time, whatever sends it. */
 export function endSlowAnswer(res: ServerResponse, timeoutMs: number): void {
   res.once('prefinish', () => {

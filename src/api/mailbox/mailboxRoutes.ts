@@ -2,12 +2,12 @@ import { Router, type ErrorRequestHandler, type Request, type RequestHandler, ty
 import { listMail, readMail } from '../../db/delivery/mailbox.js';
 import { AppError } from '../../errors.js';
 import { readCredentials } from '../auth/credentials.js';
+import { readSignIn } from '../auth/readSignIn.js';
 import { signIn, type SignInDeps } from '../auth/signIn.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import { wantsHtml } from '../graphqlMediaType.js';
 import { sendJson } from '../http/failure.js';
-import { readFields } from '../http/readFields.js';
 import type { Html } from './html.js';
 import {
   MAILBOX_COOKIE,
@@ -23,7 +23,6 @@ export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
   readonly limits: SignInLimits;
   readonly baseUrl: string;
   readonly accessTokenSeconds: number;
-  readonly bodyLimitBytes: number;
 }
 
 const PAGE_SIZE = 50;
@@ -79,7 +78,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
     if (req.headers['sec-fetch-site'] === 'cross-site') {
       throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
     }
-    const { values } = await readFields(req, deps.bodyLimitBytes);
+    const values = await readSignIn(req);
     const credentials = readCredentials(values);
     const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
     scopeOf(principal);

@@ -81,7 +81,7 @@ function takeIdToken(callProvider: ProviderClient): {
       const values = parseObject(text);
       if (values && typeof values['id_token'] === 'string') {
         idToken = values['id_token'];
-        text = JSON.stringify({ ...values, id_token: undefined });
+        text = JSON.stringify(withoutNested(values));
       }
       // Response knows no other statuses, and none of those carries a token.
       const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
@@ -92,6 +92,14 @@ function takeIdToken(callProvider: ProviderClient): {
       });
     },
   };
+}
+
+/** All that openid-client reads is flat; what is nested could be so deep that it can't be written down. */
+function withoutNested(values: Readonly<Record<string, unknown>>): object {
+  const members = Object.entries(values).filter(
+    ([name, value]) => name !== 'id_token' && typeof value !== 'object',
+  );
+  return Object.fromEntries(members);
 }
 
 function formText(body: unknown): string {

@@ -1,10 +1,10 @@
 import { Router, type RequestHandler } from 'express';
-import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
+import { readSignIn } from '../auth/readSignIn.js';
+import type { SignInAnswer } from '../auth/signInAnswer.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import { sendJson } from '../http/failure.js';
-import { readFields } from '../http/readFields.js';
 import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { redirectUri, type OidcDeps } from './oidcDeps.js';
@@ -14,14 +14,13 @@ import { startSignIn } from './startSignIn.js';
 export interface OidcRoutesDeps extends OidcDeps {
   readonly tokens: Tokens;
   readonly limits: SignInLimits;
-  /** The auth body as JSON text. */
-  readonly authBody: (principal: Principal) => Promise<string>;
+  readonly answerSignIn: SignInAnswer;
 }
 
 /** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is where the provider sends the browser back to. */
 export function oidcRoutes(deps: OidcRoutesDeps): Router {
   const start: RequestHandler = async (req, res) => {
-    const { values } = await readFields(req, deps.config.bodyLimitBytes);
+    const values = await readSignIn(req);
     const { authorizationUrl, cookie } = await startSignIn(deps, values);
     res.cookie(cookie.name, cookie.value, cookie.options);
     const body = JSON.stringify({ authorization_url: authorizationUrl });
@@ -39,7 +38,7 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
       const principal = await handleCallback(deps, signIn, callbackUrl);
       deps.log.info(subjectOf(signIn), 'signed in through a provider');
       if (signIn.return_to === null) {
-        sendJson(res, 200, await deps.authBody(principal));
+        await deps.answerSignIn(res, principal);
         return;
       }
       const tokens = await deps.tokens.issuePair(principal);

@@ -4,9 +4,8 @@ import { findLogin } from '../../control/roles/roles.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import { readCredentials, readTenantid, readText } from '../auth/credentials.js';
+import { readSignIn } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
-import { sendJson } from '../http/failure.js';
-import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { startSignIn } from '../oidc/startSignIn.js';
@@ -44,7 +43,7 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     (answer: (req: Request, res: Response, values: Values) => Promise<void>): RequestHandler =>
     async (req, res) => {
       requireOwnPage(req);
-      const { values } = await readFields(req, deps.config.bodyLimitBytes);
+      const values = await readSignIn(req);
       try {
         await answer(req, res, values);
       } catch (error) {
@@ -58,7 +57,7 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     const returnTo = readReturnTo(values['return_to'], deps);
     const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
     if (returnTo === null) {
-      sendJson(res, 200, await deps.authBody(principal));
+      await deps.answerSignIn(res, principal);
       return;
     }
     res.setHeader('cache-control', 'no-store');

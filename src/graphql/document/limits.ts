@@ -26,6 +26,8 @@ export function documentLimits(
 
 /** Brackets within brackets, before anything is parsed: the parser's own recursion is safe below it. */
 const MOST_BRACKETS = 200;
+/** The place of each error is counted from the first line. */
+const MOST_LINES = 20_000;
 /** Validation compares each fragment with each other. */
 const MOST_FRAGMENTS = 250;
 /** The same response key again and again costs validation its square. */
@@ -36,9 +38,12 @@ const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLE
 /** Refuses a text that would overflow the parser's stack. Linear, and allocates nothing. Throws AppError. */
 export function checkNesting(text: string): void {
   let depth = 0;
+  let lines = 0;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
-    if (char === 0x7b || char === 0x5b || char === 0x28) {
+    if (char === 0x0a || char === 0x0d) {
+      if (++lines > MOST_LINES) throw tooComplex(`has more than ${MOST_LINES} lines`);
+    } else if (char === 0x7b || char === 0x5b || char === 0x28) {
       if (++depth > MOST_BRACKETS) throw tooComplex('is nested too deep');
     } else if (char === 0x7d || char === 0x5d || char === 0x29) {
       depth--;

@@ -1,0 +1,84 @@
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { WebFixture, type AuthBody } from '../api/webFixture.js';
+import { waitFor } from '../support/waitFor.js';
+
+/** More than the system buffers for a connection, so that an answer that nobody reads stays with the service. */
+const ANSWER_BYTES = 12_000_000;
+const LONG_NAME = 'x'.repeat(55);
+
+/** Tables with so many long names that the answer of a sign-in, which describes them, is large. */
+const TABLES = Array.from({ length: 160 }, (_, table) => {
+  const columns = Array.from({ length: 150 }, (_column, i) => `${LONG_NAME}_${i} text`);
+  return `create table t${table} (id int primary key, ${columns.join(', ')});`;
+}).join('\n');
+
+describe('attack: sign-ins, before and after somebody has signed in', function () {
+  this.timeout(120_000);
+  let fixture: WebFixture;
+
+  before(async () => {
+    fixture = await WebFixture.start({
+      env: { MAX_ANSWERS_IN_FLIGHT_BYTES: '80000000', ANSWER_STALL_MS: '5000', ANSWER_TIMEOUT_MS: '10000' },
+    });
+  });
+  after(() => fixture.stop());
+
+  it('are refused when they send more than a login, a password and an address can be', async () => {
+    const numbers = `{"tenantid": 1, "more": [${'1.0,'.repeat(50_000)}1]}`;
+    const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
+    for (const path of ['/auth', '/anonauth', '/oidc', '/signin', '/signin/oidc', '/mailbox/sign-in']) {
+      for (const [type, body] of [
+        ['application/json', numbers],
+        ['application/x-www-form-urlencoded', 'a&'.repeat(100_000)],
+        ['multipart/form-data; boundary=b', `${part.repeat(5_000)}--b--\r\n`],
+      ] as const) {
+        const answer = await fixture.fetch(path, { method: 'POST', headers: { 'content-type': type }, body });
+        expect(answer.status, `${path} ${type}`).to.equal(413);
+      }
+    }
+    const { tenantid } = await fixture.createTenant('wordy');
+    const login = '\u{1F600}'.repeat(512);
+    const longest = new URLSearchParams({ tenantid: String(tenantid), login, password: login });
+    const answer = await fixture.fetch('/auth', { method: 'POST', body: longest });
+    expect(answer.status).to.equal(401);
+  });
+
+  it('leave room for others when their answers are not read', async () => {
+    const hostile = await fixture.createTenant('hostile', TABLES);
+    const { refresh_token } = await fixture.signIn(hostile.tenantid);
+    const { tenantid } = await fixture.createTenant('other');
+    const headers = { authorization: `Bearer ${refresh_token}` };
+    const whole = await (await fixture.fetch('/auth', { headers })).text();
+    expect(whole.length).to.be.above(ANSWER_BYTES);
+    expect((JSON.parse(whole) as AuthBody).tenantid).to.equal(hostile.tenantid);
+
+    const sockets = Array.from({ length: 12 }, () => ask(refresh_token));
+    const status = async (): Promise<number> => {
+      const answer = await fixture.fetch('/auth', { headers });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    await waitFor('the hostile tenant to have its fill', async () => (await status()) === 503);
+    expect((await fixture.signIn(tenantid)).tenantid).to.equal(tenantid);
+    await waitFor('them to be given up', async () => (await status()) === 200, {
+      timeoutMs: 40_000,
+      intervalMs: 500,
+    });
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('and paths that are no text are nowhere, and no failure', async () => {
+    for (const path of ['/mailbox/%E0', '/mailbox/%E0%A4%A/body', '/events/sendgrid/%E0'])
+      expect((await fixture.fetch(path, { method: path.startsWith('/e') ? 'POST' : 'GET' })).status).to.equal(
+        404,
+      );
+  });
+
+  function ask(token: string): Socket {
+    const socket = connect(fixture.web.port, '127.0.0.1').pause();
+    socket.on('error', () => undefined);
+    socket.write(`GET /auth HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`);
+    return socket;
+  }
+});
