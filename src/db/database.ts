@@ -2,6 +2,7 @@ import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from '../log.js';
 import type { KeyRing } from '../secrets.js';
+import { limitMessages } from './connection/messageLimit.js';
 import { TenantConnections } from './connection/tenantConnections.js';
 import { Transactions } from './tenantTransaction.js';
 
@@ -52,6 +53,12 @@ export function tenantShare(poolSize: number): number {
   return Math.max(1, poolSize - serviceShare(poolSize));
 }
 
+/** For the pool of knex. */
+function limitCreated(client: pg.Client, done: (error: undefined, client: pg.Client) => void): void {
+  limitMessages(client);
+  done(undefined, client);
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
   const connection = {
     connectionString: options.url,
@@ -75,11 +82,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
   // One that breaks just as it is handed out, with PostgreSQL's last word behind its first in one packet, says so when
   // neither the pool nor its taker listens yet: that would end the process. Its taker's statements fail anyway.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    limitMessages(client);
+  });
   const knex = knexFactory({
     client: 'pg',
     connection,
-    pool: { min: 0, max: KNEX_POOL_SIZE },
+    pool: { min: 0, max: KNEX_POOL_SIZE, afterCreate: limitCreated },
     // With it, error messages hold the values of the statement: hashes, ciphertexts, templates.
     compileSqlOnError: false,
     log: {

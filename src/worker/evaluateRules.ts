@@ -3,6 +3,7 @@ import {
   loadEventRecords,
   type BatchKey,
   type EmailRule,
+  type EventRecords,
   type LoadedBatch,
   type OutboxEvent,
 } from '../db/delivery/batches.js';
@@ -14,6 +15,7 @@ import {
   type Match,
 } from '../db/delivery/closeBatch.js';
 import { countRepeatedBatchStart } from '../db/delivery/poisonBatches.js';
+import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import type { Ledger } from '../db/delivery/ledger.js';
 import { storable } from '../email/storableText.js';
 import { isBusy } from '../email/transientErrors.js';
@@ -89,10 +91,16 @@ async function matchRule(
   if (rule.condition === null) return concerned.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
   const matches: Match[] = [];
   for (const [target, events] of byTarget(concerned)) {
-    for (let start = 0; start < events.length; start += EVENTS_AT_ONCE) {
-      const part = events.slice(start, start + EVENTS_AT_ONCE);
+    const eventids = events.map((event) => event.eventid);
+    for (let next = 0; next < eventids.length;) {
+      const part = eventids.slice(next, next + EVENTS_AT_ONCE);
+      const records = await loadEventRecords(deps.ledger, key, part);
+      const last = records.at(-1);
+      // Large ones come in smaller parts; of those that retention has removed there is nothing.
+      next += last ? part.indexOf(last.eventid) + 1 : part.length;
+      const { condition } = rule;
       matches.push(
-        ...(await matchCondition(deps, key, batch.schema, { ...rule, target }, rule.condition, part)),
+        ...(await matchCondition(deps, key, batch.schema, { ...rule, target, condition }, records)),
       );
     }
   }
@@ -104,27 +112,34 @@ async function matchCondition(
   deps: EvaluateDeps,
   key: BatchKey,
   schema: string,
-  rule: { readonly ruleid: string; readonly target: string },
-  condition: string,
-  events: readonly OutboxEvent[],
+  {
+    ruleid,
+    target,
+    condition,
+  }: { readonly ruleid: string; readonly target: string; readonly condition: string },
+  loaded: readonly EventRecords[],
 ): Promise<readonly Match[]> {
-  const eventids = events.map((event) => event.eventid);
-  const records = await loadEventRecords(deps.ledger, key, eventids);
-  const { ruleid, target } = rule;
+  const tooLarge = loaded.filter((record) => record.isTooLarge);
+  const refused = tooLarge.map(({ eventid }) => ({ eventid, ruleid, failure: TOO_LARGE }));
+  const records = loaded.filter((record) => !record.isTooLarge);
+  if (records.length === 0) return refused;
   try {
     const verdicts = await deps.engine.evaluateCondition(key.tenantid, schema, target, condition, records);
-    return records.flatMap(({ eventid }, index) => {
+    const judged = records.flatMap(({ eventid }, index) => {
       const verdict = verdicts[index];
       if (verdict instanceof AppError) return [{ eventid, ruleid, failure: conditionFailed(verdict) }];
       return verdict === true ? [{ eventid, ruleid }] : [];
     });
+    return [...judged, ...refused];
   } catch (error) {
     // The database is away, or the tenant's share of it is taken: the batch comes back.
     if (!(error instanceof AppError) || isBusy(error)) throw error;
     const failure = conditionFailed(error);
-    return records.map(({ eventid }) => ({ eventid, ruleid, failure }));
+    return [...records.map(({ eventid }) => ({ eventid, ruleid, failure })), ...refused];
   }
 }
+
+const TOO_LARGE: NonNullable<Match['failure']> = { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
 
 function conditionFailed({ message }: AppError): NonNullable<Match['failure']> {
   return { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${message}`) };

@@ -1,5 +1,6 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
+import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { formatAddress } from '../email/addresses.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import type { Email } from '../email/email.js';
@@ -126,6 +127,7 @@ async function compose(
   if (!delivery.hasEvent) {
     return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
   }
+  if (delivery.isTooLarge) return { kind: 'failed', code: 'EVENT_TOO_LARGE', error: RECORD_TOO_LARGE };
   const { queryRoleid } = delivery;
   if (queryRoleid === null) return { kind: 'skipped', code: 'RULE_DELETED', error: 'the rule is gone' };
   const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);

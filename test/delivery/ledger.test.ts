@@ -130,6 +130,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       policy: 'at_least_once',
       emailType: 'welcome',
       queryRoleid: tenant.roleid,
+      isTooLarge: false,
       hasEvent: true,
       new: '{"id" : 1}',
       old: null,

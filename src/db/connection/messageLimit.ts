@@ -14,9 +14,10 @@ const UNREQUESTED: ReadonlySet<number> = new Set(['N', 'A', 'S'].map((type) => t
 
 /**
  * Breaks a connection on which PostgreSQL sends more than a process should read: a tenant's code may raise an error of
- * 300 MB, which is held in memory several times and stops the event loop for seconds, or notices without end.
+ * 300 MB, which is held in memory several times and stops the event loop for seconds, or notices without end. A row of
+ * more than 512 MB would end the process: it does not fit into a string.
  */
-export function limitMessages(client: pg.Client): void {
+export function limitMessages(client: pg.ClientBase): void {
   const { stream } = (client as unknown as { connection: { stream: Stream } }).connection;
   const header = Buffer.alloc(HEADER_BYTES);
   let headerLength = 0;
@@ -41,7 +42,7 @@ export function limitMessages(client: pg.Client): void {
       if (UNREQUESTED.has(type)) unrequested += HEADER_BYTES + bodyLeft;
       const isTooLong = length > (type === DATA_ROW ? MAX_ROW_BYTES : MAX_MESSAGE_BYTES);
       if (!isTooLong && unrequested <= MAX_UNREQUESTED_BYTES) continue;
-      stream.destroy(new Error('PostgreSQL sent more than is read of a tenant'));
+      stream.destroy(new Error('PostgreSQL sent a longer message than is read'));
       return;
     }
   });

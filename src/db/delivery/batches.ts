@@ -1,4 +1,5 @@
 import type { Ledger } from './ledger.js';
+import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
 import type { Batch } from './tick.js';
 
 /** What names a batch. Times are text as PostgreSQL writes them, exact to the microsecond. */
@@ -69,9 +70,11 @@ export interface EventRecords {
   readonly eventid: string;
   readonly old: string | null;
   readonly new: string | null;
+  /** Larger than a worker reads: then `old` or `new` is null. */
+  readonly isTooLarge: boolean;
 }
 
-/** Records of some events of a batch, in the order of `eventids`. */
+/** Records of the first of these events of a batch, in the order of `eventids`: as many as fit into memory. */
 export async function loadEventRecords(
   ledger: Ledger,
   key: BatchKey,
@@ -83,11 +86,18 @@ export async function loadEventRecords(
 const RECORDS = {
   name: 'batch_records',
   text: `
-    select o.eventid::text as eventid, o.old::text as old, o.new::text as new
+    select eventid, old, new, "isTooLarge" from (
+      select *, sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by position) as bytes,
+        row_number() over (order by position) as number
+      from (
+    select o.eventid::text as eventid, ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
+      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", array_position($3::bigint[], o.eventid) as position
     from rowpost.relay_batch b join rowpost.outbox o on o.time between b.mintime and b.maxtime
       and o.time between $4::timestamptz and $5::timestamptz
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])
-    order by array_position($3::bigint[], o.eventid)`,
+      ) record
+    ) sized
+    where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1 order by position`,
 };
 
 /** What names a delivery. `createtime` is text as PostgreSQL writes it, exact to the microsecond. */

@@ -1,4 +1,5 @@
 import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
+import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { AHEAD_SECONDS } from './turns.js';
 
 /** Seconds after its turn at which a delivery is checked to be in the queue. */
@@ -99,8 +100,8 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       d.target, d.key::text as key,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
       l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
-      d.email_type as "emailType", l.query_roleid as "queryRoleid", l.old::text as old, l.new::text as new,
-      l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
+      d.email_type as "emailType", l.query_roleid as "queryRoleid", ${recordTextSql('l.old')} as old, ${recordTextSql('l.new')} as new,
+      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;

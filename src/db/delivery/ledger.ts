@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database } from '../database.js';
+import { limitMessages } from '../connection/messageLimit.js';
 import { inOneWrite } from '../oneWrite.js';
 
 /** A statement of the ledger. With a name it is prepared once per connection. */
@@ -45,7 +46,10 @@ export function openLedger(database: Database, onIdleError: (error: Error) => vo
   pool.on('error', onIdleError);
   // A connection that breaks while a transaction holds it says so twice: its statements reject, and it emits an error,
   // which would end the process if nobody listened.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    limitMessages(client);
+  });
   return {
     async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
       const { rows } = await pool.query({ ...statement, values: [...values] });

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from './ledger.js';
+import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 
 export type DeliveryState =
@@ -30,6 +31,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly new: string | null;
   /** The file of an upload, as JSON text. */
   readonly file: string | null;
+  /** The row is larger than a worker reads: `old` or `new` is null because of that. */
+  readonly isTooLarge: boolean;
   /** False when retention has removed the event. */
   readonly hasEvent: boolean;
   /** Whether there are addresses that the tenant sends nothing to. */
@@ -99,8 +102,8 @@ const LOAD = {
     select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
       d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
-      d.email_type as "emailType", r.query_roleid as "queryRoleid", o.old::text as old, o.new::text as new,
-      o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
+      d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
+      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       cross join lateral (select * from rowpost.delivery d
