@@ -3,7 +3,7 @@ import { withInstallation } from '../compose.js';
 import { createTenant, listTenants } from '../control/tenants/tenants.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
-import { findSettingsProblems } from '../control/settingsProblems.js';
+import { findSettingsProblems } from '../control/utility/settingsProblems.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 

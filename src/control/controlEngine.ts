@@ -32,7 +32,7 @@ import { createValueCounter, requireFewMutations, requireFewUtilities } from './
 import { rootFields } from '../graphql/document/rootFields.js';
 import { resolveField } from './object/storedRow.js';
 import { standsAlone } from './request/standsAlone.js';
-import { visibleTo } from './object/visibility.js';
+import { visibleTo } from './objects/index.js';
 
 export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
 

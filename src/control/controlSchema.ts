@@ -1,40 +1,23 @@
 import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
-import { capability } from './objects/capability.js';
 import type { ControlContext } from './controlContext.js';
-import type { ControlFields, ControlObject } from './object/controlObject.js';
 import { setEmailApikey } from './email/emailApikey.js';
-import { emailDelivery } from './objects/emailDelivery.js';
-import { emailSuppression } from './objects/emailSuppression.js';
 import { emailWebhook, setEmailWebhookKey } from './email/emailWebhook.js';
-import { emailRule } from './objects/emailRule.js';
-import { emailTypes } from './objects/emailTypes.js';
-import { setFileTable } from './utility/fileTable.js';
-import { oidcConfig } from './objects/oidcConfig.js';
-import { oidcProviders } from './objects/oidcProviders.js';
-import { policyRule } from './objects/policyRule.js';
 import { redriveMutations } from './email/redrive.js';
-import { role } from './objects/role.js';
-import { roleClass } from './objects/roleClass.js';
-import { roleOidc } from './objects/roleOidc.js';
 import { sendTestEmail } from './email/sendTestEmail.js';
-import { tenant } from './objects/tenant.js';
+import { listField, mutationFields, type ControlFields } from './object/objectFields.js';
+import { objectTypes } from './object/objectTypes.js';
+import { OBJECTS } from './objects/index.js';
+import { setFileTable } from './utility/fileTable.js';
 import { utilityQueries } from './utility/utility.js';
 
-const OBJECTS: readonly ControlObject[] = [
-  tenant,
-  role,
-  roleClass,
-  policyRule,
-  capability,
-  oidcProviders,
-  oidcConfig,
-  roleOidc,
-  emailTypes,
-  emailRule,
-  emailDelivery,
-  emailSuppression,
-];
+const TYPES = objectTypes(OBJECTS);
+
+function typeNamed(name: string): GraphQLObjectType {
+  const type = TYPES.get(name);
+  if (!type) throw new Error(`no object is named ${name}`);
+  return type;
+}
 
 /** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
 const UTILITY_MUTATIONS: ControlFields = {
@@ -42,7 +25,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_email_webhook_key: setEmailWebhookKey,
   set_file_table: setFileTable,
   send_test_email: sendTestEmail,
-  ...redriveMutations,
+  ...redriveMutations(typeNamed('email_delivery')),
 };
 
 /** Over the rows that lists show. */
@@ -50,13 +33,14 @@ const AGGREGATES = aggregatesType<ControlContext>((_source, _args, context, info
 
 /** The GraphQL schema of `/roles_pbac`. */
 export function buildControlSchema(): GraphQLSchema {
-  const queries = Object.assign({}, ...OBJECTS.map((object) => object.queries)) as ControlFields;
-  const mutations = Object.assign({}, ...OBJECTS.map((object) => object.mutations)) as ControlFields;
+  const listed = OBJECTS.filter((object) => object.listed !== false);
+  const lists = listed.map((object) => [object.table, listField(object, typeNamed(object.table))] as const);
+  const mutations = listed.map((object) => mutationFields(object, typeNamed(object.table)));
   return new GraphQLSchema({
     query: new GraphQLObjectType<unknown, ControlContext>({
       name: 'Query',
       fields: {
-        ...queries,
+        ...Object.fromEntries(lists),
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
         Utility: namespace('Utility', inTurn({ ...utilityQueries, email_webhook: emailWebhook })),
       },
@@ -64,7 +48,9 @@ export function buildControlSchema(): GraphQLSchema {
     mutation: new GraphQLObjectType<unknown, ControlContext>({
       name: 'Mutation',
       fields: {
-        ...stoppingAtFirstError({ ...mutations, set_email_apikey: setEmailApikey }),
+        ...stoppingAtFirstError(
+          Object.assign({}, ...mutations, { set_email_apikey: setEmailApikey }) as ControlFields,
+        ),
         Utility: namespace('UtilityMutation', stoppingAtFirstError(UTILITY_MUTATIONS)),
       },
     }),

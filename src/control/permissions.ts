@@ -52,6 +52,12 @@ export function requireInstallationAdmin(principal: Principal): void {
   if (!isInstallationAdmin(principal)) throw denied('Only the installation root may do this.');
 }
 
+/** The wall between tenants. Throws AppError PERMISSION_DENIED. */
+export function requireOwnTenant(principal: Principal, tenantid: number | null | undefined): void {
+  if (tenantid == null || tenantid === principal.tenantid) return;
+  throw denied('Roles are made and changed in the own tenant only.', { tenantid });
+}
+
 export function isInstallationAdmin(principal: Principal): boolean {
   return principal.tenantid === INSTALLATION_TENANTID && principal.isAdmin;
 }

@@ -1,7 +1,7 @@
 import type { ControlDb } from '../db/database.js';
 import type { KeyRing } from '../secrets.js';
 import { emailApiKeyContext } from '../db/delivery/emailApiKeys.js';
-import { secretContext } from './oidc/oidcConfigs.js';
+import { secretContext } from './object/writeRows.js';
 import { signingKeyContext } from '../db/signIn/signingKeys.js';
 
 /** How many of the stored secrets can be read with the present keys. */
@@ -40,7 +40,7 @@ export async function checkStoredSecrets(knex: ControlDb, keyRing: KeyRing): Pro
     })),
     ...clientSecrets.map(({ confid, ciphertext }) => ({
       name: `client secret of oidc_config ${confid}`,
-      context: secretContext(confid),
+      context: secretContext('oidc_config', confid),
       ciphertext,
     })),
   ];

@@ -1,5 +1,7 @@
-import { readRoleOidc, type RoleOidcRow } from '../../control/oidc/oidcMappings.js';
-import { isProviderid } from '../../control/oidc/oidcProviders.js';
+import type { Row } from '../../control/object/declaration.js';
+import { isUsableProvider } from '../../control/object/references.js';
+import { readRow } from '../../control/object/rows.js';
+import { roleOidc } from '../../control/objects/roleOidc.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
@@ -13,7 +15,7 @@ export async function findRegistration(
   const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
   if (registration) return registration;
   const what = `The tenant has no OpenID Connect configuration ${confid}.`;
-  throw (await isProviderid(knex, tenantid, confid))
+  throw (await isUsableProvider(knex, tenantid, confid))
     ? oidcFailure(
         'OIDC_CONFID_NOT_FOUND',
         what,
@@ -28,8 +30,8 @@ export async function findMapping(
   tenantid: number,
   roleid: number,
   confid: number,
-): Promise<RoleOidcRow> {
-  const mapping = await readRoleOidc(knex, { tenantid, roleid, confid });
+): Promise<Row<typeof roleOidc>> {
+  const mapping = await readRow(knex, roleOidc, { tenantid, roleid, confid });
   const role = mapping && (await principals.load(tenantid, roleid));
   if (!mapping || !role) {
     throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} can't sign in with configuration ${confid}.`);

@@ -1,7 +1,7 @@
-import type { OidcProviderRow } from '../../control/oidc/oidcProviders.js';
+import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 
 /** Whether an `iss` is the provider: its issuer, or, when none is given and none was found, any on the host of `auth_uri`. */
-export function isIssuerOf(provider: OidcProviderRow, iss: unknown): iss is string {
+export function isIssuerOf(provider: OidcProvider, iss: unknown): iss is string {
   if (typeof iss !== 'string') return false;
   if (provider.issuer !== null) return iss === provider.issuer;
   return URL.canParse(iss) && new URL(iss).host === new URL(provider.auth_uri).host;

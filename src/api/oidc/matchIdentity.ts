@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import type { OidcProviderRow } from '../../control/oidc/oidcProviders.js';
+import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**
@@ -8,7 +8,7 @@ import { oidcFailure } from './oidcFailure.js';
  */
 export function matchIdentity(
   claims: JWTPayload,
-  { comparison_field: comparisonField, email_always_verified: alwaysVerified }: OidcProviderRow,
+  { comparison_field: comparisonField, email_always_verified: alwaysVerified }: OidcProvider,
   subId: string,
 ): void {
   const value = Object.hasOwn(claims, comparisonField) ? claims[comparisonField] : undefined;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
-import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import { storeDiscoveredIssuer, type OidcProviderRow } from '../../control/oidc/oidcProviders.js';
+import { storeDiscoveredIssuer, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 import type { ControlDb } from '../../db/database.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
@@ -49,7 +49,7 @@ export class ProviderIssuers {
     return { ...registration, provider: { ...provider, issuer } };
   }
 
-  async #discover(provider: OidcProviderRow): Promise<string | undefined> {
+  async #discover(provider: OidcProvider): Promise<string | undefined> {
     const issuers = await Promise.all(
       placesOf(provider.auth_uri).map((place) => this.#issuerAt(place, provider)),
     );
@@ -57,7 +57,7 @@ export class ProviderIssuers {
   }
 
   /** The document must stand where its issuer says (OpenID Connect Discovery 4.3), and name the keys that are verified with. */
-  async #issuerAt(place: string, provider: OidcProviderRow): Promise<string | undefined> {
+  async #issuerAt(place: string, provider: OidcProvider): Promise<string | undefined> {
     const url = new URL(place + WELL_KNOWN);
     try {
       const { status, body } = await this.callProvider(url, {

@@ -1,4 +1,4 @@
-import type { SignInOption } from '../../control/oidc/oidcConfigs.js';
+import type { SignInOption } from '../../control/oidc/oidcRegistration.js';
 import { Html, html } from '../mailbox/html.js';
 
 export interface SignInView {

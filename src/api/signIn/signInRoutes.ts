@@ -1,5 +1,5 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { listSignInOptions } from '../../control/oidc/oidcConfigs.js';
+import { listSignInOptions } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';

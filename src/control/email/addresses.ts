@@ -1,6 +1,8 @@
 import { GraphQLScalarType, valueFromASTUntyped } from 'graphql';
-import type { Addresses } from './emailTypeRows.js';
-import { badInput, requireItems } from '../object/controlObject.js';
+import { badInput, requireItems } from '../object/badInput.js';
+
+/** A list of templates, or one that renders to a JSON list. */
+export type Addresses = string | readonly string[];
 
 /** How addresses are shown: as they were given, a list or one string that holds a JSON list. */
 export const addressesType = new GraphQLScalarType({
@@ -22,8 +24,8 @@ export function readAddresses(given: readonly (string | null)[], field: string):
 }
 
 /** Throws AppError BAD_USER_INPUT when no address is given. */
-export function readRecipients(given: readonly (string | null)[] | null | undefined): Addresses {
-  const recipients = readAddresses(given ?? [], 'recipients');
+export function readRecipients(given: readonly (string | null)[]): Addresses {
+  const recipients = readAddresses(given, 'recipients');
   if (recipients.length === 0) throw badInput('recipients', 'recipients must hold an address.');
   return recipients;
 }

@@ -1,89 +1,45 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import { emailTypeNotFound, type EmailRuleValues } from './emailRules.js';
-import { readEmailType } from './emailTypeRows.js';
 import { AppError } from '../../errors.js';
 import { requireMayHold } from '../../graphql/email/neverHolds.js';
-import { requireKnownRoles, requireKnownTables } from '../object/checkNames.js';
+import { distinct } from '../object/readValues.js';
+import { requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, requireItems, requireValue } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
 import { requireSchema } from '../permissions.js';
-
-export interface EmailRuleInput {
-  readonly operations?: readonly (string | null)[] | null;
-  readonly targets?: readonly (string | null)[] | null;
-  readonly email_type?: string | null;
-  readonly query_roleid?: number | null;
-  readonly name?: string | null;
-  readonly condition?: string | null;
-  readonly enabled?: boolean | null;
-  readonly delivery?: string | null;
-}
 
 /** What a change to a row can be. */
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
-/** A whole rule. Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
-export function readNewEmailRule(input: EmailRuleInput): EmailRuleValues {
-  return {
-    name: requireValue(input.name, 'name'),
-    operations: readOperations(input.operations),
-    targets: readTargets(input.targets),
-    email_type: requireValue(input.email_type, 'email_type'),
-    query_roleid: requireValue(input.query_roleid, 'query_roleid'),
-    condition: readCondition(input.condition),
-    enabled: input.enabled ?? true,
-    delivery: readDelivery(input.delivery),
-  };
-}
-
-/** What an update gives; the rest stays as `before` has it. Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
-export function readChangedEmailRule(input: EmailRuleInput, before: EmailRuleValues): EmailRuleValues {
-  const { name, operations, targets, email_type, query_roleid, condition, enabled, delivery } = input;
-  return {
-    name: name === undefined ? before.name : requireValue(name, 'name'),
-    operations: operations === undefined ? before.operations : readOperations(operations),
-    targets: targets === undefined ? before.targets : readTargets(targets),
-    email_type: email_type === undefined ? before.email_type : requireValue(email_type, 'email_type'),
-    query_roleid:
-      query_roleid === undefined ? before.query_roleid : requireValue(query_roleid, 'query_roleid'),
-    condition: condition === undefined ? before.condition : readCondition(condition),
-    enabled: enabled ?? before.enabled,
-    delivery: delivery === undefined ? before.delivery : readDelivery(delivery),
-  };
+/** What of a rule its tables must fit. */
+interface RuleTargets {
+  readonly enabled: boolean;
+  readonly targets: readonly string[];
+  readonly operations: readonly string[];
+  readonly condition: string | null;
 }
 
 /**
- * Whether all that the rule names is there; of a change only what it changes, unless it enables the rule: one whose
- * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
+ * Whether the tables that a rule names are there and its condition fits them. Of a rule that is not enabled by the change
+ * only when it changes that: one whose table is gone can still be disabled. Throws AppError UNKNOWN_TABLE,
+ * READ_ONLY_TABLE, FILTER_*.
  */
-export async function checkEmailRule(
-  context: ControlContext,
-  rule: EmailRuleValues,
-  before?: EmailRuleValues,
-): Promise<void> {
-  const { db, principal } = context;
-  const isNew = (field: 'email_type' | 'query_roleid' | 'condition'): boolean =>
-    before === undefined || (rule.enabled && !before.enabled) || rule[field] !== before[field];
-  const isOther = (field: 'targets' | 'operations'): boolean =>
-    JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]);
-  if (isNew('condition') || isOther('targets') || isOther('operations')) {
-    await checkTargets(context, rule);
-  }
-  if (isNew('email_type') && !(await readEmailType(db, principal.tenantid, rule.email_type))) {
-    throw emailTypeNotFound(rule.email_type);
-  }
-  if (isNew('query_roleid')) await requireKnownRoles(context, [rule.query_roleid], 'query_roleid');
-}
-
-async function checkTargets({ principal, deps }: ControlContext, rule: EmailRuleValues): Promise<void> {
-  const { tenantid } = principal;
-  const schema = requireSchema(principal);
-  const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
+export async function checkRuleTargets(change: {
+  readonly context: ControlContext;
+  readonly before: RuleTargets | undefined;
+  readonly row: RuleTargets;
+}): Promise<void> {
+  const { context, before, row: rule } = change;
+  const isEnabled = rule.enabled && before?.enabled !== true;
+  const what = ({ targets, operations, condition }: RuleTargets): string =>
+    JSON.stringify([targets, operations, condition]);
+  if (before && !isEnabled && what(rule) === what(before)) return;
+  const { tenantid } = context.principal;
+  const { engine } = context.deps;
+  const schema = requireSchema(context.principal);
+  const tables = requireKnownTables(await engine.catalog(tenantid, schema), rule.targets);
   for (const table of tables) requireWritable(table);
   if (rule.condition === null) return;
-  for (const target of rule.targets) {
-    await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
-  }
+  for (const target of rule.targets) await engine.checkCondition(tenantid, schema, target, rule.condition);
   requireMayHold(rule.condition, rule.operations);
 }
 
@@ -101,32 +57,16 @@ export function requireWritable({ name, kind, primaryKey }: Table): void {
   );
 }
 
-function readOperations(given: EmailRuleInput['operations']): readonly string[] {
-  const operations = [...new Set(requireItems(given ?? [], 'operations'))];
-  if (operations.length === 0) throw badInput('operations', 'operations must name one.');
-  const unknown = operations.find((operation) => !OPERATIONS.includes(operation));
-  if (unknown === undefined) return operations;
-  throw unknownOperation(unknown, 'operations');
+/** Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */
+export function readOperations(given: readonly string[], field: string): readonly string[] {
+  if (given.length === 0) throw badInput(field, `${field} must name one.`);
+  const unknown = given.find((operation) => !OPERATIONS.includes(operation));
+  if (unknown !== undefined) throw unknownOperation(unknown, field);
+  return distinct(given);
 }
 
 export function unknownOperation(operation: string, field: string): AppError {
   return new AppError('EMAIL_OPERATION_UNKNOWN', `There is no operation "${operation}".`, {
     details: { field, operation },
   });
-}
-
-function readTargets(given: EmailRuleInput['targets']): readonly string[] {
-  return [...new Set(requireItems(given ?? [], 'targets'))];
-}
-
-function readCondition(given: string | null | undefined): string | null {
-  return given == null || given.trim() === '' ? null : given;
-}
-
-function readDelivery(given: string | null | undefined): EmailRuleValues['delivery'] {
-  const delivery = given ?? 'at_least_once';
-  if (delivery !== 'at_least_once' && delivery !== 'at_most_once') {
-    throw badInput('delivery', 'delivery is at_least_once or at_most_once.');
-  }
-  return delivery;
 }

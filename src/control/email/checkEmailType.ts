@@ -1,12 +1,15 @@
-import type { EmailTypeValues } from './emailTypeRows.js';
+import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { parseAddresses } from '../../email/addresses.js';
 import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import type { TemplateRequest } from '../../templates/index.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
+import type { EmailQuery } from './emailTypeParts.js';
 import { requireSchema } from '../permissions.js';
+
+type CheckedEmailType = Omit<EmailType, 'queries'> & { readonly queries: readonly EmailQuery[] };
 
 /**
  * Compiles every templated field and validates every query, so that what is saved can be sent.
@@ -14,7 +17,7 @@ import { requireSchema } from '../permissions.js';
  */
 export async function checkEmailType(
   { principal, deps }: ControlContext,
-  type: EmailTypeValues,
+  type: CheckedEmailType,
 ): Promise<void> {
   const schema = requireSchema(principal);
   const templates = templatesOf(type);
@@ -45,7 +48,7 @@ function requireSender(sender: string): void {
     throw badInput('sender', 'sender must be one address, as in "Shop <shop@example.com>".');
 }
 
-function templatesOf(type: EmailTypeValues): readonly TemplateRequest[] {
+function templatesOf(type: CheckedEmailType): readonly TemplateRequest[] {
   const { filters, ...fields } = fieldsOf(type);
   return [...Object.values(fields).flat(), ...filters]
     .filter((field) => field !== undefined)

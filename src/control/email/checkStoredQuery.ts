@@ -1,4 +1,4 @@
-import type { EmailQuery as StoredQuery } from './emailTypeRows.js';
+import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../../graphql/answer.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';

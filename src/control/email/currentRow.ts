@@ -8,7 +8,7 @@ import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
 
 /**
  * A row of a tenant's table as it is now, as the JSON text that an event of it would hold.

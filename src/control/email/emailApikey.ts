@@ -4,7 +4,7 @@ import { resumeTenant } from '../../db/delivery/pause.js';
 import { giveTurns } from '../../db/delivery/turns.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext>({

@@ -1,13 +1,15 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
-import { readEmailType, type EmailTypeRow } from './emailTypeRows.js';
+import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import type { Occasion } from '../../email/email.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
-import { requireKnownRoles } from '../object/checkNames.js';
+import { requireKnownRoles } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
+import { findRow } from '../object/rows.js';
+import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -66,11 +68,10 @@ async function readOccasion(
   context: ControlContext,
   schema: string,
   args: OccasionArgs,
-): Promise<{ readonly type: EmailTypeRow; readonly occasion: Occasion }> {
-  const { db, principal } = context;
+): Promise<{ readonly type: EmailType; readonly occasion: Occasion }> {
+  const { principal } = context;
   const { tenantid } = principal;
-  const type = await readEmailType(db, tenantid, args.email_type);
-  if (!type) throw notFound('email type', args.email_type);
+  const type = await findRow(context, emailTypes, { email_type: args.email_type });
   const queryRoleid = args.query_roleid ?? principal.roleid;
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
   const what = args.context == null ? await fromRow(context, schema, args) : fromContext(args);

@@ -7,7 +7,7 @@ import {
 } from '../../db/delivery/emailWebhookKeys.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { StoredRow } from '../object/storedRow.js';
 

@@ -1,5 +1,4 @@
-import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { readEmailDelivery } from './emailDeliveries.js';
+import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
 import type { Database } from '../../db/database.js';
 import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
 import type { Principal } from '../../db/principal.js';
@@ -11,45 +10,45 @@ import { principalInputs } from '../../graphql/policy/policy.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { CONTROL_CATALOG } from '../controlCatalog.js';
 import type { ControlContext } from '../controlContext.js';
-import { notFound, type ControlFields } from '../object/controlObject.js';
-import { emailDeliveryType } from '../objects/emailDelivery.js';
+import { bigintId } from '../object/badInput.js';
+import type { ControlFields } from '../object/objectFields.js';
+import { emailDelivery } from '../objects/emailDelivery.js';
+import { visibleTo } from '../objects/index.js';
+import { findRow } from '../object/rows.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { StoredRow } from '../object/storedRow.js';
-import { visibleTo } from '../object/visibility.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
 /** Deliveries that one request redrives at most; call again for the rest. */
-const MOST_AT_ONCE = 1_000;
+const MAX_AT_ONCE = 1_000;
 
-const redriveOne: Redrive<{ deliveryid: string }> = {
-  type: emailDeliveryType,
-  description: 'Sends a delivery again that has ended, whatever its end was.',
-  args: { deliveryid: { type: new GraphQLNonNull(ID) } },
-  resolve: async (_source, { deliveryid }, { principal, db, deps }) => {
-    requireTenantAdmin(principal);
-    if (!/^\d{1,18}$/.test(deliveryid)) throw notFound('delivery', deliveryid);
-    await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
-    const row = await readEmailDelivery(db, principal.tenantid, deliveryid);
-    if (!row) throw notFound('delivery', deliveryid);
-    return new StoredRow(row);
-  },
-};
+/** @param deliveryType what is answered of one. */
+export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields {
+  const redriveOne: Redrive<{ deliveryid: string }> = {
+    type: deliveryType,
+    description: 'Sends a delivery again that has ended, whatever its end was.',
+    args: { deliveryid: { type: new GraphQLNonNull(ID) } },
+    resolve: async (_source, args, context) => {
+      const { principal, db, deps } = context;
+      requireTenantAdmin(principal);
+      const deliveryid = bigintId(args.deliveryid, emailDelivery.label);
+      await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
+      return new StoredRow(await findRow(context, emailDelivery, { deliveryid }));
+    },
+  };
+  return { redrive_email_delivery: redriveOne, redrive_email_deliveries: redriveMany };
+}
 
 const redriveMany: Redrive<{ filter?: string | null }> = {
   type: SCALARS.Int,
-  description: `Sends deliveries again that ended as failed, skipped or unknown: those that the filter chooses, the oldest ${MOST_AT_ONCE} of them. Answers how many.`,
+  description: `Sends deliveries again that ended as failed, skipped or unknown: those that the filter chooses, the oldest ${MAX_AT_ONCE} of them. Answers how many.`,
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    const ids = await findUnsent(deps.database, principal, filter ?? '', MOST_AT_ONCE);
+    const ids = await findUnsent(deps.database, principal, filter ?? '', MAX_AT_ONCE);
     return redriveDeliveries(db, principal.tenantid, ids, deps.config.tenantEmailsPerSecond);
   },
-};
-
-export const redriveMutations: ControlFields = {
-  redrive_email_delivery: redriveOne,
-  redrive_email_deliveries: redriveMany,
 };
 
 /**

@@ -10,7 +10,7 @@ import { parseAddresses, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
 import type { SendOutcome } from '../../email/mail/transport.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/controlObject.js';
+import { badInput } from '../object/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
 import { composeOnRequest, OCCASION_ARGS, type OccasionArgs } from './emailOccasion.js';
 import { requireTenantAdmin } from '../permissions.js';

@@ -15,24 +15,6 @@ export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (sour
   return defaultFieldResolver(source, args, context, info);
 };
 
-/** How the objects are read that a stored one leads to. */
-type Load<Row extends object> = (
-  row: StoredRow<Row>['row'],
-  context: ControlContext,
-  args: Readonly<Record<string, unknown>>,
-) => Promise<StoredRow | readonly StoredRow[] | null>;
-
-/** A field that leads to other objects: lists bring them along, after a mutation they are read. */
-export function related<Row extends object>(load: Load<Row>): GraphQLFieldResolver<unknown, ControlContext> {
-  return (source, args, context, info) =>
-    source instanceof StoredRow
-      ? context.inTurn(() => {
-          context.countRelatedRead();
-          return load(source.row as Row, context, args as Readonly<Record<string, unknown>>);
-        })
-      : resolveField(source, args, context, info);
-}
-
 /** A field of a JSON value inside a row: it has its own name there, whatever alias was asked for. */
 export const resolveJsonField: GraphQLFieldResolver<unknown, ControlContext> = (
   source,

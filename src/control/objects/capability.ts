@@ -1,20 +1,16 @@
-import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import type { ControlContext } from '../controlContext.js';
-import { listField, type ControlObject } from '../object/controlObject.js';
-import { ID } from '../../graphql/schema/scalars.js';
-
-const capabilityType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'capability',
-  fields: {
-    capability: { type: new GraphQLNonNull(ID) },
-    package: { type: GraphQLString },
-    subset: { type: GraphQLString },
-    description: { type: GraphQLString },
-  },
-});
+import { controlObject } from '../object/declaration.js';
 
 /** What roles can be allowed to do. Fixed by the service, so there are no mutations. */
-export const capability: ControlObject = {
-  queries: { capability: listField(capabilityType, 'capability') },
-  mutations: {},
-};
+export const capability = controlObject({
+  table: 'capability',
+  label: 'capability',
+  key: ['capability'],
+  ofTenant: false,
+  columns: {
+    capability: { type: 'text', required: true },
+    package: { type: 'text' },
+    subset: { type: 'text' },
+    description: { type: 'text' },
+  },
+  visible: () => 'all',
+});

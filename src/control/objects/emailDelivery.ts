@@ -1,86 +1,88 @@
-import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import { readEmailAttempts, readEmailEvents, type EmailDeliveryRow } from '../email/emailDeliveries.js';
-import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
-import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
-import { listField, type ControlObject } from '../object/controlObject.js';
+import { controlObject } from '../object/declaration.js';
+import { toAdmins } from '../object/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { related, StoredRow } from '../object/storedRow.js';
 
-const emailAttemptType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_attempt',
-  fields: {
-    attempt: { type: SCALARS.Int },
-    started: { type: SCALARS.DateTime },
-    finished: { type: SCALARS.DateTime },
-    outcome: { type: GraphQLString },
-    http_status: { type: SCALARS.Int },
-    error: { type: GraphQLString },
-  },
-});
-
-const emailEventType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_event',
-  description: 'What the provider reports of a mail after it was sent.',
-  fields: {
-    event: {
-      type: GraphQLString,
-      description: 'delivered, bounce, dropped, deferred, open, click or spamreport.',
-    },
-    time: { type: SCALARS.DateTime },
-    recipient: { type: GraphQLString },
-    reason: { type: GraphQLString, description: "The receiving server's or the provider's own words." },
-    status: { type: GraphQLString, description: 'As 5.1.1 (RFC 3463).' },
-    type: { type: GraphQLString, description: 'Of a bounce: bounce (for good) or blocked (this time).' },
-    url: { type: GraphQLString, description: 'Of a click.' },
-  },
-});
-
-export const emailDeliveryType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_delivery',
-  fields: {
-    deliveryid: { type: new GraphQLNonNull(ID) },
-    ruleid: { type: GraphQLString },
-    email_type: { type: GraphQLString },
-    operation: { type: GraphQLString },
-    target: { type: GraphQLString },
-    key: { type: SCALARS.GenericScalar, description: 'The key of the changed row.' },
-    state: {
-      type: GraphQLString,
-      description: 'pending, sending, sent, retrying, paused, failed, skipped or unknown.',
-    },
-    attempts: { type: SCALARS.Int },
-    recipients: { type: new GraphQLList(GraphQLString) },
-    subject: { type: GraphQLString },
-    provider_message_id: { type: GraphQLString },
-    error_code: { type: GraphQLString },
-    error: { type: GraphQLString },
-    createtime: { type: SCALARS.DateTime },
-    next_attempt: { type: SCALARS.DateTime },
-    sent_time: { type: SCALARS.DateTime },
-    email_attempt_collection: {
-      type: new GraphQLList(emailAttemptType),
-      args: LIST_ARGS,
-      resolve: related<EmailDeliveryRow>(async ({ deliveryid }, { db, principal }) =>
-        (await readEmailAttempts(db, principal.tenantid, String(deliveryid))).map(
-          (attempt) => new StoredRow(attempt),
-        ),
-      ),
-    },
-    email_event_collection: {
-      type: new GraphQLList(emailEventType),
-      args: LIST_ARGS,
-      resolve: related<EmailDeliveryRow>(async ({ deliveryid }, { db, principal }) =>
-        (await readEmailEvents(db, principal.tenantid, String(deliveryid))).map(
-          (event) => new StoredRow(event),
-        ),
-      ),
-    },
-  },
-});
+const PAIRS = { tenantid: 'tenantid', deliveryid: 'deliveryid', createtime: 'createtime' };
 
 /** The ledger of emails: written by the service alone. */
-export const emailDelivery: ControlObject = {
-  queries: { email_delivery: listField(emailDeliveryType, 'email_delivery', requireTenantAdmin) },
-  mutations: {},
-};
+export const emailDelivery = controlObject({
+  table: 'email_delivery',
+  label: 'delivery',
+  key: ['deliveryid'],
+  columns: {
+    deliveryid: { type: 'int8', required: true },
+    ruleid: { type: 'int8' },
+    email_type: { type: 'text' },
+    operation: { type: 'text' },
+    target: { type: 'text' },
+    key: { type: 'json', description: 'The key of the changed row.' },
+    state: {
+      type: 'text',
+      description: 'pending, sending, sent, retrying, paused, failed, skipped or unknown.',
+    },
+    attempts: { type: 'int4' },
+    recipients: { type: 'text[]', searchedAs: 'recipient_texts' },
+    subject: { type: 'text' },
+    provider_message_id: { type: 'text' },
+    error_code: { type: 'text' },
+    error: { type: 'text' },
+    createtime: { type: 'timestamptz' },
+    next_attempt: { type: 'timestamptz' },
+    sent_time: { type: 'timestamptz' },
+  },
+  relations: {
+    email_attempt_collection: {
+      kind: 'to-many',
+      target: 'email_attempt',
+      pairs: PAIRS,
+      wholeAfterMutation: true,
+    },
+    email_event_collection: {
+      kind: 'to-many',
+      target: 'email_event',
+      pairs: PAIRS,
+      wholeAfterMutation: true,
+    },
+  },
+  visible: toAdmins,
+  mayList: requireTenantAdmin,
+});
+
+/** The history of a delivery. */
+export const emailAttempt = controlObject({
+  table: 'email_attempt',
+  label: 'attempt',
+  key: ['attempt'],
+  listed: false,
+  columns: {
+    attempt: { type: 'int4' },
+    started: { type: 'timestamptz' },
+    finished: { type: 'timestamptz' },
+    outcome: { type: 'text' },
+    http_status: { type: 'int4' },
+    error: { type: 'text' },
+  },
+  visible: toAdmins,
+});
+
+export const emailEvent = controlObject({
+  table: 'email_event',
+  label: 'event',
+  description: 'What the provider reports of a mail after it was sent.',
+  key: ['time', 'provider_event_id'],
+  listed: false,
+  columns: {
+    event: {
+      type: 'text',
+      description: 'delivered, bounce, dropped, deferred, open, click or spamreport.',
+    },
+    time: { type: 'timestamptz' },
+    recipient: { type: 'text' },
+    reason: { type: 'text', description: "The receiving server's or the provider's own words." },
+    status: { type: 'text', description: 'As 5.1.1 (RFC 3463).' },
+    type: { type: 'text', description: 'Of a bounce: bounce (for good) or blocked (this time).' },
+    url: { type: 'text', description: 'Of a click.' },
+    provider_event_id: { type: 'text', output: null },
+  },
+  visible: toAdmins,
+});

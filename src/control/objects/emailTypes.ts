@@ -1,85 +1,92 @@
-import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import {
-  deleteEmailType,
-  insertEmailType,
-  readEmailType,
-  updateEmailType,
-  type EmailTypeRow,
-} from '../email/emailTypeRows.js';
-import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import { addressesType } from '../email/addresses.js';
+import { GraphQLList, GraphQLString } from 'graphql';
+import { AppError } from '../../errors.js';
+import { ID } from '../../graphql/schema/scalars.js';
+import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
-import type { ControlContext } from '../controlContext.js';
-import { crudObject } from '../object/crudObject.js';
 import { requireEmailApiKey } from '../email/emailApikey.js';
 import {
-  emailTypesInput,
-  readChangedEmailType,
-  readNewEmailType,
-  type EmailTypeInput,
-} from '../email/emailTypeInput.js';
+  emailOptionsInput,
+  emailOptionsType,
+  emailQueryInput,
+  emailQueryType,
+  readAttachments,
+  readOptions,
+  readPlainName,
+  readQueries,
+} from '../email/emailTypeParts.js';
+import { CREATED } from '../object/columns.js';
+import { controlObject } from '../object/declaration.js';
+import { toAdmins } from '../object/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { resolveJsonField } from '../object/storedRow.js';
 
-const resolve = resolveJsonField;
+const listOfStrings = new GraphQLList(GraphQLString);
 
-const emailQueryType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_query',
-  fields: {
-    query: { type: GraphQLString, resolve },
-    filter: { type: GraphQLString, resolve },
-    ordering: { type: new GraphQLList(GraphQLString), resolve },
-    limit: { type: SCALARS.Int, resolve },
-    offset: { type: SCALARS.Int, resolve },
-    outvar: { type: GraphQLString, resolve },
+/** What an email is made of: templates, and the queries whose results they show. */
+export const emailTypes = controlObject({
+  table: 'email_types',
+  one: 'email_type',
+  label: 'email type',
+  key: ['email_type'],
+  columns: {
+    email_type: {
+      type: 'text',
+      input: { type: ID, description: 'Its name: letters, digits and underscores.' },
+      required: true,
+      read: readPlainName,
+      unique: true,
+    },
+    template: { type: 'text', input: { description: 'The HTML document, a template.' }, required: true },
+    subject: { type: 'text', input: { description: 'A template.' }, required: true },
+    recipients: {
+      type: 'jsonb',
+      output: addressesType,
+      input: {
+        type: listOfStrings,
+        description: 'Templates of addresses, or one string that renders to a JSON list of addresses.',
+      },
+      fallback: [],
+      read: readRecipients,
+    },
+    sender: { type: 'text', input: { description: 'May be templated.' }, required: true },
+    queries: {
+      type: 'jsonb',
+      output: new GraphQLList(emailQueryType),
+      input: { type: new GraphQLList(emailQueryInput) },
+      fallback: [],
+      read: readQueries,
+    },
+    options: {
+      type: 'jsonb',
+      output: emailOptionsType,
+      input: { type: emailOptionsInput },
+      fallback: {},
+      read: readOptions,
+    },
+    attachments: {
+      type: 'jsonb',
+      output: listOfStrings,
+      input: {
+        type: listOfStrings,
+        description:
+          'Files that go with the mail: `file` of an upload, outvars of queries that select files, or columns that name a file.',
+      },
+      fallback: [],
+      read: readAttachments,
+    },
+    syntax: {
+      type: 'text',
+      input: { description: '`jinja2` (default) or `liquid`.' },
+      oneOf: ['jinja2', 'liquid'],
+    },
+    ...CREATED,
   },
-});
-
-const emailOptionsType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_options',
-  fields: { cc: { type: addressesType, resolve }, bcc: { type: addressesType, resolve } },
-});
-
-const emailTypesType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_types',
-  fields: {
-    email_type: { type: new GraphQLNonNull(ID) },
-    template: { type: GraphQLString },
-    subject: { type: GraphQLString },
-    recipients: { type: addressesType },
-    sender: { type: GraphQLString },
-    queries: { type: new GraphQLList(emailQueryType) },
-    options: { type: emailOptionsType },
-    attachments: { type: new GraphQLList(GraphQLString) },
-    syntax: { type: GraphQLString },
-    creatorid: { type: SCALARS.Int },
-    createtime: { type: SCALARS.DateTime },
-  },
-});
-
-export const emailTypes = crudObject<EmailTypeRow, string, EmailTypeInput>({
-  names: { list: 'email_types', one: 'email_type', spoken: 'email type' },
-  type: emailTypesType,
-  input: emailTypesInput,
-  key: { field: 'email_type', read: (given) => given },
-  authorize: requireTenantAdmin,
-  authorizeList: requireTenantAdmin,
-  find: ({ db, principal }, name) => readEmailType(db, principal.tenantid, name),
-  async create(context, given) {
-    const { principal, db } = context;
-    await requireEmailApiKey(context);
-    const values = readNewEmailType(given);
-    await checkEmailType(context, values);
-    await insertEmailType(db, principal.tenantid, principal.roleid, values);
-    return values.email_type;
-  },
-  async update(context, before, given) {
-    const values = readChangedEmailType(given, before);
-    await checkEmailType(context, values);
-    await updateEmailType(context.db, context.principal.tenantid, before.email_type, values);
-    return values.email_type;
-  },
-  async delete({ db, principal }, { email_type }) {
-    await deleteEmailType(db, principal.tenantid, email_type);
-  },
+  visible: toAdmins,
+  mayList: requireTenantAdmin,
+  mayChange: requireTenantAdmin,
+  authorize: ({ context, before }) => (before ? undefined : requireEmailApiKey(context)),
+  check: ({ context, row }) => checkEmailType(context, row),
+  inUse: ({ email_type }) =>
+    new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {
+      details: { email_type },
+    }),
 });

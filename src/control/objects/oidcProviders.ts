@@ -1,126 +1,78 @@
-import {
-  GraphQLBoolean,
-  GraphQLInputObjectType,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-} from 'graphql';
-import {
-  deleteOidcProvider,
-  insertOidcProvider,
-  isUsedByOthers,
-  readOidcProvider,
-  updateOidcProvider,
-  type OidcProviderRow,
-  type OidcProviderValues,
-} from '../oidc/oidcProviders.js';
-import { readTenant } from '../tenants/tenants.js';
-import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import { checkOidcUri } from '../checkOidcUri.js';
-import type { ControlContext } from '../controlContext.js';
-import { badInput, numericId, requireValue } from '../object/controlObject.js';
-import { crudObject } from '../object/crudObject.js';
-import { requireInstallationAdmin } from '../permissions.js';
+import { sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { checkOidcUri } from '../oidc/checkOidcUri.js';
+import { badInput } from '../object/badInput.js';
+import { CREATED } from '../object/columns.js';
+import { requireKnownTenant } from '../object/references.js';
+import { ofOwnTenant } from '../object/visibility.js';
+import { controlObject, type Row } from '../object/declaration.js';
+import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
 
-const providerType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'oidc_providers',
-  fields: {
-    providerid: { type: new GraphQLNonNull(ID) },
-    name: { type: GraphQLString },
-    auth_uri: { type: GraphQLString },
-    token_uri: { type: GraphQLString },
-    jwks_uri: { type: GraphQLString },
-    comparison_field: { type: GraphQLString },
-    issuer: { type: GraphQLString },
-    email_always_verified: { type: GraphQLBoolean },
-    tenantid: { type: SCALARS.Int, description: 'The one tenant it is for; null for all.' },
-    creatorid: { type: SCALARS.Int },
-    createtime: { type: SCALARS.DateTime },
-  },
-});
-
-const providerInput = new GraphQLInputObjectType({
-  name: 'oidc_providersInput',
-  fields: {
-    name: { type: GraphQLString },
-    auth_uri: { type: GraphQLString, description: 'Where users sign in.' },
-    token_uri: { type: GraphQLString, description: 'Where the code becomes an ID token.' },
-    jwks_uri: { type: GraphQLString, description: "The provider's keys." },
+/** Where users sign in: the installation's, for all tenants or for one. */
+export const oidcProviders = controlObject({
+  table: 'oidc_providers',
+  label: 'provider',
+  key: ['providerid'],
+  ofTenant: false,
+  columns: {
+    providerid: { type: 'int4', required: true },
+    name: { type: 'text', input: true, required: true, unique: true },
+    auth_uri: { type: 'text', input: { description: 'Where users sign in.' }, required: true },
+    token_uri: {
+      type: 'text',
+      input: { description: 'Where the code becomes an ID token.' },
+      required: true,
+    },
+    jwks_uri: { type: 'text', input: { description: "The provider's keys." }, required: true },
     comparison_field: {
-      type: GraphQLString,
-      description: 'The claim of the ID token that says who it is; `sub` when left out.',
+      type: 'text',
+      input: { description: 'The claim of the ID token that says who it is; `sub` when left out.' },
+      fallback: 'sub',
+      read: (claim: string) => claim || 'sub',
     },
     issuer: {
-      type: GraphQLString,
-      description: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
+      type: 'text',
+      input: {
+        description: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
+      },
+      read: (issuer: string) => issuer || null,
     },
     email_always_verified: {
-      type: GraphQLBoolean,
-      description:
-        'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
+      type: 'bool',
+      input: {
+        description:
+          'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
+      },
+      fallback: false,
+      nullKeeps: true,
     },
-    tenantid: { type: SCALARS.Int, description: 'For one tenant only; for all when left out.' },
+    tenantid: {
+      type: 'int4',
+      description: 'The one tenant it is for; null for all.',
+      input: { description: 'For one tenant only; for all when left out.' },
+      references: requireKnownTenant,
+    },
+    // What its discovery document names. Null: none was found so far, so any issuer on the host of `auth_uri`.
+    discovered_issuer: { type: 'text', internal: true, resetTo: null },
+    ...CREATED,
   },
+  visible: (principal, row) =>
+    isInstallationAdmin(principal) ? 'all' : sql`(${row}.tenantid is null or ${ofOwnTenant(principal, row)})`,
+  mayChange: requireInstallationAdmin,
+  async check({ context: { db, deps }, before, row }) {
+    for (const field of ['auth_uri', 'token_uri', 'jwks_uri'] as const) {
+      checkOidcUri(row[field], field, deps.config);
+    }
+    if (!before || row.tenantid === null) return;
+    const others = db('rowpost.oidc_config').where({ providerid: before.providerid });
+    if ((await others.whereNot({ tenantid: row.tenantid }).first('confid')) !== undefined) {
+      throw badInput('tenantid', 'Other tenants have configurations with this provider.');
+    }
+  },
+  inUse: ({ providerid }) =>
+    new AppError('OIDC_PROVIDER_IN_USE', `Configurations use the provider ${providerid}.`, {
+      details: { providerid },
+    }),
 });
 
-type ProviderInput = { readonly [K in keyof OidcProviderValues]?: OidcProviderValues[K] | null };
-
-export const oidcProviders = crudObject<OidcProviderRow, number, ProviderInput>({
-  names: { list: 'oidc_providers', one: 'oidc_providers', spoken: 'provider' },
-  type: providerType,
-  input: providerInput,
-  key: { field: 'providerid', read: numericId },
-  authorize: requireInstallationAdmin,
-  find: ({ db }, providerid) => readOidcProvider(db, providerid),
-  async create(context, given) {
-    const values = await readProvider(context, given, undefined);
-    return insertOidcProvider(context.db, context.principal.roleid, values);
-  },
-  async update(context, before, given) {
-    const { providerid } = before;
-    const values = await readProvider(context, given, before);
-    await requireNotTakenAway(context, providerid, values.tenantid);
-    await updateOidcProvider(context.db, providerid, values);
-    return providerid;
-  },
-  delete: ({ db }, { providerid }) => deleteOidcProvider(db, providerid),
-});
-
-/** What is given, on top of what was there before. Throws AppError BAD_USER_INPUT. */
-async function readProvider(
-  { db, deps }: ControlContext,
-  given: ProviderInput,
-  before: OidcProviderRow | undefined,
-): Promise<OidcProviderValues> {
-  const value = (field: 'name' | 'auth_uri' | 'token_uri' | 'jwks_uri'): string =>
-    given[field] === undefined && before ? before[field] : requireValue(given[field], field);
-  const uri = (field: 'auth_uri' | 'token_uri' | 'jwks_uri'): string =>
-    checkOidcUri(value(field), field, deps.config);
-  const tenantid = given.tenantid === undefined ? (before?.tenantid ?? null) : given.tenantid;
-  if (tenantid !== null && !(await readTenant(db, tenantid))) {
-    throw badInput('tenantid', `There is no tenant ${tenantid}.`);
-  }
-  const issuer = given.issuer === undefined ? (before?.issuer ?? null) : given.issuer || null;
-  const comparison = given.comparison_field === undefined ? before?.comparison_field : given.comparison_field;
-  return {
-    name: value('name'),
-    auth_uri: uri('auth_uri'),
-    token_uri: uri('token_uri'),
-    jwks_uri: uri('jwks_uri'),
-    issuer,
-    comparison_field: comparison || 'sub',
-    email_always_verified: given.email_always_verified ?? before?.email_always_verified ?? false,
-    tenantid,
-  };
-}
-
-/** Throws AppError BAD_USER_INPUT when other tenants are registered with a provider that is to be one tenant's own. */
-async function requireNotTakenAway(
-  { db }: ControlContext,
-  id: number,
-  tenantid: number | null,
-): Promise<void> {
-  if (tenantid !== null && (await isUsedByOthers(db, id, tenantid))) {
-    throw badInput('tenantid', 'Other tenants have configurations with this provider.');
-  }
-}
+export type OidcProvider = Row<typeof oidcProviders>;

@@ -1,50 +1,47 @@
-import { GraphQLNonNull } from 'graphql';
-import { readRole } from '../roles/roles.js';
 import { changeRole, removeRole } from '../roles/changeRole.js';
-import type { ControlContext } from '../controlContext.js';
-import { listField, notFound, numericId, requireInput, type ControlObject } from '../object/controlObject.js';
 import { makeRole } from '../roles/makeRole.js';
-import { roleInput, type RoleInput } from '../roles/roleInput.js';
-import { roleType } from '../roles/roleTypes.js';
-import { StoredRow } from '../object/storedRow.js';
-import { ID } from '../../graphql/schema/scalars.js';
+import { CREATED, OWN_TENANT } from '../object/columns.js';
+import { controlObject } from '../object/declaration.js';
+import { seenRoles } from '../object/visibility.js';
 
-const input = { input: { type: roleInput } };
-const roleid = { roleid: { type: new GraphQLNonNull(ID) } };
-
-export const role: ControlObject = {
-  queries: { role: listField(roleType, 'role') },
-  mutations: {
-    create_role: {
-      type: roleType,
-      args: input,
-      resolve: async (_source, args: { input?: RoleInput | null }, context) =>
-        stored(context, await makeRole(context, requireInput(args))),
-    },
-    update_role: {
-      type: roleType,
-      args: { ...roleid, ...input },
-      resolve: async (_source, args: { roleid: string; input?: RoleInput | null }, context) => {
-        const id = numericId(args.roleid, 'role');
-        await changeRole(context, id, requireInput(args));
-        return stored(context, id);
+/** Who acts in a tenant, in a tree of which each role is below the one that it belongs to. */
+export const role = controlObject({
+  table: 'role',
+  label: 'role',
+  key: ['roleid'],
+  columns: {
+    roleid: { type: 'int4', required: true },
+    tenantid: OWN_TENANT,
+    login: { type: 'text', input: true },
+    name: { type: 'text', input: true },
+    password: { type: 'text', input: { description: 'Stored as a hash and never shown.' }, inputOnly: true },
+    parentid: { type: 'int4', input: { description: 'The caller itself when left out.' } },
+    classes: {
+      type: 'int4[]',
+      description: 'Those that it was put into; not those that it has from a role above.',
+      shows: {
+        kind: 'many-to-many',
+        target: 'role_class',
+        pairs: { roleid: 'roleid' },
+        through: { table: 'role_class_member', pairs: { classid: 'classid' } },
       },
+      input: true,
     },
-    delete_role: {
-      type: roleType,
-      args: roleid,
-      description: 'Marks the role as deleted: it can sign in no more, and its tokens end within a second.',
-      resolve: async (_source, args: { roleid: string }, context) => {
-        const id = numericId(args.roleid, 'role');
-        await removeRole(context, id);
-        return stored(context, id);
-      },
-    },
+    capabilities: { type: 'text[]', input: { description: '`login` when left out.' } },
+    deleted: { type: 'bool', input: true },
+    ...CREATED,
+    password_createtime: { type: 'timestamptz' },
+    password_setby: { type: 'int4', description: 'The role that set the password.' },
   },
-};
-
-async function stored({ db, principal }: ControlContext, id: number): Promise<StoredRow> {
-  const row = await readRole(db, principal.tenantid, id);
-  if (!row) throw notFound('role', id);
-  return new StoredRow(row);
-}
+  relations: {
+    children: { kind: 'to-many', target: 'role', pairs: { roleid: 'parentid' } },
+    parent: { kind: 'to-one', target: 'role', pairs: { parentid: 'roleid' } },
+    tenant: { kind: 'to-one', target: 'tenant', pairs: { tenantid: 'tenantid' } },
+  },
+  inputOrder: ['login', 'name', 'password'],
+  visible: seenRoles,
+  // Who may change which role is asked by each of the three.
+  mayChange: () => undefined,
+  own: { create: makeRole, update: changeRole, delete: removeRole },
+  deleteDescription: 'Marks the role as deleted: it can sign in no more, and its tokens end within a second.',
+});

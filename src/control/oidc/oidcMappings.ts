@@ -1,48 +1,109 @@
-import type { ControlDb } from '../../db/database.js';
+import { NOBODY_LOGIN } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput, notFound, numericId, requireValue } from '../object/badInput.js';
+import type { Key } from '../object/declaration.js';
 import { orNameTaken } from '../object/nameTaken.js';
-import { readRow } from '../object/storedRows.js';
+import { isUsableProvider } from '../object/references.js';
+import { denied, requireCapability } from '../permissions.js';
+import { requireManageable } from '../roles/rolePermissions.js';
 
-/** Which identity at a provider is which role. */
-export interface RoleOidcRow {
-  readonly roleid: number;
-  readonly confid: number;
-  readonly tenantid: number;
-  /** The identity's value of the provider's `comparison_field`. */
-  readonly sub_id: string;
-  readonly creatorid: number | null;
-  readonly createtime: string;
+interface MappingInput {
+  readonly roleid?: unknown;
+  readonly confid?: unknown;
+  readonly sub_id?: string | null;
 }
 
-export type RoleOidcKey = Pick<RoleOidcRow, 'tenantid' | 'roleid' | 'confid'>;
+/** Throws AppError NOT_FOUND for what can't be a key. */
+export function readMappingKey(
+  _context: ControlContext,
+  { roleid, confid }: Readonly<Record<string, unknown>>,
+): Promise<Key> {
+  return Promise.resolve(mappingKey(roleid, confid));
+}
 
-/** Throws AppError NAME_TAKEN when the role is mapped through the configuration already. */
-export async function insertRoleOidc(
-  knex: ControlDb,
-  mapping: RoleOidcKey & { readonly sub_id: string; readonly creatorid: number },
-): Promise<void> {
+function mappingKey(roleid: unknown, confid: unknown): { readonly roleid: number; readonly confid: number } {
+  return { roleid: numericId(String(roleid), 'role'), confid: numericId(String(confid), 'configuration') };
+}
+
+/** `create_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND, OIDC_CONFID_NOT_FOUND, NAME_TAKEN. */
+export async function makeMapping(context: ControlContext, given: MappingInput): Promise<Key> {
+  const { db, principal } = context;
+  const key = mappingKey(requireValue(given.roleid, 'roleid'), requireValue(given.confid, 'confid'));
+  const { roleid, confid } = key;
+  const sub_id = requireValue(given.sub_id, 'sub_id');
+  await authorize(context, roleid);
+  await requireConfig(context, confid);
+  const row = { ...key, tenantid: principal.tenantid, sub_id, creatorid: principal.roleid };
   await orNameTaken(
-    knex('rowpost.role_oidc').insert(mapping),
-    `Role ${mapping.roleid} is mapped through configuration ${mapping.confid} already: change it with update_role_oidc.`,
-    { field: 'confid', roleid: mapping.roleid, confid: mapping.confid },
+    db('rowpost.role_oidc').insert(row),
+    `Role ${roleid} is mapped through configuration ${confid} already: change it with update_role_oidc.`,
+    { field: 'confid', roleid, confid },
     'A role has one identity in each configuration: change its sub_id with update_role_oidc.',
   );
+  return key;
 }
 
-export async function updateRoleOidc(knex: ControlDb, key: RoleOidcKey, sub_id: string): Promise<void> {
-  await knex('rowpost.role_oidc')
-    .where({ ...key })
-    .update({ sub_id });
+/** `update_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND. */
+export async function changeMapping(
+  context: ControlContext,
+  key: Key,
+  given: MappingInput,
+  find: () => Promise<object>,
+): Promise<void> {
+  for (const field of ['roleid', 'confid'] as const) {
+    const value = given[field];
+    if (value != null && value !== String(key[field]))
+      throw badInput(field, `${field} stays as it was made.`);
+  }
+  await authorize(context, Number(key['roleid']));
+  await find();
+  if (given.sub_id === undefined) return;
+  await mappingAt(context, key).update({ sub_id: requireValue(given.sub_id, 'sub_id') });
 }
 
-export async function deleteRoleOidc(knex: ControlDb, key: RoleOidcKey): Promise<void> {
-  await knex('rowpost.role_oidc')
-    .where({ ...key })
-    .delete();
+/** `delete_role_oidc`. Throws AppError PERMISSION_DENIED, NOT_FOUND. @returns the mapping as it was. */
+export async function removeMapping(
+  context: ControlContext,
+  key: Key,
+  find: () => Promise<object>,
+): Promise<object> {
+  await authorize(context, Number(key['roleid']));
+  const before = await find();
+  await mappingAt(context, key).delete();
+  return before;
 }
 
-/** @returns undefined when the role is not mapped through the configuration. */
-export function readRoleOidc(knex: ControlDb, key: RoleOidcKey): Promise<RoleOidcRow | undefined> {
-  const { tenantid, roleid, confid } = key;
-  const columns = 'roleid, confid, tenantid, sub_id, creatorid, createtime';
-  return readRow<RoleOidcRow>(knex, 'role_oidc', columns, { tenantid, roleid, confid });
+function mappingAt({ db, principal }: ControlContext, key: Key) {
+  return db('rowpost.role_oidc').where({ ...key, tenantid: principal.tenantid });
 }
+
+/**
+ * Every role maps itself; who may create roles maps those that it could give a password: both are ways to sign in as
+ * the role. Throws AppError PERMISSION_DENIED, NOT_FOUND.
+ */
+async function authorize(context: ControlContext, roleid: number): Promise<void> {
+  const { principal } = context;
+  if (roleid === principal.roleid) {
+    if (principal.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no identity.');
+    return;
+  }
+  requireCapability(principal, 'create_role');
+  const role = await requireManageable(context, roleid);
+  if (role.deleted) throw notFound('role', roleid);
+  if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no identity.');
+}
+
+/** Throws AppError OIDC_CONFID_NOT_FOUND. */
+async function requireConfig({ db, principal }: ControlContext, confid: number): Promise<void> {
+  const { tenantid } = principal;
+  const known: unknown = await db('rowpost.oidc_config').where({ tenantid, confid }).first('confid');
+  if (known !== undefined) return;
+  throw new AppError('OIDC_CONFID_NOT_FOUND', `There is no configuration ${confid}.`, {
+    ...((await isUsableProvider(db, tenantid, confid)) ? { hint: PROVIDERID_GIVEN } : {}),
+    details: { field: 'confid', confid },
+  });
+}
+
+const PROVIDERID_GIVEN =
+  'This is the number of a provider: give the confid that create_oidc_config returned.';

@@ -1,7 +1,8 @@
 import type { ControlDb } from '../../db/database.js';
 import type { KeyRing } from '../../secrets.js';
-import { secretContext } from './oidcConfigs.js';
-import { readOidcProvider, type OidcProviderRow } from './oidcProviders.js';
+import { readRow } from '../object/rows.js';
+import { secretContext } from '../object/writeRows.js';
+import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
 /** All that a sign-in needs to know of a tenant's registration with a provider. */
 export interface OidcRegistration {
@@ -9,17 +10,17 @@ export interface OidcRegistration {
   readonly confid: number;
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly provider: OidcProviderRow;
+  readonly provider: OidcProvider;
 }
 
 /** @returns undefined when the tenant has no such configuration. */
 export async function readOidcRegistration(
-  knex: ControlDb,
+  db: ControlDb,
   keyRing: KeyRing,
   tenantid: number,
   confid: number,
 ): Promise<OidcRegistration | undefined> {
-  const row = await knex('rowpost.oidc_config')
+  const row = await db('rowpost.oidc_config')
     .where({ tenantid, confid })
     .first<{ providerid: number; client_id: string; client_secret_encrypted: string } | undefined>(
       'providerid',
@@ -27,13 +28,39 @@ export async function readOidcRegistration(
       'client_secret_encrypted',
     );
   if (!row) return undefined;
-  const provider = await readOidcProvider(knex, row.providerid);
+  const provider = await readRow(db, oidcProviders, { providerid: row.providerid });
   if (!provider) throw new Error('a configuration names a provider that is missing');
   return {
     tenantid,
     confid,
     clientId: row.client_id,
-    clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext(confid)),
+    clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext('oidc_config', confid)),
     provider,
   };
+}
+
+/** Keeps the issuer that a provider's discovery document names, unless the provider was changed meanwhile. */
+export async function storeDiscoveredIssuer(
+  db: ControlDb,
+  { providerid, auth_uri, jwks_uri }: OidcProvider,
+  issuer: string,
+): Promise<void> {
+  await db('rowpost.oidc_providers')
+    .where({ providerid, auth_uri, jwks_uri, issuer: null })
+    .update({ discovered_issuer: issuer });
+}
+
+/** A provider as the sign-in page offers it. */
+export interface SignInOption {
+  readonly confid: number;
+  readonly name: string;
+}
+
+/** The providers that the tenant is registered with. */
+export async function listSignInOptions(db: ControlDb, tenantid: number): Promise<readonly SignInOption[]> {
+  return await db('rowpost.oidc_config as c')
+    .join('rowpost.oidc_providers as p', 'p.providerid', 'c.providerid')
+    .where({ 'c.tenantid': tenantid })
+    .orderBy(['p.name', 'c.confid'])
+    .select<SignInOption[]>('c.confid', 'p.name');
 }

@@ -1,21 +1,23 @@
 import { NOBODY_LOGIN } from '../../db/principal.js';
-import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleRow } from './roles.js';
+import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
-import { requireKnownClasses } from '../object/checkNames.js';
+import { requireKnownClasses } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound, requireItems } from '../object/controlObject.js';
+import { badInput, notFound, requireItems } from '../object/badInput.js';
 import { checkPassword, grantable } from './makeRole.js';
-import { denied, isNobody, requireCapability, requireClasses } from '../permissions.js';
+import { denied, isNobody, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
+import type { Key } from '../object/declaration.js';
 import type { RoleInput } from './roleInput.js';
-import { requireFreeLogin, requireManageable, requireOwnTenant, requireParent } from './rolePermissions.js';
+import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
 /** What every role may change of itself. */
 const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
 
 /** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */
-export async function changeRole(context: ControlContext, roleid: number, input: RoleInput): Promise<void> {
+export async function changeRole(context: ControlContext, key: Key, input: RoleInput): Promise<void> {
   const { principal, db, deps } = context;
+  const roleid = Number(key['roleid']);
   const role = await authorize(context, roleid, input);
   const changes = await collectChanges(context, role, input);
   await updateRole(db, principal.tenantid, roleid, changes);
@@ -29,9 +31,10 @@ export async function changeRole(context: ControlContext, roleid: number, input:
   await bumpPolicyVersion(db, principal.tenantid);
 }
 
-/** `delete_role`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
-export async function removeRole(context: ControlContext, roleid: number): Promise<void> {
+/** `delete_role`: the role stays, marked as deleted. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
+export async function removeRole(context: ControlContext, key: Key): Promise<undefined> {
   const { principal, db } = context;
+  const roleid = Number(key['roleid']);
   requireCapability(principal, 'delete_role');
   if (roleid === principal.roleid) throw denied('A role does not delete itself.');
   await requireManageable(context, roleid);
@@ -39,9 +42,9 @@ export async function removeRole(context: ControlContext, roleid: number): Promi
   await bumpPolicyVersion(db, principal.tenantid);
 }
 
-async function authorize(context: ControlContext, roleid: number, input: RoleInput): Promise<RoleRow> {
+async function authorize(context: ControlContext, roleid: number, input: RoleInput): Promise<RoleState> {
   const { principal } = context;
-  requireOwnTenant(context, input.tenantid);
+  requireOwnTenant(context.principal, input.tenantid);
   const isOwn = roleid === principal.roleid;
   const onlyOwnFields = Object.keys(input).every((field) => OWN_FIELDS.includes(field));
   if (isOwn && onlyOwnFields) return requireSelf(context);
@@ -52,7 +55,7 @@ async function authorize(context: ControlContext, roleid: number, input: RoleInp
   return requireManageable(context, roleid, isInherited ? 'subtree' : 'role');
 }
 
-async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> {
+async function requireSelf({ principal, db }: ControlContext): Promise<RoleState> {
   if (isNobody(principal)) throw denied('Anonymous visitors do not change the role they share.');
   const role = await readRole(db, principal.tenantid, principal.roleid);
   if (!role) throw notFound('role', principal.roleid);
@@ -61,7 +64,7 @@ async function requireSelf({ principal, db }: ControlContext): Promise<RoleRow> 
 
 async function collectChanges(
   context: ControlContext,
-  role: RoleRow,
+  role: RoleState,
   input: RoleInput,
 ): Promise<RoleChanges> {
   const changes: { -readonly [K in keyof RoleChanges]: RoleChanges[K] } = {};
@@ -92,7 +95,7 @@ function endOfTokens({ deps }: ControlContext): Pick<RoleChanges, 'tokens_valid_
   return { tokens_valid_from: new Date(deps.clock.now()).toISOString() };
 }
 
-async function newParent(context: ControlContext, role: RoleRow, parentid: number | null): Promise<number> {
+async function newParent(context: ControlContext, role: RoleState, parentid: number | null): Promise<number> {
   if (parentid === null) throw badInput('parentid', 'Only the root role has no parent.');
   await requireParent(context, parentid);
   if (parentid === role.roleid || (await isBelow(context.db, parentid, role.roleid))) {

@@ -1,29 +1,75 @@
-import { changeMembers } from './roleClasses.js';
-import { requireKnownRoles } from '../object/checkNames.js';
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, requireItems } from '../object/controlObject.js';
-import { requireManageable } from './rolePermissions.js';
+import { badInput } from '../object/badInput.js';
+import { distinct } from '../object/readValues.js';
+import { requireKnownRoles } from '../object/references.js';
+import { denied, requireClasses } from '../permissions.js';
+import { requireManageable, requireMember } from './rolePermissions.js';
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readRoleids(ids: readonly string[], field: string): readonly number[] {
+  if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must be numbers of roles.`);
+  return distinct(ids.map(Number));
+}
+
+/** What visitors may become is for administrators to say. Throws AppError PERMISSION_DENIED. */
+export function requireSignupAdmin(principal: Principal, allowSignup: boolean | null | undefined): void {
+  if (allowSignup == null || principal.isAdmin) return;
+  throw denied("Only the tenant's root role and admins allow sign-up.", { field: 'allow_signup' });
+}
 
 /**
  * Makes the given roles the members of a class. Every role that enters or leaves must be one that the principal may
- * change. Throws AppError BAD_USER_INPUT, UNKNOWN_ROLE, NOT_FOUND, PERMISSION_DENIED.
+ * change. Throws AppError UNKNOWN_ROLE, NOT_FOUND, PERMISSION_DENIED.
  */
 export async function setMembers(
   context: ControlContext,
   classid: number,
   before: readonly number[],
-  given: readonly (string | null)[],
+  members: readonly number[],
 ): Promise<void> {
-  const members = [...new Set(requireItems(given, 'members').map(readRoleid))];
+  const { db, principal } = context;
   const added = members.filter((roleid) => !before.includes(roleid));
   const removed = before.filter((roleid) => !members.includes(roleid));
   await requireKnownRoles(context, added, 'members');
   for (const roleid of [...added, ...removed]) await requireManageable(context, roleid, 'subtree');
-  await changeMembers(context.db, context.principal.tenantid, classid, { added, removed });
+  const change = (roleids: readonly number[], how: 'array_append' | 'array_remove') =>
+    db('rowpost.role')
+      .where({ tenantid: principal.tenantid })
+      .whereIn('roleid', [...roleids])
+      .update({ classes: db.raw(`${how}(classes, ?)`, [classid]) });
+  if (added.length > 0) await change(added, 'array_append');
+  if (removed.length > 0) await change(removed, 'array_remove');
 }
 
-function readRoleid(id: string): number {
-  const roleid = /^\d{1,9}$/.test(id) ? Number(id) : undefined;
-  if (roleid === undefined) throw badInput('members', 'members must be numbers of roles.');
-  return roleid;
+/**
+ * Each holder of the class must be a role that the principal may change, or the principal itself. Deleted roles are
+ * among them: those below them still have the class, if it is inherited. Throws AppError PERMISSION_DENIED, NOT_FOUND.
+ */
+export async function requireHolders(context: ControlContext, classid: number): Promise<void> {
+  const holders = await rolesIn(context, classid).orderBy('roleid').select<{ roleid: number }[]>('roleid');
+  for (const { roleid } of holders) await requireMember(context, roleid);
+}
+
+/** Takes all roles out of a class that is to go. Throws AppError PERMISSION_DENIED, NOT_FOUND, ROLE_CLASS_IN_USE. */
+export async function emptyClass(context: ControlContext, classid: number): Promise<void> {
+  const { db, principal } = context;
+  requireClasses(principal, [classid]);
+  await requireHolders(context, classid);
+  // A rule that loses its last class would hold for every role.
+  const rule: unknown = await db('rowpost.policy_rule')
+    .where({ tenantid: principal.tenantid })
+    .whereRaw('? = any (classes)', [classid])
+    .first('ruleid');
+  if (rule !== undefined) {
+    throw new AppError('ROLE_CLASS_IN_USE', `Policy rules name the class ${classid}.`, {
+      details: { classid },
+    });
+  }
+  await rolesIn(context, classid).update({ classes: db.raw('array_remove(classes, ?)', [classid]) });
+}
+
+function rolesIn({ db, principal }: ControlContext, classid: number) {
+  return db('rowpost.role').where({ tenantid: principal.tenantid }).whereRaw('? = any (classes)', [classid]);
 }

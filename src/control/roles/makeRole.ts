@@ -1,22 +1,27 @@
-import { readCapabilities } from '../policyRules.js';
 import { classesAtCreation } from './roleClasses.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
 import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
-import { AppError } from '../../errors.js';
-import { requireKnownClasses } from '../object/checkNames.js';
+import { requireKnownCapabilities, requireKnownClasses } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, requireItems } from '../object/controlObject.js';
-import { holds, requireCapability, requireClasses, requireHolding } from '../permissions.js';
+import type { Key } from '../object/declaration.js';
+import { badInput, requireItems } from '../object/badInput.js';
+import {
+  holds,
+  requireCapability,
+  requireClasses,
+  requireHolding,
+  requireOwnTenant,
+} from '../permissions.js';
+import { requireFreeLogin, requireParent } from './rolePermissions.js';
 import type { RoleInput } from './roleInput.js';
-import { requireFreeLogin, requireOwnTenant, requireParent } from './rolePermissions.js';
 import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
 
-/** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. @returns roleid. */
-export async function makeRole(context: ControlContext, input: RoleInput): Promise<number> {
+/** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. */
+export async function makeRole(context: ControlContext, input: RoleInput): Promise<Key> {
   const { principal, db } = context;
   requireCapability(principal, 'create_role');
-  requireOwnTenant(context, input.tenantid);
+  requireOwnTenant(principal, input.tenantid);
   requireFreeLogin(input.login);
   if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
   const parentid = input.parentid ?? principal.roleid;
@@ -42,7 +47,7 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
     creatorid: principal.roleid,
   });
   await bumpPolicyVersion(db, principal.tenantid);
-  return roleid;
+  return { roleid };
 }
 
 /** Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED, BAD_USER_INPUT. */
@@ -61,26 +66,13 @@ function defaultCapabilities({ principal }: ControlContext, input: RoleInput): r
 
 /** Capabilities that there are and that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
 export async function grantable(
-  { db, principal }: ControlContext,
+  context: ControlContext,
   given: readonly (string | null)[],
 ): Promise<readonly string[]> {
   const capabilities = [...new Set(requireItems(given, 'capabilities'))];
-  await requireKnownCapabilities(db, capabilities);
-  requireHolding(principal, capabilities);
+  await requireKnownCapabilities(context, capabilities);
+  requireHolding(context.principal, capabilities);
   return capabilities;
-}
-
-/** Throws AppError UNKNOWN_CAPABILITY. */
-export async function requireKnownCapabilities(
-  db: ControlContext['db'],
-  capabilities: readonly string[],
-): Promise<void> {
-  const known = await readCapabilities(db);
-  const unknown = capabilities.find((capability) => !known.includes(capability));
-  if (unknown === undefined) return;
-  throw new AppError('UNKNOWN_CAPABILITY', `There is no capability "${unknown}".`, {
-    details: { capability: unknown },
-  });
 }
 
 /** @param names what it must not be, besides the tenant's name. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */

@@ -1,20 +1,4 @@
-import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLString } from 'graphql';
-import { SCALARS } from '../../graphql/schema/scalars.js';
-
-export const roleInput = new GraphQLInputObjectType({
-  name: 'roleInput',
-  fields: {
-    login: { type: GraphQLString },
-    name: { type: GraphQLString },
-    password: { type: GraphQLString, description: 'Stored as a hash and never shown.' },
-    tenantid: { type: SCALARS.Int, description: "The caller's own tenant." },
-    parentid: { type: SCALARS.Int, description: 'The caller itself when left out.' },
-    classes: { type: new GraphQLList(SCALARS.Int) },
-    capabilities: { type: new GraphQLList(GraphQLString), description: '`login` when left out.' },
-    deleted: { type: GraphQLBoolean },
-  },
-});
-
+/** Of `create_role` and `update_role`. */
 export interface RoleInput {
   readonly login?: string | null;
   readonly name?: string | null;

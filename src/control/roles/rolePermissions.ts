@@ -1,11 +1,11 @@
 import { NOBODY_LOGIN } from '../../db/principal.js';
 import { findExcess, type Excess } from './roleReach.js';
-import { isBelow, readRole, type RoleRow } from './roles.js';
+import { isBelow, readRole, type RoleState } from './roles.js';
 import { readTenant } from '../tenants/tenants.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound } from '../object/controlObject.js';
+import { badInput, notFound } from '../object/badInput.js';
 import { denied, isNobody } from '../permissions.js';
 
 /**
@@ -18,7 +18,7 @@ export async function requireManageable(
   context: ControlContext,
   roleid: number,
   scope: 'role' | 'subtree' = 'role',
-): Promise<RoleRow> {
+): Promise<RoleState> {
   const { principal, db } = context;
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
@@ -74,12 +74,6 @@ export async function requireParent(context: ControlContext, parentid: number): 
   if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
     throw denied('A role is put below the role that makes it.');
   await requireManageable(context, parentid);
-}
-
-/** The wall between tenants. Throws AppError PERMISSION_DENIED. */
-export function requireOwnTenant(context: ControlContext, tenantid: number | null | undefined): void {
-  if (tenantid == null || tenantid === context.principal.tenantid) return;
-  throw denied('Roles are made and changed in the own tenant only.', { tenantid });
 }
 
 /** Throws AppError BAD_USER_INPUT for a login that the service keeps for itself. */

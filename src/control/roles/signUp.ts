@@ -2,7 +2,7 @@ import { isLoginLike } from './roles.js';
 import { signupClasses } from './roleClasses.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, requireItems } from '../object/controlObject.js';
+import { badInput, requireItems } from '../object/badInput.js';
 import { denied, isNobody, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 

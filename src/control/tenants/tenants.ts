@@ -2,7 +2,6 @@ import type { ControlDb } from '../../db/database.js';
 import { orNameTaken } from '../object/nameTaken.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
-import { insertRow, readRow } from '../object/storedRows.js';
 import {
   createTenantSchema,
   dropTenantSchema,
@@ -35,7 +34,7 @@ export interface ListedTenant {
 /** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
 const LOCK_PROVISIONING = 'lock table rowpost.provisioning_lock in share update exclusive mode';
 
-/** A tenant whose root's password is hashed already: `knex` may be a transaction, which does not wait for that. */
+/** A tenant whose root's password is hashed already: `db` may be a transaction, which does not wait for that. */
 export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
 
 /**
@@ -43,23 +42,25 @@ export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPass
  * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name), PASSWORD_TOO_WEAK.
  */
 export async function createTenant(
-  knex: ControlDb,
+  db: ControlDb,
   { rootPassword, ...tenant }: NewTenant,
 ): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
   requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
-  return createHashedTenant(knex, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
+  return createHashedTenant(db, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
 }
 
 /** As `createTenant`. */
-export async function createHashedTenant(knex: ControlDb, tenant: HashedTenant): Promise<CreatedTenant> {
+export async function createHashedTenant(db: ControlDb, tenant: HashedTenant): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
-  return knex.transaction(async (trx) => {
+  return db.transaction(async (trx) => {
     await trx.raw(LOCK_PROVISIONING);
-    const tenantid = await orNameTaken(
-      insertRow<number>(trx, 'tenant', { name: tenant.name }, 'tenantid'),
-      ...nameTaken(tenant.name),
-    );
+    const insert = trx('rowpost.tenant')
+      .insert({ name: tenant.name })
+      .returning<{ tenantid: number }[]>('tenantid');
+    const [row] = await orNameTaken(insert, ...nameTaken(tenant.name));
+    if (!row) throw new Error('the tenant was not inserted');
+    const { tenantid } = row;
     const schema = tenant.schema ?? `tenant_${tenantid}`;
     await orNameTaken(
       trx('rowpost.tenant').where({ tenantid }).update({ schema }),
@@ -83,9 +84,9 @@ export async function createHashedTenant(knex: ControlDb, tenant: HashedTenant):
 }
 
 /** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
-export async function renameTenant(knex: ControlDb, tenantid: number, name: string): Promise<void> {
+export async function renameTenant(db: ControlDb, tenantid: number, name: string): Promise<void> {
   const count = await orNameTaken(
-    knex('rowpost.tenant').where({ tenantid }).update({ name }),
+    db('rowpost.tenant').where({ tenantid }).update({ name }),
     ...nameTaken(name),
   );
   if (count === 0) throw tenantNotFound(tenantid);
@@ -96,8 +97,8 @@ function nameTaken(name: string): [string, { field: string }] {
 }
 
 /** Throws AppError TENANT_NOT_FOUND. */
-export async function findRootRoleid(knex: ControlDb, tenantid: number): Promise<number> {
-  const row = await knex('rowpost.tenant')
+export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<number> {
+  const row = await db('rowpost.tenant')
     .where({ tenantid })
     .first<{ root_roleid: number | null } | undefined>('root_roleid');
   if (row?.root_roleid == null) throw tenantNotFound(tenantid);
@@ -105,8 +106,8 @@ export async function findRootRoleid(knex: ControlDb, tenantid: number): Promise
 }
 
 /** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
-export async function deleteTenant(knex: ControlDb, tenantid: number): Promise<void> {
-  await knex.transaction(async (trx) => {
+export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
+  await db.transaction(async (trx) => {
     await trx.raw(LOCK_PROVISIONING);
     const schema = await findTenantSchema(trx, tenantid);
     await trx('rowpost.tenant').where({ tenantid }).delete();
@@ -114,35 +115,31 @@ export async function deleteTenant(knex: ControlDb, tenantid: number): Promise<v
   });
 }
 
-export async function listTenants(knex: ControlDb): Promise<readonly ListedTenant[]> {
-  return (await knex('rowpost.tenant')
-    .select('tenantid', 'name', 'schema', 'root_roleid')
-    .orderBy('tenantid')) as ListedTenant[];
-}
-
-/** A tenant as the API shows it. */
-export interface TenantRow extends ListedTenant {
-  readonly createtime: string;
+export async function listTenants(db: ControlDb): Promise<readonly ListedTenant[]> {
+  return await listed(db).orderBy('tenantid');
 }
 
 /** @returns undefined when there is no such tenant. */
-export function readTenant(knex: ControlDb, tenantid: number): Promise<TenantRow | undefined> {
-  const columns = 'tenantid, name, schema, root_roleid, createtime';
-  return readRow<TenantRow>(knex, 'tenant', columns, { tenantid });
+export async function readTenant(db: ControlDb, tenantid: number): Promise<ListedTenant | undefined> {
+  return await listed(db).where({ tenantid }).first();
+}
+
+function listed(db: ControlDb) {
+  return db('rowpost.tenant').select<ListedTenant[]>('tenantid', 'name', 'schema', 'root_roleid');
 }
 
 /** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */
-export async function bumpPolicyVersion(knex: ControlDb, tenantid: number): Promise<void> {
-  await knex('rowpost.tenant').where({ tenantid }).increment('policy_version', 1);
+export async function bumpPolicyVersion(db: ControlDb, tenantid: number): Promise<void> {
+  await db('rowpost.tenant').where({ tenantid }).increment('policy_version', 1);
 }
 
-export async function setAnonymousLogins(knex: ControlDb, tenantid: number, enabled: boolean): Promise<void> {
-  await knex('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: enabled });
+export async function setAnonymousLogins(db: ControlDb, tenantid: number, enabled: boolean): Promise<void> {
+  await db('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: enabled });
 }
 
 /** @returns undefined when there is no such tenant. */
-export async function readAnonymousLogins(knex: ControlDb, tenantid: number): Promise<boolean | undefined> {
-  const row = await knex('rowpost.tenant')
+export async function readAnonymousLogins(db: ControlDb, tenantid: number): Promise<boolean | undefined> {
+  const row = await db('rowpost.tenant')
     .where({ tenantid })
     .first<{ anonymous_logins: boolean } | undefined>('anonymous_logins');
   return row?.anonymous_logins;

@@ -6,7 +6,8 @@ import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../t
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { notFound, type ControlFields } from '../object/controlObject.js';
+import { notFound } from '../object/badInput.js';
+import type { ControlFields } from '../object/objectFields.js';
 import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
 import { previewEmail } from '../email/previewEmail.js';
 import { requireManageable } from '../roles/rolePermissions.js';

@@ -1,6 +1,6 @@
-import type { Config } from '../config.js';
-import { isPrivateAddress, literalAddress } from '../networkAddress.js';
-import { badInput } from './object/controlObject.js';
+import type { Config } from '../../config.js';
+import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
+import { badInput } from '../object/badInput.js';
 
 type UriRules = Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>;
 

@@ -1,37 +1,4 @@
-import {
-  GraphQLList,
-  type GraphQLFieldConfig,
-  type GraphQLFieldConfigMap,
-  type GraphQLObjectType,
-} from 'graphql';
-import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
-import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
-import type { ControlContext } from '../controlContext.js';
-
-export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
-
-/** One object of `/roles_pbac`: what it adds to Query and to Mutation. */
-export interface ControlObject {
-  readonly queries: ControlFields;
-  readonly mutations: ControlFields;
-}
-
-/** A list of an object, with filter, ordering, limit and offset. `authorize` throws for those who may see none. */
-export function listField(
-  type: GraphQLObjectType,
-  table: string,
-  authorize?: (principal: Principal) => unknown,
-): GraphQLFieldConfig<unknown, ControlContext> {
-  return {
-    type: new GraphQLList(type),
-    args: LIST_ARGS,
-    resolve: (_source, args: Record<string, unknown>, context, info) => {
-      authorize?.(context.principal);
-      return context.list(info, args, table);
-    },
-  };
-}
 
 /** The `input` of a mutation: nullable in the type, as clients declare it both ways, and required in fact. */
 export function requireInput<T extends object>(args: { readonly input?: T | null }): T {

@@ -1,16 +1,18 @@
-import type { Catalog } from '../db/catalog/catalog.js';
-import { listEmailRules, type EmailRuleRow } from './email/emailRules.js';
-import { listEmailTypes, type EmailTypeRow } from './email/emailTypeRows.js';
-import { listPolicyRules, type PolicyRuleRow } from './policyRules.js';
-import type { ControlDb } from '../db/database.js';
-import { isTransient } from '../email/transientErrors.js';
-import { AppError } from '../errors.js';
-import type { DataEngine } from '../graphql/dataEngine.js';
-import { unknownTable } from '../graphql/unknownTable.js';
-import { requireWritable } from './email/checkEmailRule.js';
-import { requireKnownTables } from './object/checkNames.js';
-import { checkRuleFilter } from './checkRuleFilter.js';
-import { checkStoredQuery, type QueryCheck } from './email/checkStoredQuery.js';
+import type { Catalog } from '../../db/catalog/catalog.js';
+import type { ControlDb } from '../../db/database.js';
+import { isTransient } from '../../email/transientErrors.js';
+import { AppError } from '../../errors.js';
+import type { DataEngine } from '../../graphql/dataEngine.js';
+import { unknownTable } from '../../graphql/unknownTable.js';
+import { requireWritable } from '../email/checkEmailRule.js';
+import type { Row } from '../object/declaration.js';
+import { readRows } from '../object/rows.js';
+import { emailRule } from '../objects/emailRule.js';
+import { emailTypes } from '../objects/emailTypes.js';
+import { policyRule } from '../objects/policyRule.js';
+import { requireKnownTables } from '../object/references.js';
+import { checkRuleFilter } from '../roles/checkRuleFilter.js';
+import { checkStoredQuery, type QueryCheck } from '../email/checkStoredQuery.js';
 
 /** One thing that a setting, named in words, needs of the tables. */
 interface Need {
@@ -31,9 +33,9 @@ export async function findSettingsProblems(
 ): Promise<readonly string[]> {
   const [catalog, types, rules, policyRules] = await Promise.all([
     engine.catalog(tenantid, schema),
-    listEmailTypes(db, tenantid),
-    listEmailRules(db, tenantid),
-    listPolicyRules(db, tenantid),
+    readRows(db, emailTypes, { tenantid }),
+    readRows(db, emailRule, { tenantid }),
+    readRows(db, policyRule, { tenantid }),
   ]);
   // Enabling one checks all of it.
   const enabled = rules.filter((rule) => rule.enabled);
@@ -60,7 +62,7 @@ export async function findSettingsProblems(
   return problems;
 }
 
-function queriesOf({ email_type, queries }: EmailTypeRow, check: QueryCheck): readonly Need[] {
+function queriesOf({ email_type, queries }: Row<typeof emailTypes>, check: QueryCheck): readonly Need[] {
   return queries.map((query, index) => ({
     of: `email type "${email_type}", queries[${index}]`,
     check: () => checkStoredQuery(query, check),
@@ -68,7 +70,7 @@ function queriesOf({ email_type, queries }: EmailTypeRow, check: QueryCheck): re
 }
 
 function targetsOf(
-  { name, targets, condition }: EmailRuleRow,
+  { name, targets, condition }: Row<typeof emailRule>,
   catalog: Catalog,
   checkCondition: (target: string, condition: string) => Promise<void>,
 ): readonly Need[] {
@@ -83,8 +85,8 @@ function targetsOf(
 
 /** What a type attaches is a file of the event, of a query or of a column of the row: each rule has its tables. */
 function attachmentsOf(
-  { email_type, attachments, queries }: EmailTypeRow,
-  rules: readonly EmailRuleRow[],
+  { email_type, attachments, queries }: Row<typeof emailTypes>,
+  rules: readonly Row<typeof emailRule>[],
   catalog: Catalog,
 ): readonly Need[] {
   const given = new Set(['file', ...queries.map(({ outvar }) => outvar)]);
@@ -102,7 +104,7 @@ function attachmentsOf(
   );
 }
 
-function grantsOf({ name, targets, filter }: PolicyRuleRow, catalog: Catalog): readonly Need[] {
+function grantsOf({ name, targets, filter }: Row<typeof policyRule>, catalog: Catalog): readonly Need[] {
   return targets.map((target) => ({
     of: `policy rule "${name}"`,
     check() {

@@ -1,0 +1,133 @@
+import {
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+} from 'graphql';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { resolveJsonField as resolve } from '../object/storedRow.js';
+import { addressesType, readAddresses, type Addresses } from './addresses.js';
+import { badInput, requireItems, requireValue } from '../object/badInput.js';
+
+/** A query whose result the templates see under `outvar`. */
+export interface EmailQuery {
+  readonly query: string;
+  readonly filter: string | null;
+  readonly ordering: readonly string[] | null;
+  readonly limit: number | null;
+  readonly offset: number | null;
+  readonly outvar: string;
+}
+
+interface EmailOptions {
+  readonly cc?: Addresses;
+  readonly bcc?: Addresses;
+}
+
+export const emailQueryType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_query',
+  fields: {
+    query: { type: GraphQLString, resolve },
+    filter: { type: GraphQLString, resolve },
+    ordering: { type: new GraphQLList(GraphQLString), resolve },
+    limit: { type: SCALARS.Int, resolve },
+    offset: { type: SCALARS.Int, resolve },
+    outvar: { type: GraphQLString, resolve },
+  },
+});
+
+export const emailOptionsType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_options',
+  fields: { cc: { type: addressesType, resolve }, bcc: { type: addressesType, resolve } },
+});
+
+export const emailQueryInput = new GraphQLInputObjectType({
+  name: 'email_queryInput',
+  fields: {
+    query: {
+      type: new GraphQLNonNull(GraphQLString),
+      description: 'A query for /query; its variables are filter, ordering, limit and offset.',
+    },
+    filter: { type: GraphQLString, description: 'May be templated.' },
+    ordering: { type: new GraphQLList(GraphQLString) },
+    limit: { type: SCALARS.Int },
+    offset: { type: SCALARS.Int },
+    outvar: {
+      type: new GraphQLNonNull(GraphQLString),
+      description: 'The name of the result in the templates.',
+    },
+  },
+});
+
+export const emailOptionsInput = new GraphQLInputObjectType({
+  name: 'email_optionsInput',
+  fields: {
+    cc: { type: new GraphQLList(GraphQLString), description: 'May be templated.' },
+    bcc: { type: new GraphQLList(GraphQLString), description: 'May be templated.' },
+  },
+});
+
+type Strings = readonly (string | null)[] | null;
+
+interface EmailQueryInput {
+  readonly query: string;
+  readonly filter?: string | null;
+  readonly ordering?: Strings;
+  readonly limit?: number | null;
+  readonly offset?: number | null;
+  readonly outvar: string;
+}
+
+/** A template name can't be one of these: the service gives them. */
+const CONTEXT_NAMES = ['records', 'operation', 'target', 'now', 'base_url', 'file'];
+
+const MAX_NAME_CHARACTERS = 200;
+
+/** A line break or a slash would survive in logs, links and file names. Throws AppError BAD_USER_INPUT. */
+export function readPlainName(name: string, field: string): string {
+  if (name.length <= MAX_NAME_CHARACTERS && !/[\p{Cc}/]/u.test(name)) return name;
+  throw badInput(field, `${field} must be a plain name of at most ${MAX_NAME_CHARACTERS} characters.`);
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readQueries(given: readonly (EmailQueryInput | null)[]): readonly EmailQuery[] {
+  const outvars = new Set<string>();
+  return requireItems(given, 'queries').map((query, index) => {
+    const field = `queries[${index}]`;
+    const { outvar } = query;
+    if (!/^[A-Za-z_]\w*$/.test(outvar) || CONTEXT_NAMES.includes(outvar)) {
+      throw badInput(`${field}.outvar`, `"${outvar}" can't be the name of a result.`);
+    }
+    if (outvars.has(outvar)) throw badInput(`${field}.outvar`, `Two queries have the outvar "${outvar}".`);
+    outvars.add(outvar);
+    return {
+      query: requireValue(query.query, `${field}.query`),
+      filter: query.filter ?? null,
+      ordering: query.ordering == null ? null : requireItems(query.ordering, `${field}.ordering`),
+      limit: query.limit ?? null,
+      offset: query.offset ?? null,
+      outvar,
+    };
+  });
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readOptions({ cc, bcc }: { readonly cc?: Strings; readonly bcc?: Strings }): EmailOptions {
+  return {
+    ...(cc == null ? {} : { cc: readAddresses(cc, 'options.cc') }),
+    ...(bcc == null ? {} : { bcc: readAddresses(bcc, 'options.bcc') }),
+  };
+}
+
+/** Which columns there are is known when a table is: with the rule, and with the row. Throws AppError BAD_USER_INPUT. */
+export function readAttachments(given: readonly (string | null)[]): readonly string[] {
+  const names = requireItems(given, 'attachments');
+  for (const [index, name] of names.entries()) {
+    if (!/^[A-Za-z_]\w{0,62}$/.test(name)) {
+      throw badInput(`attachments[${index}]`, `"${name}" can't be the name of a column or a query.`);
+    }
+  }
+  return [...new Set(names)];
+}

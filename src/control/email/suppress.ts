@@ -1,0 +1,60 @@
+import { AppError } from '../../errors.js';
+import { comparable, parseAddresses } from '../../email/addresses.js';
+import { storable } from '../../email/storableText.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import type { Key } from '../object/declaration.js';
+
+const MAX_REASON_CHARACTERS = 1_000;
+
+/** Throws AppError BAD_USER_INPUT. @returns the address in lower case. */
+export function readSuppressedAddress(text: string): string {
+  const { valid, invalid } = parseAddresses(text);
+  const [address] = valid;
+  if (!address || valid.length > 1 || invalid.length > 0)
+    throw badInput('address', 'address is not one address.');
+  return comparable(address.email);
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readReason(text: string): string {
+  const reason = storable(text);
+  if (reason.length <= MAX_REASON_CHARACTERS) return reason;
+  throw badInput('reason', `reason is longer than ${MAX_REASON_CHARACTERS} characters.`);
+}
+
+/** One that was taken off the list is kept for a while, and put back. Throws AppError UNIQUE_VIOLATION. */
+export async function suppress(
+  { db, principal }: ControlContext,
+  { address, reason }: { readonly address: string; readonly reason: string | null },
+): Promise<Key> {
+  const { rows } = await db.raw<{ rows: unknown[] }>(
+    `insert into rowpost.email_suppression as s (tenantid, address, reason, creatorid, source)
+     values (:tenantid, :address, :reason, :creatorid, 'manual')
+     on conflict (tenantid, address) do update
+     set reason = excluded.reason, creatorid = excluded.creatorid, source = 'manual', deliveryid = null,
+       createtime = now(), removetime = null
+     where s.removetime is not null
+     returning 1`,
+    { tenantid: principal.tenantid, address, reason, creatorid: principal.roleid },
+  );
+  if (rows.length > 0) return { address };
+  throw new AppError('UNIQUE_VIOLATION', `${address} is suppressed already.`, {
+    hint: 'It is in the list email_suppression, with the reason.',
+    details: { field: 'address' },
+  });
+}
+
+/** The address as it is listed: as it is given, or as `create_email_suppression` would have read it. */
+export async function listedAddress(
+  { db, principal }: ControlContext,
+  { address: text = '' }: Readonly<Record<string, string>>,
+): Promise<Key> {
+  const address = comparable(text);
+  const listed: unknown = await db('rowpost.email_suppression')
+    .where({ tenantid: principal.tenantid, address, removetime: null })
+    .first('address');
+  if (listed !== undefined) return { address };
+  const { valid } = parseAddresses(text);
+  return { address: valid.length === 1 && valid[0] ? comparable(valid[0].email) : address };
+}

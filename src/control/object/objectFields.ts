@@ -1,0 +1,144 @@
+import {
+  GraphQLList,
+  GraphQLNonNull,
+  type GraphQLFieldConfig,
+  type GraphQLFieldConfigMap,
+  type GraphQLObjectType,
+} from 'graphql';
+import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
+import { ID } from '../../graphql/schema/scalars.js';
+import { bumpPolicyVersion } from '../tenants/tenants.js';
+import type { ControlContext } from '../controlContext.js';
+import { bigintId, numericId, requireInput } from './badInput.js';
+import type { ChangeName, ControlObject, Key } from './declaration.js';
+import { inputType } from './objectTypes.js';
+import { readValues } from './readValues.js';
+import { findRow } from './rows.js';
+import { StoredRow } from './storedRow.js';
+import { deleteRow, insertRow, updateRow } from './writeRows.js';
+
+export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
+
+/** The list of an object, with filter, ordering, limit and offset. */
+export function listField(
+  object: ControlObject,
+  type: GraphQLObjectType,
+): GraphQLFieldConfig<unknown, ControlContext> {
+  return {
+    type: new GraphQLList(type),
+    args: LIST_ARGS,
+    resolve: (_source, args: Record<string, unknown>, context, info) => {
+      object.mayList?.(context.principal);
+      return context.list(info, args, object.table);
+    },
+  };
+}
+
+/** The key's columns by name, and the input. */
+type Args = Readonly<Record<string, unknown>> & { readonly input?: Values | null };
+type Values = Readonly<Record<string, unknown>>;
+type Mutation = GraphQLFieldConfig<unknown, ControlContext, Args>;
+
+/** create_, update_ and delete_ of one row. Each answers the row, as it is after the change or was before it went. */
+export function mutationFields(object: ControlObject, type: GraphQLObjectType): ControlFields {
+  if (!object.mayChange) return {};
+  const { table, one = table, changes = ['create', 'update', 'delete'] } = object;
+  const key = Object.fromEntries(object.key.map((name) => [name, { type: new GraphQLNonNull(ID) }]));
+  const input = changes.some((change) => change !== 'delete') ? { input: { type: inputType(object) } } : {};
+  const mutation: Record<ChangeName, Mutation> = {
+    create: {
+      type,
+      args: input,
+      resolve: async (_source, args, context) => {
+        object.mayChange?.(context.principal, 'create');
+        const given = requireInput(args);
+        const made = await create(context, object, given);
+        return new StoredRow({ ...(await findRow(context, object, made)), ...secretsOf(object, given) });
+      },
+    },
+    update: {
+      type,
+      args: { ...key, ...input },
+      resolve: async (_source, args, context) => {
+        object.mayChange?.(context.principal, 'update');
+        const given = requireInput(args);
+        const changed = await update(context, object, await readKey(context, object, args), given);
+        return new StoredRow(await findRow(context, object, changed));
+      },
+    },
+    delete: {
+      type,
+      args: key,
+      description: object.deleteDescription,
+      resolve: async (_source, args, context) => {
+        object.mayChange?.(context.principal, 'delete');
+        const wanted = await readKey(context, object, args);
+        return new StoredRow(
+          (await remove(context, object, wanted)) ?? (await findRow(context, object, wanted)),
+        );
+      },
+    },
+  };
+  return Object.fromEntries(changes.map((change) => [`${change}_${one}`, mutation[change]]));
+}
+
+async function create(context: ControlContext, object: ControlObject, given: Values): Promise<Key> {
+  if (object.own?.create) return object.own.create(context, given);
+  const change = { context, given, before: undefined };
+  await object.authorize?.(change);
+  const { values, checked } = await readValues(object, change);
+  const key = await (object.own?.insert?.(context, checked.row) ?? insertRow(context, object, values));
+  await object.afterWrite?.(checked, key);
+  await noteChange(context, object);
+  return key;
+}
+
+/** @returns the row's key, which may be another one now. */
+async function update(context: ControlContext, object: ControlObject, key: Key, given: Values): Promise<Key> {
+  if (object.own?.update) {
+    await object.own.update(context, key, given, () => findRow(context, object, key));
+    return key;
+  }
+  const change = { context, given, before: await findRow(context, object, key) };
+  await object.authorize?.(change);
+  const { values, checked } = await readValues(object, change);
+  await updateRow(context, object, { key, before: change.before, changes: values });
+  await object.afterWrite?.(checked, key);
+  await noteChange(context, object);
+  return Object.fromEntries(object.key.map((name) => [name, (values[name] ?? key[name]) as string]));
+}
+
+async function remove(context: ControlContext, object: ControlObject, key: Key): Promise<object | undefined> {
+  if (object.own?.delete) return object.own.delete(context, key, () => findRow(context, object, key));
+  const before = await findRow(context, object, key);
+  await object.beforeDelete?.(context, before);
+  await deleteRow(context, object, key, before);
+  await noteChange(context, object);
+  return before;
+}
+
+async function noteChange(
+  { db, principal }: ControlContext,
+  { decidesRights }: ControlObject,
+): Promise<void> {
+  if (decidesRights) await bumpPolicyVersion(db, principal.tenantid);
+}
+
+/** The key as clients send it. Throws AppError NOT_FOUND for what can't be one. */
+async function readKey(context: ControlContext, object: ControlObject, args: Args): Promise<Key> {
+  const given = args as unknown as Readonly<Record<string, string>>;
+  if (object.own?.readKey) return object.own.readKey(context, given);
+  return Object.fromEntries(
+    object.key.map((name) => [name, readId(object.columns[name]?.type, given[name] ?? '', object.label)]),
+  );
+}
+
+function readId(type: string | undefined, id: string, label: string): string | number {
+  if (type === 'int4') return numericId(id, label);
+  return type === 'int8' ? bigintId(id, label) : id;
+}
+
+/** Secrets are shown by the creation that was given them, and never again. */
+function secretsOf({ columns }: ControlObject, given: Values): Values {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => columns[name]?.secret));
+}

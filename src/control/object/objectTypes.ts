@@ -1,0 +1,112 @@
+import {
+  GraphQLBoolean,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+  type GraphQLInputFieldConfig,
+  type GraphQLScalarType,
+} from 'graphql';
+import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
+import { ID, SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import type { Column, ControlObject, Related } from './declaration.js';
+import { relatedRows } from './relatedRows.js';
+
+type Type = GraphQLObjectType<unknown, ControlContext>;
+type Field = GraphQLFieldConfig<unknown, ControlContext>;
+
+/** The GraphQL types of objects, by name. They lead to each other, so they are made together. */
+export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<string, Type> {
+  const byTable = new Map(objects.map((object) => [object.table, object]));
+  const types = new Map<string, Type>();
+  const relatedField = (name: string, related: Related, description?: string): Field => {
+    const target = types.get(related.target);
+    const object = byTable.get(related.target);
+    if (!target || !object) throw new Error(`${name} leads to ${related.target}, which is not declared`);
+    const resolve = relatedRows(name, related, object);
+    return related.kind === 'to-one'
+      ? { type: target, description, resolve }
+      : { type: new GraphQLList(target), description, args: LIST_ARGS, resolve };
+  };
+  for (const object of objects) {
+    const fields = (): Record<string, Field> => ({
+      ...fieldsOf(object, (name, column) =>
+        column.shows
+          ? relatedField(name, column.shows, column.description)
+          : { type: outputType(object, name, column), description: column.description },
+      ),
+      ...mapValues(object.relations ?? {}, (related, name) => relatedField(name, related)),
+    });
+    const { table: name, description } = object;
+    types.set(name, new GraphQLObjectType<unknown, ControlContext>({ name, description, fields }));
+  }
+  return types;
+}
+
+function fieldsOf(
+  { columns }: ControlObject,
+  field: (name: string, column: Column) => Field,
+): Record<string, Field> {
+  const shown = Object.entries(columns).filter(([, column]) => isShown(column));
+  return Object.fromEntries(shown.map(([name, column]) => [name, field(name, column)]));
+}
+
+function isShown({ internal, inputOnly, output }: Column): boolean {
+  return !internal && !inputOnly && output !== null;
+}
+
+/** The type of a mutation's `input`. Updates are partial: what a new row needs is required in fact and not in the type. */
+export function inputType(object: ControlObject): GraphQLInputObjectType {
+  const { table, columns, inputOrder = [] } = object;
+  const names = new Set([...inputOrder, ...Object.keys(columns)]);
+  const fields = [...names].flatMap((name): [string, GraphQLInputFieldConfig][] => {
+    const column = columns[name];
+    if (!column?.input) return [];
+    const { type = sqlTypes(column), description } = column.input === true ? {} : column.input;
+    return [[name, { type, description }]];
+  });
+  return new GraphQLInputObjectType({ name: `${table}Input`, fields: Object.fromEntries(fields) });
+}
+
+function outputType(object: ControlObject, name: string, column: Column): Field['type'] {
+  if (column.output) return column.output;
+  return isId(object, name) ? new GraphQLNonNull(ID) : sqlTypes(column);
+}
+
+/** Whether clients see the column as an ID, which is a string: those that name the row in mutations. */
+export function isId({ key, listed }: ControlObject, name: string): boolean {
+  return listed !== false && key.includes(name);
+}
+
+/** What columns of a type are, shown and given. */
+function sqlTypes({ type }: Column): GraphQLScalarType | GraphQLList<GraphQLScalarType> {
+  switch (type) {
+    case 'int4':
+      return SCALARS.Int;
+    case 'bool':
+      return GraphQLBoolean;
+    case 'timestamptz':
+      return SCALARS.DateTime;
+    case 'json':
+    case 'jsonb':
+      return SCALARS.GenericScalar;
+    case 'text[]':
+      return new GraphQLList(GraphQLString);
+    case 'int4[]':
+      return new GraphQLList(SCALARS.Int);
+    case 'int8':
+    case 'text':
+    case 'uuid':
+      return GraphQLString;
+  }
+}
+
+function mapValues<T, R>(
+  record: Readonly<Record<string, T>>,
+  map: (item: T, name: string) => R,
+): Record<string, R> {
+  return Object.fromEntries(Object.entries(record).map(([name, item]) => [name, map(item, name)]));
+}

@@ -1,0 +1,56 @@
+import type { ControlContext } from '../controlContext.js';
+import { badInput, requireItems, requireValue } from './badInput.js';
+import type { Change, CheckedChange, Column, Columns, ControlObject, RowOf } from './declaration.js';
+
+/** Values of columns, secrets in the clear. */
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * What an input makes of a row: of a new one all columns that clients give, of a stored one those that are given.
+ * Throws AppError BAD_USER_INPUT, and what the columns' and the object's own checks throw.
+ */
+export async function readValues(
+  object: ControlObject,
+  change: Change,
+): Promise<{ readonly values: Values; readonly checked: CheckedChange }> {
+  const { context, before } = change;
+  const given = change.given as Values;
+  const values: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(object.columns)) {
+    if (!column.input) continue;
+    const value = given[name];
+    if (before && (value === undefined || (value === null && column.nullKeeps))) continue;
+    values[name] = readValue(column, value, name, context);
+  }
+  const checked = { ...change, row: { ...before, ...values } as RowOf<Columns> };
+  const all = object.rechecks?.(checked) ?? true;
+  for (const [name, { references }] of Object.entries(object.columns)) {
+    const value = (checked.row as Values)[name];
+    if (!references || value == null || (before && !all && value === (before as Values)[name])) continue;
+    await references(context, value as never, name);
+  }
+  await object.check?.(checked);
+  return { values, checked };
+}
+
+function readValue(column: Column, given: unknown, name: string, context: ControlContext): unknown {
+  const { required, oneOf, fallback = oneOf?.[0] ?? null, read } = column;
+  const value = required ? requireValue(given, name) : (given ?? fallback);
+  if (value === null) return null;
+  if (column.type.endsWith('[]')) requireItems(value as readonly unknown[], name);
+  if (oneOf && !oneOf.includes(value as string)) throw badInput(name, `${name} is ${inWords(oneOf)}.`);
+  return read ? read(value as never, name, context) : value;
+}
+
+function inWords(texts: readonly string[]): string {
+  return [texts.slice(0, -1).join(', '), texts.at(-1)].join(' or ');
+}
+
+/** Texts of nothing but spaces are none. */
+export function blankToNull(text: string): string | null {
+  return text.trim() === '' ? null : text;
+}
+
+export function distinct<T>(items: readonly T[]): readonly T[] {
+  return [...new Set(items)];
+}

@@ -1,0 +1,115 @@
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { ControlDb } from '../../db/database.js';
+import { AppError } from '../../errors.js';
+import { unknownTable } from '../../graphql/unknownTable.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from './badInput.js';
+
+/** @returns the tables of the given names. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for an empty list. */
+export function requireKnownTables(catalog: Catalog, targets: readonly string[]): readonly Table[] {
+  if (targets.length === 0) throw badInput('targets', 'targets must name a table.');
+  return targets.map((target) => {
+    const table = catalog.tables.get(target);
+    if (!table) {
+      throw unknownTable(catalog, target, { field: 'targets', target });
+    }
+    return table;
+  });
+}
+
+/** Throws AppError UNKNOWN_ROLE for what is no living role of the tenant. */
+export async function requireKnownRoles(
+  { db, principal: { tenantid } }: ControlContext,
+  given: number | readonly number[],
+  field: string,
+): Promise<void> {
+  const unknown = await findUnknown(db, 'role', 'roleid', given, { tenantid, deleted: false });
+  if (unknown === undefined) return;
+  throw new AppError('UNKNOWN_ROLE', `The tenant has no role ${unknown}.`, {
+    details: { field, roleid: unknown },
+  });
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export async function requireKnownClasses(
+  { db, principal: { tenantid } }: ControlContext,
+  classids: readonly number[],
+): Promise<void> {
+  const unknown = await findUnknown(db, 'role_class', 'classid', classids, { tenantid });
+  if (unknown !== undefined) throw badInput('classes', `The tenant has no class ${unknown}.`);
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY. */
+export async function requireKnownCapabilities(
+  { db }: ControlContext,
+  capabilities: readonly string[],
+): Promise<void> {
+  const capability = await findUnknown(db, 'capability', 'capability', capabilities);
+  if (capability === undefined) return;
+  throw new AppError('UNKNOWN_CAPABILITY', `There is no capability "${capability}".`, {
+    details: { capability },
+  });
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export async function requireKnownTenant({ db }: ControlContext, tenantid: number): Promise<void> {
+  if ((await findUnknown(db, 'tenant', 'tenantid', tenantid)) === undefined) return;
+  throw badInput('tenantid', `There is no tenant ${tenantid}.`);
+}
+
+/** Throws AppError OIDC_PROVIDER_NOT_FOUND for one that is neither for all tenants nor for this one. */
+export async function requireUsableProvider(
+  { db, principal }: ControlContext,
+  providerid: number,
+): Promise<void> {
+  if (await isUsableProvider(db, principal.tenantid, providerid)) return;
+  throw new AppError('OIDC_PROVIDER_NOT_FOUND', `There is no provider ${providerid}.`, {
+    details: { field: 'providerid', providerid },
+  });
+}
+
+/** Whether the number is that of a provider which the tenant may use. */
+export async function isUsableProvider(
+  db: ControlDb,
+  tenantid: number,
+  providerid: number,
+): Promise<boolean> {
+  const row: unknown = await db('rowpost.oidc_providers')
+    .where({ providerid })
+    .whereRaw('(tenantid is null or tenantid = ?)', [tenantid])
+    .first('providerid');
+  return row !== undefined;
+}
+
+/** Throws AppError EMAIL_TYPE_NOT_FOUND. */
+export async function requireKnownEmailType(
+  { db, principal: { tenantid } }: ControlContext,
+  emailType: string,
+): Promise<void> {
+  const unknown = await findUnknown(db, 'email_types', 'email_type', emailType, { tenantid });
+  if (unknown !== undefined) throw emailTypeNotFound(unknown);
+}
+
+export function emailTypeNotFound(emailType: string): AppError {
+  return new AppError('EMAIL_TYPE_NOT_FOUND', `There is no email type "${emailType}".`, {
+    details: { field: 'email_type', email_type: emailType },
+  });
+}
+
+/** The first of the given values that no such row has. */
+async function findUnknown<T extends string | number>(
+  db: ControlDb,
+  table: string,
+  column: string,
+  given: T | readonly T[],
+  where: Readonly<Record<string, number | boolean>> = {},
+): Promise<T | undefined> {
+  const wanted = typeof given === 'object' ? given : [given];
+  if (wanted.length === 0) return undefined;
+  const rows = await db(`rowpost.${table}`)
+    .where(where)
+    .whereIn(column, [...wanted])
+    .select<Record<string, T>[]>(column);
+  const known = new Set(rows.map((row) => row[column]));
+  return wanted.find((value) => !known.has(value));
+}

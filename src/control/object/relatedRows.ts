@@ -1,0 +1,62 @@
+import type { GraphQLFieldResolver } from 'graphql';
+import { identifier } from '../../db/sql.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from './badInput.js';
+import type { ControlObject, Related } from './declaration.js';
+import { readRows } from './rows.js';
+import { resolveField, StoredRow } from './storedRow.js';
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** A field that leads to rows of another object: lists bring them along, after a mutation they are read. */
+export function relatedRows(
+  name: string,
+  related: Related,
+  target: ControlObject,
+): GraphQLFieldResolver<unknown, ControlContext> {
+  return (source, args: Args, context, info) =>
+    source instanceof StoredRow
+      ? context.inTurn(async () => {
+          context.countRelatedRead();
+          const rows = await read(source.row as Args, name, related, target, context);
+          if (related.kind === 'to-one') return rows[0] ?? null;
+          return related.wholeAfterMutation ? rows : pageOf(rows, context, args);
+        })
+      : resolveField(source, args, context, info);
+}
+
+/** What lists would show of it, as this transaction has left it. */
+async function read(
+  row: Args,
+  name: string,
+  { kind, pairs }: Related,
+  target: ControlObject,
+  { db, principal }: ControlContext,
+): Promise<readonly StoredRow[]> {
+  const visible = target.visible(principal, identifier('r'));
+  if (visible === 'none') return [];
+  // Not every row says which tenant it is of: that of its caller.
+  const known: Args = { tenantid: principal.tenantid, ...row };
+  const wanted =
+    kind === 'many-to-many'
+      ? [[target.key[0], known[name]]]
+      : Object.entries(pairs).map(([here, there]) => [there, known[here]]);
+  if (wanted.some(([, value]) => value == null)) return [];
+  const where = Object.fromEntries(wanted) as Record<string, string | number>;
+  const rows = await readRows(db, target, where, visible === 'all' ? [] : [visible]);
+  return rows.map((item) => new StoredRow(item));
+}
+
+/** Throws AppError BAD_USER_INPUT for what only lists of queries can do. */
+function pageOf<T>(rows: readonly T[], { deps: { config } }: ControlContext, args: Args): readonly T[] {
+  for (const arg of ['filter', 'ordering']) {
+    if (args[arg] != null)
+      throw badInput(arg, `Lists in a mutation's answer take limit and offset; query with ${arg}.`);
+  }
+  const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;
+  const offset = (args['offset'] as number | null | undefined) ?? 0;
+  if (limit < 0 || limit > config.listMaxLimit || offset < 0) {
+    throw badInput('limit', `limit is from 0 to ${config.listMaxLimit}, offset is not negative.`);
+  }
+  return rows.slice(offset, offset + limit);
+}

@@ -1,0 +1,73 @@
+import type { ControlDb } from '../../db/database.js';
+import { bind, empty, identifier, join, Sql, sql, toStatement } from '../../db/sql.js';
+import { parseJson } from '../../losslessJson.js';
+import type { ControlContext } from '../controlContext.js';
+import { notFound } from './badInput.js';
+import type { Columns, Declared, Key, RowOf } from './declaration.js';
+
+/** Values by column; null for one that must be null, a list for one of several. */
+type Equalities = Readonly<Record<string, Equality>>;
+type Equality = string | number | null | readonly number[];
+
+/**
+ * Rows as the API shows them, in the order of their key: the same JSON that PostgreSQL builds for lists, so that an object
+ * looks the same after a mutation and in a query.
+ * @param and a further condition on the row, which is called `r`
+ */
+export async function readRows<C extends Columns>(
+  db: ControlDb,
+  { table, view = table, columns, key }: Declared<C>,
+  where: Equalities,
+  and: readonly Sql[] = [],
+): Promise<readonly RowOf<C>[]> {
+  const read = Object.keys(columns).filter((name) => !columns[name]?.inputOnly && !columns[name]?.secret);
+  const conditions = [...Object.entries(where).map(([name, value]) => isEqual(name, value)), ...and];
+  const { text, slots } = toStatement(sql`select to_json(t)::text as row from (
+    select ${join(read.map(columnSql), ', ')} from ${identifier('rowpost', view)} r
+    ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
+    order by ${join(key.map(columnSql), ', ')}) t`);
+  const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
+  // knex writes a question mark for each parameter. No text of our own has one.
+  const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
+    text.replaceAll(/\$\d+/g, '?'),
+    values as string[],
+  );
+  // As text: the driver's own parser would round numbers.
+  return rows.map(({ row }) => parseJson(row) as RowOf<C>);
+}
+
+/** The one row with a key, as `readRows` reads it. @returns undefined when there is none. */
+export async function readRow<C extends Columns>(
+  db: ControlDb,
+  object: Declared<C>,
+  key: Equalities,
+): Promise<RowOf<C> | undefined> {
+  const [row] = await readRows(db, object, key);
+  return row;
+}
+
+/** The row that a mutation names, of the principal's tenant. Throws AppError NOT_FOUND. */
+export async function findRow<C extends Columns>(
+  { db, principal }: ControlContext,
+  object: Declared<C>,
+  key: Key,
+): Promise<RowOf<C>> {
+  const row = await readRow(db, object, {
+    ...key,
+    ...(object.ofTenant === false ? {} : { tenantid: principal.tenantid }),
+    ...(object.removed === undefined ? {} : { [object.removed]: null }),
+  });
+  if (!row) throw notFound(object.label, Object.values(key).join(object.keySeparator));
+  return row;
+}
+
+const columnSql = (name: string): Sql => identifier('r', name);
+
+function isEqual(name: string, value: Equality): Sql {
+  if (value === null) return sql`${columnSql(name)} is null`;
+  // PostgreSQL takes the type of what it is compared with.
+  const parameter = new Sql(['', ''], [() => value]);
+  return typeof value === 'object'
+    ? sql`${columnSql(name)} = any (${parameter})`
+    : sql`${columnSql(name)} = ${parameter}`;
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { ControlDb } from '../../db/database.js';
+import { isForeignKeyViolation } from '../../db/sqlState.js';
+import type { KeyRing } from '../../secrets.js';
+import type { ControlContext } from '../controlContext.js';
+import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
+import { orNameTaken } from './nameTaken.js';
+
+/** Values of columns, secrets in the clear. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** Throws AppError NAME_TAKEN, and what `referenceLost` says. @returns the new row's key. */
+export async function insertRow(
+  { db, principal, deps }: ControlContext,
+  object: ControlObject,
+  values: Values,
+): Promise<Key> {
+  const { table, key, columns } = object;
+  // The number is part of what is authenticated with a secret, so it is drawn first.
+  const drawn = Object.values(columns).some(({ secret }) => secret) ? await drawKey(db, object) : {};
+  const row = {
+    ...(object.ofTenant === false ? {} : { tenantid: principal.tenantid }),
+    creatorid: principal.roleid,
+    ...drawn,
+    ...storedValues(object, drawn, values, deps.keyRing),
+  };
+  const insert = db(`rowpost.${table}`).insert(row, [...key]);
+  const [inserted] = (await orRefused(object, values, insert)) as readonly Key[];
+  if (!inserted) throw new Error(`the row of ${table} was not inserted`);
+  return inserted;
+}
+
+/** Throws AppError NAME_TAKEN, and what `referenceLost` and, for a new key, `inUse` say. */
+export async function updateRow(
+  context: ControlContext,
+  object: ControlObject,
+  { key, before, changes }: { readonly key: Key; readonly before: RowOf<Columns>; readonly changes: Values },
+): Promise<void> {
+  const resets = Object.entries(object.columns).filter(([, { resetTo }]) => resetTo !== undefined);
+  const values = {
+    ...storedValues(object, key, changes, context.deps.keyRing),
+    ...Object.fromEntries(resets.map(([name, { resetTo }]) => [name, resetTo])),
+  };
+  if (Object.keys(values).length === 0) return;
+  const update = atKey(context, object, key).update(values);
+  const write = object.key.some((name) => name in changes) ? orInUse(object, before, update) : update;
+  await orRefused(object, { ...before, ...changes }, write);
+}
+
+/** Throws what `inUse` says. A row with a column for that is marked as removed. */
+export async function deleteRow(
+  context: ControlContext,
+  object: ControlObject,
+  key: Key,
+  before: RowOf<Columns>,
+): Promise<void> {
+  const rows = atKey(context, object, key);
+  const { removed } = object;
+  const write =
+    removed === undefined
+      ? rows.delete()
+      : rows.where({ [removed]: null }).update({ [removed]: context.db.fn.now() });
+  await orInUse(object, before, write);
+}
+
+function atKey({ db, principal }: ControlContext, { table, ofTenant }: ControlObject, key: Key) {
+  return db(`rowpost.${table}`).where(ofTenant === false ? key : { ...key, tenantid: principal.tenantid });
+}
+
+async function drawKey(db: ControlDb, { table, key: [name = ''] }: ControlObject): Promise<Key> {
+  const { rows } = await db.raw<{ rows: { number: number }[] }>(
+    'select nextval(pg_get_serial_sequence(?, ?))::int as number',
+    [`rowpost.${table}`, name],
+  );
+  const [row] = rows;
+  if (!row) throw new Error(`no number for a row of ${table}`);
+  return { [name]: row.number };
+}
+
+function storedValues(object: ControlObject, key: Key, values: Values, keyRing: KeyRing): Values {
+  const entries = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
+    const column = object.columns[name];
+    if (!column || column.derived || column.inputOnly) return [];
+    // A JavaScript list would go as a PostgreSQL array, and a string as JSON text.
+    if (column.type === 'jsonb') return [[name, JSON.stringify(value)]];
+    if (!column.secret) return [[name, value]];
+    const context = secretContext(object.table, Object.values(key)[0]);
+    return [
+      [`${name}_encrypted`, keyRing.encrypt(String(value), context)],
+      [`${name}_uuid`, randomUUID()],
+    ];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The encryption's context: a secret copied to another row does not decrypt there. */
+export function secretContext(table: string, key: string | number | undefined): string {
+  return `${table}:${key}`;
+}
+
+async function orRefused<T>(object: ControlObject, row: Values, write: PromiseLike<T>): Promise<T> {
+  const { label, columns, ofTenant } = object;
+  const unique = Object.keys(columns).find((name) => columns[name]?.unique);
+  const among = ofTenant === false ? label : `${label} of the tenant`;
+  try {
+    if (unique === undefined) return await write;
+    return await orNameTaken(write, `Another ${among} is named "${String(row[unique])}".`, { field: unique });
+  } catch (error) {
+    if (isForeignKeyViolation(error) && object.referenceLost) throw object.referenceLost(row);
+    throw error;
+  }
+}
+
+async function orInUse<T>(object: ControlObject, before: RowOf<Columns>, write: PromiseLike<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isForeignKeyViolation(error) && object.inUse) throw object.inUse(before);
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import type { Principal } from '../../db/principal.js';
+import type { Sql } from '../../db/sql.js';
+import type { ControlObject } from '../object/declaration.js';
+import { capability } from './capability.js';
+import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';
+import { emailRule } from './emailRule.js';
+import { emailSuppression } from './emailSuppression.js';
+import { emailTypes } from './emailTypes.js';
+import { oidcConfig } from './oidcConfig.js';
+import { oidcProviders } from './oidcProviders.js';
+import { policyRule } from './policyRule.js';
+import { role } from './role.js';
+import { roleClass, roleClassMember } from './roleClass.js';
+import { roleOidc } from './roleOidc.js';
+import { tenant } from './tenant.js';
+
+/** All objects of /roles_pbac, in the order of its schema. */
+export const OBJECTS: readonly ControlObject[] = [
+  tenant,
+  role,
+  roleClass,
+  roleClassMember,
+  policyRule,
+  capability,
+  oidcProviders,
+  oidcConfig,
+  roleOidc,
+  emailTypes,
+  emailRule,
+  emailDelivery,
+  emailAttempt,
+  emailEvent,
+  emailSuppression,
+];
+
+const BY_TABLE = new Map(OBJECTS.map((object) => [object.table, object]));
+
+/** The rows of control tables that a principal sees. A table that is not declared is closed. */
+export function visibleTo(principal: Principal): (table: Table, alias: Sql) => Sql | 'all' | 'none' {
+  return (table, alias) => BY_TABLE.get(table.name)?.visible(principal, alias) ?? 'none';
+}
