@@ -1,14 +1,19 @@
-// Writes docs/configuration.md and docs/errors.md from the tables in the source: `npm run docs`.
+// Writes what is written from the source: `npm run docs`.
 // A test compares the files with what these functions return.
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { printSchema } from 'graphql';
+import { buildControlSchema } from '../src/control/controlSchema.js';
 import { ERROR_CODES } from '../src/errors.js';
 import { SETTINGS, type Setting } from '../src/settings.js';
+import { controlObjectsPage } from './controlObjectsPage.js';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from './errorExamples.js';
 
 export const REFERENCE_DOCS = {
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
+  'docs/control-objects.md': () => controlObjectsPage(buildControlSchema()),
+  'test/control/schema.graphql': () => `${printSchema(buildControlSchema())}\n`,
 } as const;
 
 function configurationPage(): string {

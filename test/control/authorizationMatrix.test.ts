@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { buildControlSchema } from '../../src/control/controlSchema.js';
+import { OBJECTS } from '../../src/control/objects/index.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
@@ -169,20 +170,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     ['Utility.send_test_email', 'BAD_USER_INPUT'],
   ]);
   /** Objects that are read, with the field that tells them apart. */
-  const LISTS: Readonly<Record<string, string>> = {
-    tenant: 'tenantid',
-    role: 'roleid',
-    role_class: 'classid',
-    policy_rule: 'ruleid',
-    capability: 'capability',
-    oidc_providers: 'providerid',
-    oidc_config: 'confid',
-    role_oidc: 'roleid',
-    email_types: 'email_type',
-    email_rule: 'ruleid',
-    email_delivery: 'deliveryid',
-    email_suppression: 'address',
-  };
+  const LISTS = Object.fromEntries(
+    OBJECTS.filter((object) => object.listed !== false).map(({ table, key }) => [table, key[0]!]),
+  );
   const utilities = (): Readonly<Record<string, string>> => ({
     'Utility.introspect': 'introspect',
     'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
