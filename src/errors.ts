@@ -70,6 +70,10 @@ const CODES = {
     404,
     'List tenants with { tenant { tenantid name } } on /roles_pbac as pxadmin; operators with "rowpost tenant list".',
   ],
+  SCHEMA_TOO_LARGE: [
+    400,
+    'The tenant has more than 100,000 columns, enum labels in columns and columns of constraints: drop what is not used, or split the tenant.',
+  ],
   TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
   NAME_TAKEN: [409, 'Choose another name.'],
   PASSWORD_TOO_WEAK: [

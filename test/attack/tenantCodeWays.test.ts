@@ -109,6 +109,16 @@ describe('ways out of a tenant', () => {
         `create view v as select * from xmltable('/a' passing xmlparse(document '<a/>') columns b text path 'x' default ${ESCAPE})`,
       ],
       [
+        'XPath, which PostgreSQL does not cancel',
+        'view',
+        `create view v as select xpath('count(//b)', '<a/>'::xml)::text as a`,
+      ],
+      [
+        'XPath of XMLTABLE',
+        'view',
+        `create view v as select * from xmltable('/a[count(//b) > 0]' passing xmlparse(document '<a/>') columns b text)`,
+      ],
+      [
         "a view's default",
         'default',
         `create table t (a text); create view v as select a from t; alter view v alter a set default ${ESCAPE}`,

@@ -6,6 +6,7 @@ import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';
 import { grantLacking } from './grants.js';
 import { readSchema } from './introspect.js';
+import { checkSchemaSize } from './schemaSize.js';
 
 interface Entry {
   catalog: Catalog;
@@ -108,6 +109,7 @@ export class CatalogStore {
   async #read(tenantid: number, schema: string): Promise<Entry> {
     const { pool, tenants } = this.deps;
     const checkedAtMs = this.#now();
+    await checkSchemaSize(pool, schema);
     // The fingerprint comes first: a change after it is seen by the next check.
     const fingerprint = await readFingerprint(pool, schema);
     await tenants.settle(tenantid, schema);

@@ -12,7 +12,8 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
 
 /**
  * A function is harmless when PostgreSQL brings it and it has no effect on the session: those declared volatile have
- * one, but for those listed. `…_to_xml` run statements or views that they are given. Of extensions, whose C functions
+ * one, but for those listed. `…_to_xml` run statements or views that they are given; what evaluates XPath can't be
+ * canceled, and would keep a shared connection for hours. Of extensions, whose C functions
  * only a superuser can make, immutable ones are: `crosstab` and its like are not.
  *
  * A view, a foreign key, an inherited table or a type of another schema brings that schema's code with it, and whoever may
@@ -96,11 +97,14 @@ where not case
   when p.oid >= 16384 then p.provolatile = 'i' and p.prolang = (select oid from pg_catalog.pg_language where lanname = 'c')
     and exists (select from pg_catalog.pg_depend d where d.classid = 'pg_catalog.pg_proc'::regclass
       and d.objid = p.oid and d.deptype = 'e')
-  when p.provolatile <> 'v' then p.proname !~ '_to_xml'
+  when p.provolatile <> 'v' then p.proname !~ 'xml|xpath'
   else p.proname in ('nextval', 'random', 'random_normal', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'uuidv4',
     'uuidv7', 'tsvector_update_trigger', 'tsvector_update_trigger_column', 'suppress_redundant_updates_trigger') end
 union
 select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid where w.rulename <> '_RETURN'
+union
+-- XMLTABLE is a node of its own, with an XPath expression.
+select t.kind from tree t where t.nodes like '%{TABLEFUNC %'
 union
 select 'foreign table' from relation r where r.relkind = 'f'
 union
