@@ -35,6 +35,15 @@ module.exports = {
     apart('api', ['relay', 'worker', 'embedded']),
     apart('relay', ['api', 'worker', 'graphql', 'templates', 'email', 'control', 'embedded']),
     apart('worker', ['api', 'relay', 'control', 'embedded']),
+    {
+      name: 'wire-in-connection',
+      comment: 'How statements travel is private to the folder that owns the connections.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/db/connection/' },
+      to: {
+        path: '^src/db/connection/(connectionPool|deadline|messageLimit|oneWrite|pipelinedConnection|tickBatcher|wireMessages|wireText)\\.ts$',
+      },
+    },
     only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
     only('express-in-api', 'HTTP lives in src/api.', 'express|helmet', '^src/api/'),
     only('queue-in-one-place', 'bullmq and ioredis behind one folder.', 'bullmq|ioredis', '^src/queue/'),

@@ -1,10 +1,11 @@
 import { loadConfig, type Config } from './config.js';
-import { openDatabase, type Database } from './db/database.js';
+import { divideConnections, type ProcessRole } from './db/connection/budget.js';
+import { openDatabase, type Database } from './db/connection/database.js';
 import { describeReachability } from './db/reachability.js';
 import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
-import { createRelayWaker } from './db/wakeup.js';
+import { createRelayWaker } from './db/connection/wakeup.js';
 import { createDataEngine, type DataEngine } from './graphql/dataEngine.js';
 import { createLogger, type Logger } from './log.js';
 import type { KeyRing } from './secrets.js';
@@ -26,13 +27,15 @@ export interface Installation {
 /** Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set. */
 export async function openInstallation(
   processName: string,
+  role: ProcessRole,
   config = loadConfig(process.env),
 ): Promise<Installation> {
   const log = createLogger(config.logLevel, processName);
+  const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
   const ground = await findGround(config, log);
   const database = openDatabase({
     url: ground.databaseUrl,
-    poolSize: config.pgPool,
+    budget,
     keyRing: ground.keyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     requestTimeoutMs: config.requestTimeoutMs,
@@ -95,7 +98,7 @@ async function findGround(config: Config, log: Logger): Promise<Ground> {
 
 /** Opens an installation for one piece of work and closes it again. @returns the exit status 0. */
 export async function withInstallation(work: (installation: Installation) => Promise<void>): Promise<number> {
-  const installation = await openInstallation('command');
+  const installation = await openInstallation('command', 'command');
   try {
     await requireCurrentSchema(installation.database);
     await work(installation);

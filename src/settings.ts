@@ -266,7 +266,12 @@ export const SETTINGS = {
   ),
 
   // PostgreSQL
-  pgPool: setting('PG_POOL', integer(2, 500), 16, 'Connections of one process to PostgreSQL.'),
+  pgPool: setting(
+    'PG_POOL',
+    integer(4, 500),
+    24,
+    'Connections of one process to PostgreSQL, all of its parts together: tenants, the service itself, the ledger, and the queue where it is in PostgreSQL.',
+  ),
   statementTimeoutMs: setting(
     'STATEMENT_TIMEOUT_MS',
     integer(100),

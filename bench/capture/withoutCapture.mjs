@@ -1,6 +1,6 @@
 // Loaded into the peer's web process: its statements leave without the CTE that records the event.
 // Everything else is the shipped program.
-import { Transactions } from '../../dist/db/tenantTransaction.js';
+import { Transactions } from '../../dist/db/connection/transactions.js';
 
 // What stands between the view's columns and the final select; a CTE that nobody reads is not run.
 const RECORDED = /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?\sfrom "written"\)/gs;

@@ -1,10 +1,10 @@
 import { loadConfig } from '../../src/config.js';
-import { openDatabase } from '../../src/db/database.js';
+import { openDatabase } from '../../src/db/connection/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
-import { Transactions } from '../../src/db/tenantTransaction.js';
+import { Transactions } from '../../src/db/connection/transactions.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { createLogger } from '../../src/log.js';
-import { testEnv, testKeyRing } from '../../test/support/testConfig.js';
+import { TEST_BUDGET, testEnv, testKeyRing } from '../../test/support/testConfig.js';
 
 export interface RecordedStatement {
   readonly text: string;
@@ -23,7 +23,7 @@ export async function recordStatement(request: {
   const config = loadConfig(testEnv({ DATABASE_URL: request.databaseUrl }));
   const database = openDatabase({
     url: request.databaseUrl,
-    poolSize: 2,
+    budget: TEST_BUDGET,
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,

@@ -1,14 +1,14 @@
 import { Queue as BullQueue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { openDatabase, type Database } from '../../src/db/database.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import { openDatabase, type Database } from '../../src/db/connection/database.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { Admission } from '../../src/relay/admission.js';
 import { publish } from '../../src/relay/publish.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../test/delivery/pipelineSetup.js';
 import { startRedis } from '../../test/support/redisServer.js';
-import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
+import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import { createInstallation } from '../support/installation.js';
 import { median } from '../support/load.js';
 import type { Findings } from './findings.js';
@@ -29,7 +29,7 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
   const { databaseUrl } = installation;
   const database = openDatabase({
     url: databaseUrl,
-    poolSize: 4,
+    budget: TEST_BUDGET,
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
@@ -37,7 +37,7 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
     applicationName: 'bench',
     log: testLog,
   });
-  const ledger = openLedger(database, () => undefined);
+  const ledger = database.ledger;
   const tenants = await makeTenants(database);
   const perTransaction = Math.max(1, Math.round(events / TENANTS / TRANSACTIONS_A_TENANT));
   const relayed: number[] = [];
@@ -59,7 +59,6 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
   );
   findings.note(`bare addBulk: ${median(added).toFixed(0)} jobs/s (${shown(added)})`);
   findings.bar('relay alone ÷ bare addBulk', median(relayed) / median(added), { atLeast: 0.6 });
-  await ledger.close();
   await database.close();
   await redis.stop();
   await installation.stop();

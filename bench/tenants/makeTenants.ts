@@ -5,8 +5,8 @@ import { systemClock } from '../../src/clock.js';
 import { hashPassword } from '../../src/control/roles/passwords.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { createTenantSchema } from '../../src/db/tenants/tenantStorage.js';
-import { openDatabase } from '../../src/db/database.js';
-import { testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
+import { openDatabase } from '../../src/db/connection/database.js';
+import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 
 /** A tenant's root role, signed in. */
 export interface SignedIn {
@@ -47,7 +47,7 @@ export async function makeTenants(
   const config = testConfig({ DATABASE_URL: databaseUrl });
   const database = openDatabase({
     url: databaseUrl,
-    poolSize: 2,
+    budget: TEST_BUDGET,
     keyRing: testKeyRing,
     statementTimeoutMs: 60_000,
     lockTimeoutMs: 5_000,

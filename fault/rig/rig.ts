@@ -1,14 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openDatabase, type Database } from '../../src/db/database.js';
-import { openLedger } from '../../src/db/delivery/ledger.js';
+import { openDatabase, type Database } from '../../src/db/connection/database.js';
 import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { KeyRing } from '../../src/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
-import { testKeyRing, testLog } from '../../test/support/testConfig.js';
+import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
 import { startProvider, type Provider } from '../provider/client.js';
 import { CallBook } from './calls.js';
@@ -153,7 +152,7 @@ async function release(env: Readonly<Record<string, string>>): Promise<void> {
 async function setUp(databaseUrl: string, specialities: readonly Speciality[]): Promise<readonly Shop[]> {
   const database = openDatabase({
     url: databaseUrl,
-    poolSize: 2,
+    budget: TEST_BUDGET,
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
@@ -173,10 +172,5 @@ async function setUp(databaseUrl: string, specialities: readonly Speciality[]): 
 
 /** As an installation has them after some days: then the partition of today is not the first of its table. */
 async function makeDaysPast(database: Database): Promise<void> {
-  const ledger = openLedger(database, () => undefined);
-  try {
-    await makePartitions(ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
-  } finally {
-    await ledger.close();
-  }
+  await makePartitions(database.ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
 }

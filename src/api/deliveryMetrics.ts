@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../db/database.js';
+import type { Database } from '../db/connection/database.js';
 import { readWaiting, type Waiting } from '../db/delivery/backlog.js';
 import type { Logger } from '../log.js';
 

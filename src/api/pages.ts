@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../errors.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInAnswer } from './auth/signInAnswer.js';

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openLedger } from '../db/delivery/ledger.js';
 import type { Principal } from '../db/principal.js';
 import { UsageError } from '../errors.js';
 import { FILES_PATH } from '../files/fileLinks.js';
@@ -63,10 +62,9 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
   ]);
-  const ledger = openLedger(database, (error) => log.warn({ err: error }, 'an idle ledger connection broke'));
   const pages = createPages({
     ...deps,
-    ledger,
+    ledger: database.ledger,
     tokens,
     authenticator,
     metrics,
@@ -107,10 +105,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   log.info({ port }, 'listening');
   return {
     port,
-    stop: () =>
-      (stopped ??= close(server).then(() =>
-        stopAll([leases, { stop: () => storage.close() }, { stop: () => ledger.close() }]),
-      )),
+    stop: () => (stopped ??= close(server).then(() => stopAll([leases, { stop: () => storage.close() }]))),
   };
 }
 

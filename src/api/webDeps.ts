@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
-import type { Database } from '../db/database.js';
+import type { Database } from '../db/connection/database.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import type { ControlEngine } from '../control/controlEngine.js';
 import type { DataEngine } from '../graphql/dataEngine.js';

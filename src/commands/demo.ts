@@ -17,7 +17,7 @@ export const demo: Command = async (args) => {
   // The story is told on stdout; the log would only interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));
   const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env, PORT: port });
-  const installation = await openInstallation('demo', config);
+  const installation = await openInstallation('demo', 'all', config);
   const { web, parts } = await startEverything(installation);
   const missing = await runDemo(
     {

@@ -71,7 +71,7 @@ async function open(config: Config): Promise<Installation | Finding> {
     );
   }
   try {
-    return await openInstallation('doctor', config);
+    return await openInstallation('doctor', 'command', config);
   } catch (error) {
     if (error instanceof UsageError) return bad(error.message);
     throw error;

@@ -2,6 +2,7 @@
 import type { Web } from '../api/server.js';
 import { systemClock } from '../clock.js';
 import type { Installation } from '../compose.js';
+import type { Queue } from '../queue/jobQueue.js';
 import type { Stoppable } from '../shutdown.js';
 import { createTemplatePool, type TemplatePool } from '../templates/index.js';
 
@@ -25,31 +26,26 @@ export async function startWebPart(installation: Installation, templates: Templa
   return { ...web, ...inTurn(web, { stop: () => transport.close() }) };
 }
 
+/** For relay and worker. Throws UsageError when it can't be used. */
+export async function openQueuePart({ config, database, log }: Installation): Promise<Queue> {
+  const { openQueue } = await import('../queue/queue.js');
+  return openQueue(config, database, log);
+}
+
 /** Outbox → queue. */
-export async function startRelayPart(installation: Installation): Promise<Stoppable> {
-  const [{ openQueue }, { startRelay }] = await Promise.all([
-    import('../queue/queue.js'),
-    import('../relay/relay.js'),
-  ]);
-  const { config, database, log } = installation;
-  const queue = await openQueue(config, database, log);
-  const relay = await startRelay({ ...installation, clock: systemClock, queue });
-  return inTurn(relay, { stop: () => queue.close() });
+export async function startRelayPart(installation: Installation, queue: Queue): Promise<Stoppable> {
+  const { startRelay } = await import('../relay/relay.js');
+  return startRelay({ ...installation, clock: systemClock, queue });
 }
 
 /** Queue → provider. */
 export async function startWorkerPart(
   installation: Installation,
   templates: TemplatePool,
+  queue: Queue,
 ): Promise<Stoppable> {
-  const [{ openQueue }, { startWorker }] = await Promise.all([
-    import('../queue/queue.js'),
-    import('../worker/worker.js'),
-  ]);
-  const { config, database, log } = installation;
-  const queue = await openQueue(config, database, log);
-  const worker = await startWorker({ ...installation, clock: systemClock, templates, queue });
-  return inTurn(worker, { stop: () => queue.close() });
+  const { startWorker } = await import('../worker/worker.js');
+  return startWorker({ ...installation, clock: systemClock, templates, queue });
 }
 
 /** Stops the first, then the second. */

@@ -3,7 +3,7 @@ import { openInstallation, requireCurrentSchema, type Installation } from '../co
 import { UsageError } from '../errors.js';
 import { stopOnSignal, type Stoppable } from '../shutdown.js';
 import type { Command } from './command.js';
-import { openTemplates, startRelayPart, startWebPart, startWorkerPart } from './parts.js';
+import { openQueuePart, openTemplates, startRelayPart, startWebPart, startWorkerPart } from './parts.js';
 import { releaseInstallation } from './release.js';
 
 export const web = serverCommand('web', async (installation) => {
@@ -11,16 +11,20 @@ export const web = serverCommand('web', async (installation) => {
   return [await startWebPart(installation, templates), closing(templates)];
 });
 
-export const relay = serverCommand('relay', async (installation) => [await startRelayPart(installation)]);
+export const relay = serverCommand('relay', async (installation) => {
+  const queue = await openQueuePart(installation);
+  return [await startRelayPart(installation, queue), closing(queue)];
+});
 
 export const worker = serverCommand('worker', async (installation) => {
   const templates = openTemplates(installation);
-  return [await startWorkerPart(installation, templates), closing(templates)];
+  const queue = await openQueuePart(installation);
+  return [await startWorkerPart(installation, templates, queue), closing(queue), closing(templates)];
 });
 
 /** Everything in one process, on the embedded PostgreSQL when no DATABASE_URL is set. */
 export const all: Command = async () => {
-  const installation = await openInstallation('rowpost');
+  const installation = await openInstallation('rowpost', 'all');
   const { parts } = await startEverything(installation);
   stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
   installation.log.info('started');
@@ -36,19 +40,20 @@ export async function startEverything(
 ): Promise<{ web: Web; parts: readonly Stoppable[] }> {
   await releaseInstallation(installation);
   const templates = openTemplates(installation);
-  const workerPart = await startWorkerPart(installation, templates);
-  const relayPart = await startRelayPart(installation);
+  const queue = await openQueuePart(installation);
+  const workerPart = await startWorkerPart(installation, templates, queue);
+  const relayPart = await startRelayPart(installation, queue);
   const webPart = await startWebPart(installation, templates);
-  return { web: webPart, parts: [webPart, relayPart, workerPart, closing(templates)] };
+  return { web: webPart, parts: [webPart, relayPart, workerPart, closing(queue), closing(templates)] };
 }
 
 /** A process that scales on its own. It needs a database that the others share, already brought up to date. */
 function serverCommand(
-  name: string,
+  name: 'web' | 'relay' | 'worker',
   start: (installation: Installation) => Promise<readonly Stoppable[]>,
 ): Command {
   return async () => {
-    const installation = await openInstallation(name);
+    const installation = await openInstallation(name, name);
     if (installation.config.embedded) {
       await installation.stop();
       throw new UsageError(

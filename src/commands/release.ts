@@ -9,7 +9,7 @@ import type { Command } from './command.js';
 
 /** Brings the database up to date and makes `pxadmin` at the first start. Safe to run again, and by two at once. */
 export const release: Command = async () => {
-  const installation = await openInstallation('release');
+  const installation = await openInstallation('release', 'command');
   try {
     await releaseInstallation(installation);
     return 0;

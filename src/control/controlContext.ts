@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
-import type { ControlDb, Database } from '../db/database.js';
+import type { ControlDb, Database } from '../db/connection/database.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import type { MailTransport } from '../email/mail/transport.js';
 import type { Logger } from '../log.js';

@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import { AppError } from '../errors.js';
 import { explainControlError } from '../db/controlFailure.js';
-import type { ControlDb } from '../db/database.js';
+import type { ControlDb } from '../db/connection/database.js';
 import type { Principal } from '../db/principal.js';
 import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';

@@ -2,7 +2,7 @@ import type { Config } from '../config.js';
 import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
-import { tenantShare, type Database } from '../db/database.js';
+import type { Database } from '../db/connection/database.js';
 import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.js';
 import type { PromisedUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
@@ -140,7 +140,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   };
   const conditions = new Conditions(engine.transactions);
   const gate = new TenantGate({
-    running: Math.max(1, Math.floor(tenantShare(config.pgPool) * POOL_SHARE)),
+    running: Math.max(1, Math.floor(deps.database.tenants.max * POOL_SHARE)),
     waiting: config.tenantConcurrency,
     waitMs: config.connectTimeoutMs,
   });

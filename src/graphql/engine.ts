@@ -3,7 +3,7 @@ import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/principal.js';
-import type { Transactions } from '../db/tenantTransaction.js';
+import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { FieldError } from './answer.js';

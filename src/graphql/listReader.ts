@@ -1,8 +1,8 @@
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
-import type { Database } from '../db/database.js';
-import { preparedText } from '../db/preparedStatements.js';
+import type { Database } from '../db/connection/database.js';
+import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
 import { AppError } from '../errors.js';

@@ -1,7 +1,7 @@
 import type { AnswerShare } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { bind, type Inputs } from '../db/sql.js';
-import type { Transactions, TransactionStatement } from '../db/tenantTransaction.js';
+import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';

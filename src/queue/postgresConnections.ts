@@ -1,18 +1,14 @@
 import { createPostgresBackend, runMigrations, type BackendFactory, type IQueueBackend } from 'bullmq';
-import type { Database } from '../db/database.js';
 import { replaceAdvisoryLocks } from '../db/queueLocks.js';
-import { openQueuePool, QUEUE_SCHEMA } from '../db/queuePool.js';
+import { QUEUE_SCHEMA, type Database } from '../db/connection/database.js';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
-/** Two workers hold one connection each to listen; the others add, take and finish jobs. */
-const POOL_SIZE = 8;
-
 /** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run. */
 export async function connectPostgres(database: Database, log: Logger): Promise<QueueConnections> {
-  const pool = openQueuePool(database, POOL_SIZE);
+  const pool = database.openQueuePool();
   pool.on('error', logOutages(log, 'queue in PostgreSQL'));
   const check = async (): Promise<void> => {
     await pool.query('select 1 from migration limit 1');
@@ -37,7 +33,7 @@ export async function connectPostgres(database: Database, log: Logger): Promise<
 
 /** Makes or updates BullMQ's tables. Two processes at once: the second waits for the first. */
 export async function migratePostgresQueue(database: Database): Promise<void> {
-  const pool = openQueuePool(database, 1);
+  const pool = database.openQueuePool();
   const client = await pool.connect();
   try {
     await runMigrations(client, QUEUE_SCHEMA);

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js';
-import type { Database } from '../db/database.js';
+import type { Database } from '../db/connection/database.js';
 import type { Logger } from '../log.js';
 import { createBullQueue } from './bullQueue.js';
 import type { Queue } from './jobQueue.js';

@@ -1,6 +1,6 @@
 import { readBatchMark, writeBatchMark } from '../db/delivery/batchMark.js';
 import { openBatches } from '../db/delivery/batches.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
 import { dueDeliveries, noteQueued } from '../db/delivery/openDeliveries.js';
 import { sweep } from '../db/delivery/sweep.js';

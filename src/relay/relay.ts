@@ -1,13 +1,12 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { doneBatches } from '../db/delivery/batches.js';
-import type { Database } from '../db/database.js';
-import { openLedger } from '../db/delivery/ledger.js';
+import type { Database } from '../db/connection/database.js';
 import { countInFlight } from '../db/delivery/openDeliveries.js';
 import { adoptRestoredOutbox } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
 import { openStorage } from '../files/storage/openStorage.js';
-import { listenForWakeups } from '../db/wakeup.js';
+import { listenForWakeups } from '../db/connection/wakeup.js';
 import type { Logger } from '../log.js';
 import type { Queue } from '../queue/queue.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
@@ -38,9 +37,7 @@ const MAINTENANCE_MS = 10 * 60_000;
  */
 export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
-  const ledger = openLedger(deps.database, (error) =>
-    log.warn({ err: error }, 'an idle ledger connection broke'),
-  );
+  const { ledger } = deps.database;
   const admission = new Admission(config.tenantInFlight);
   const reconciler = new Reconciler({ ledger, queue, admission, maxAttempts: config.maxAttempts });
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
@@ -86,7 +83,6 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
       await wakeups.stop();
       await stopAll([outbox, admit, batches, deliveries, maintenance, files]);
       await storage.close();
-      await ledger.close();
     },
   });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import { dropOldPartitions, makePartitions, pruneTicks } from '../db/delivery/partitions.js';
 import { forgetRemovedSuppressions } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';

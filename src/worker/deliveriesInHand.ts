@@ -1,5 +1,5 @@
 import { holdDeliveries, type WaitingDelivery } from '../db/delivery/leases.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Stoppable } from '../shutdown.js';

@@ -3,7 +3,7 @@ import type { DeliveryKey } from '../db/delivery/batches.js';
 import { loadEmailType, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { countRepeatedStart } from '../db/delivery/leases.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';

@@ -16,7 +16,7 @@ import {
 } from '../db/delivery/closeBatch.js';
 import { countRepeatedBatchStart } from '../db/delivery/poisonBatches.js';
 import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import { storable } from '../email/storableText.js';
 import { isBusy } from '../email/transientErrors.js';
 import { AppError } from '../errors.js';

@@ -1,5 +1,5 @@
 import { renewLeases, type AttemptInHand } from '../db/delivery/leases.js';
-import type { Ledger } from '../db/delivery/ledger.js';
+import type { Ledger } from '../db/connection/ledger.js';
 import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
 

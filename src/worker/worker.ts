@@ -1,9 +1,8 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { decryptEmailApiKey } from '../db/delivery/emailApiKeys.js';
-import type { Database } from '../db/database.js';
+import type { Database } from '../db/connection/database.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
-import { openLedger } from '../db/delivery/ledger.js';
 import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { createTransport } from '../email/mail/createTransport.js';
@@ -42,9 +41,7 @@ export interface WorkerDeps {
 /** Takes batches and deliveries from the queue until stopped. Stopping finishes those in hand, within the grace. */
 export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
-  const ledger = openLedger(deps.database, (error) =>
-    log.warn({ err: error }, 'an idle ledger connection broke'),
-  );
+  const { ledger } = deps.database;
   const leases = createLeaseKeeper(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
   const sendDeps: SendDeps = {
@@ -118,7 +115,6 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       await inHand.stop();
       await leases.stop();
       await transport.close();
-      await ledger.close();
     },
   });
 }

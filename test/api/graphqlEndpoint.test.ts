@@ -175,7 +175,7 @@ describe('a tenant that asks for more at once than its share', () => {
     const { knex } = fixture.testDatabase.database;
     const lock = await knex.transaction();
     await lock.raw('lock table ??.thing in access exclusive mode', [busy!.tenant.schema]);
-    // Three quarters of four connections run, two more wait.
+    // One connection serves tenants: one request runs, two more wait.
     const asked = Array.from({ length: 5 }, () => ask(busy!.authorization));
     const refused = await waitFor('a refusal', async () => {
       const response = await Promise.race([

@@ -1,8 +1,8 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { openDatabase, type Database } from '../../src/db/database.js';
-import { testConfig, testKeyRing, testLog } from '../support/testConfig.js';
+import { openDatabase, type Database } from '../../src/db/connection/database.js';
+import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
 import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
@@ -52,8 +52,8 @@ describe('when PostgreSQL goes away', () => {
   before(async () => {
     fixture = await WebFixture.start({
       openDatabase: async (url) => {
-        const { pgPool: poolSize, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs } = testConfig();
-        const limits = { poolSize, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs };
+        const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs } = testConfig();
+        const limits = { budget: TEST_BUDGET, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs };
         database = openDatabase({
           url: await way.lead(url),
           ...limits,

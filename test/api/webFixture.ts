@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import type { Database } from '../../src/db/database.js';
+import type { Database } from '../../src/db/connection/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createTransport } from '../../src/email/mail/createTransport.js';
 import type { MailTransport } from '../../src/email/mail/transport.js';
@@ -13,7 +13,7 @@ import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.
 import type { Logger } from '../../src/log.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
-import { TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { budgetOf, TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 export const PXADMIN_PASSWORD = 'installation root';
@@ -78,7 +78,7 @@ export class WebFixture {
   ) {}
 
   static async start(options: WebFixtureOptions = {}): Promise<WebFixture> {
-    const testDatabase = await createTestDatabase();
+    const testDatabase = await createTestDatabase({ budget: budgetOf(options.env ?? {}) });
     const database = (await options.openDatabase?.(testDatabase.url)) ?? testDatabase.database;
     const log = options.log ?? testLog;
     const env = { DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env };

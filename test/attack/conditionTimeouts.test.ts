@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Transactions } from '../../src/db/tenantTransaction.js';
+import type { Transactions } from '../../src/db/connection/transactions.js';
 import { AppError } from '../../src/errors.js';
 import { Conditions } from '../../src/graphql/email/condition.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
-import { openLedger } from '../../src/db/delivery/ledger.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -105,21 +104,17 @@ describe('attack: events of any size', () => {
   }
 
   it('a row that is too long breaks the connection, and not the process', async () => {
-    const ledger = openLedger(db.database, () => undefined);
-    try {
-      for (const query of [
-        (text: string) => ledger.query({ text }, []),
-        (text: string) => db.database.pool.query(text),
-        (text: string) => db.database.knex.raw(text),
-      ]) {
-        const outcome = await query(`select repeat('x', 150000000) as text`).then(
-          () => 'read',
-          () => 'refused',
-        );
-        expect(outcome).to.equal('refused');
-      }
-    } finally {
-      await ledger.close();
+    const { ledger } = db.database;
+    for (const query of [
+      (text: string) => ledger.query({ text }, []),
+      (text: string) => db.database.pool.query(text),
+      (text: string) => db.database.knex.raw(text),
+    ]) {
+      const outcome = await query(`select repeat('x', 150000000) as text`).then(
+        () => 'read',
+        () => 'refused',
+      );
+      expect(outcome).to.equal('refused');
     }
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
 import { createTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import type { Database } from '../../src/db/database.js';
+import type { Database } from '../../src/db/connection/database.js';
 import { AppError } from '../../src/errors.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 

@@ -3,7 +3,7 @@ import { loadBatch } from '../../src/db/delivery/batches.js';
 import { closeBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
 import { endLostAttempts } from '../../src/db/delivery/leases.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { countInFlight, dueDeliveries } from '../../src/db/delivery/openDeliveries.js';
 import { startSending } from '../../src/db/delivery/startSending.js';
 import { sweep } from '../../src/db/delivery/sweep.js';
@@ -21,11 +21,10 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
 
   beforeEach(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
     tenant = await createTenant(db.database);
   });
   afterEach(async () => {
-    await ledger.close();
     await db.drop();
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readBatchMark } from '../../src/db/delivery/batchMark.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick, type Batch } from '../../src/db/delivery/tick.js';
 import type { Queue } from '../../src/queue/queue.js';
 import { Admission } from '../../src/relay/admission.js';
@@ -14,10 +14,9 @@ describe('delivery: where a relay that starts begins to look for open batches', 
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
   });
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
 

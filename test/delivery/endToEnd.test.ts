@@ -4,7 +4,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { PrincipalSource } from '../../src/db/principal.js';
-import { createRelayWaker, type RelayWaker } from '../../src/db/wakeup.js';
+import { createRelayWaker, type RelayWaker } from '../../src/db/connection/wakeup.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';

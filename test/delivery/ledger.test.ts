@@ -3,7 +3,7 @@ import { loadBatch, type DeliveryKey } from '../../src/db/delivery/batches.js';
 import { closeBatch, closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../src/db/delivery/finishAttempts.js';
 import { countRepeatedStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
 import { dueDeliveries, noteQueued } from '../../src/db/delivery/openDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../src/db/delivery/partitions.js';
@@ -24,10 +24,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
   });
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
   beforeEach(async () => {

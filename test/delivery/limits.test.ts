@@ -6,7 +6,7 @@ import {
   type ClosedBatch,
   type DeliveryLimits,
 } from '../../src/db/delivery/closeBatch.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
 import { giveTurns } from '../../src/db/delivery/turns.js';
@@ -33,11 +33,10 @@ describe('limits of delivery', () => {
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
   });
   beforeEach(async () => (tenant = await createTenant(db.database)));
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
 
@@ -115,17 +114,12 @@ describe('limits of delivery', () => {
       const ruleid = await createRule(db.database, tenant);
       const batches = await change(60, { id: 1, batchEvents: 3 });
       expect(batches).to.have.length(20);
-      const workers = Array.from({ length: 4 }, () => openLedger(db.database, () => undefined));
-      try {
-        const closed = await Promise.all(
-          batches.map((batch, index) => close(batch, [ruleid], { firesPerMinute: 25 }, workers[index % 4])),
-        );
-        expect(closed.flatMap(({ ready }) => ready)).to.have.length(25);
-        const skipped = closed.flatMap(({ trips }) => trips).reduce((sum, trip) => sum + trip.skipped, 0);
-        expect(skipped).to.equal(35);
-      } finally {
-        for (const worker of workers) await worker.close();
-      }
+      const closed = await Promise.all(
+        batches.map((batch) => close(batch, [ruleid], { firesPerMinute: 25 })),
+      );
+      expect(closed.flatMap(({ ready }) => ready)).to.have.length(25);
+      const skipped = closed.flatMap(({ trips }) => trips).reduce((sum, trip) => sum + trip.skipped, 0);
+      expect(skipped).to.equal(35);
     });
 
     it('is counted once for a batch that two workers evaluate', async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { systemClock } from '../../src/clock.js';
-import { openLedger } from '../../src/db/delivery/ledger.js';
 import { keepPartitions } from '../../src/relay/retention.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { testLog } from '../support/testConfig.js';
@@ -252,7 +251,7 @@ describe('events of mails', () => {
 
     it('counts an event once however old its delivery is, and forgets it with its delivery', async () => {
       const { database } = fixture.testDatabase;
-      const ledger = openLedger(database, () => undefined);
+      const ledger = database.ledger;
       const keep = (): Promise<void> => keepPartitions({ ledger, clock: systemClock, log: testLog }, 30);
       try {
         await keep();
@@ -274,7 +273,6 @@ describe('events of mails', () => {
             .rows,
         ).to.deep.equal([]);
       } finally {
-        await ledger.close();
       }
     });
 

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Database } from '../../src/db/database.js';
+import type { Database } from '../../src/db/connection/database.js';
 import type { DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { systemClock } from '../../src/clock.js';

@@ -3,12 +3,7 @@ import pg from 'pg';
 import { loadBatch, loadEventRecords } from '../../src/db/delivery/batches.js';
 import { closeBatch, closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
-import {
-  openLedger,
-  PLANNER_OPTIONS,
-  type Ledger,
-  type LedgerStatement,
-} from '../../src/db/delivery/ledger.js';
+import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
 import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startSending } from '../../src/db/delivery/startSending.js';
@@ -29,7 +24,7 @@ describe('delivery: the statements of a mail’s way, planned while the tables w
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
     await makePartitions(ledger, Date.now(), 2);
     const recording: Ledger = {
       ...ledger,
@@ -56,7 +51,6 @@ describe('delivery: the statements of a mail’s way, planned while the tables w
     expect(await finishAttempts(recording, [finish])).to.deep.equal([true]);
   });
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
 

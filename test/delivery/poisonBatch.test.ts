@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { loadBatch, openBatches, type BatchKey } from '../../src/db/delivery/batches.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick, type Batch } from '../../src/db/delivery/tick.js';
 import { evaluateRules } from '../../src/worker/evaluateRules.js';
 import { startFakeProvider } from '../support/fakeProvider.js';
@@ -29,11 +29,10 @@ describe('a batch of events that ends its workers', () => {
 
   beforeEach(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
     tenant = await createTenant(db.database);
   });
   afterEach(async () => {
-    await ledger.close();
     await db.drop();
   });
 

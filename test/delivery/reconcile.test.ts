@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { trackDeliveries } from '../../src/db/delivery/track.js';
 import type { DeliveryJob } from '../../src/queue/jobs.js';
@@ -16,10 +16,9 @@ describe('delivery: the reconciler', () => {
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
   });
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
 

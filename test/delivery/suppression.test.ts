@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { forgetRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
-import { openLedger } from '../../src/db/delivery/ledger.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { waitFor } from '../support/waitFor.js';
@@ -264,7 +263,7 @@ describe('suppressed addresses', () => {
 
   it('are forgotten some days after they were taken off, and only then', async () => {
     const { database } = fixture.testDatabase;
-    const ledger = openLedger(database, () => undefined);
+    const ledger = database.ledger;
     try {
       for (const name of ['kept', 'removed', 'forgotten']) await suppress({ address: `${name}@example.com` });
       await fixture.control(root, DELETE, { address: 'removed@example.com' });
@@ -277,7 +276,6 @@ describe('suppressed addresses', () => {
       );
       expect(rows).to.deep.equal([{ address: 'kept@example.com' }, { address: 'removed@example.com' }]);
     } finally {
-      await ledger.close();
     }
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { adoptRestoredOutbox } from '../../src/db/delivery/restoredDump.js';
 import { tick, type Tick } from '../../src/db/delivery/tick.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -16,12 +16,11 @@ describe('delivery: the relay finds each committed event once', () => {
 
   beforeEach(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
     tenant = await createTenant(db.database);
     await createRule(db.database, tenant);
   });
   afterEach(async () => {
-    await ledger.close();
     await db.drop();
   });
 
@@ -131,15 +130,10 @@ describe('delivery: the relay finds each committed event once', () => {
   });
 
   it('loses and repeats nothing with several relays, and writers that commit and roll back at random', async () => {
-    const others = [
-      ledger,
-      openLedger(db.database, () => undefined),
-      openLedger(db.database, () => undefined),
-    ];
     const committed: string[] = [];
     let writing = true;
-    const ticking = others.map(async (each) => {
-      while (writing) await tick(each, { batchEvents: 7, tickEvents: 40 });
+    const ticking = Array.from({ length: 3 }, async () => {
+      while (writing) await tick(ledger, { batchEvents: 7, tickEvents: 40 });
     });
     const writers = Array.from({ length: 6 }, async (_, writer) => {
       for (let i = 0; i < 40; i++) {
@@ -154,7 +148,6 @@ describe('delivery: the relay finds each committed event once', () => {
     writing = false;
     await Promise.all(ticking);
     while ((await tickOnce()).events > 0);
-    await Promise.all(others.slice(1).map((each) => each.close()));
     expect(await batchedIds()).to.deep.equal(committed.sort((a, b) => Number(a) - Number(b)));
   });
 

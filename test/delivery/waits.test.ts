@@ -3,7 +3,7 @@ import type { DeliveryKey } from '../../src/db/delivery/batches.js';
 import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
 import { countRepeatedStart, renewLeases } from '../../src/db/delivery/leases.js';
-import { openLedger, type Ledger } from '../../src/db/delivery/ledger.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
 import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startSending } from '../../src/db/delivery/startSending.js';
@@ -21,12 +21,11 @@ describe('delivery: what waits for another session, and then looks again', () =>
 
   before(async () => {
     db = await createTestDatabase();
-    ledger = openLedger(db.database, () => undefined);
+    ledger = db.database.ledger;
     // From the day before yesterday on: today's is not the first.
     await makePartitions(ledger, Date.now() - 2 * DAY_MS, 4);
   });
   after(async () => {
-    await ledger.close();
     await db.drop();
   });
 

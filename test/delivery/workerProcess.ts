@@ -1,11 +1,11 @@
 // A worker in a process of its own, for tests that kill or stop it. Started by `forkWorker`.
 import { systemClock } from '../../src/clock.js';
 import { loadConfig } from '../../src/config.js';
-import { openDatabase } from '../../src/db/database.js';
+import { openDatabase } from '../../src/db/connection/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
-import { testLog } from '../support/testConfig.js';
+import { TEST_BUDGET, testLog } from '../support/testConfig.js';
 import { keyRing, noEngine, plainRenderer } from './pipelineSetup.js';
 
 const DYING_MS = 300;
@@ -23,7 +23,7 @@ function dieOf(name: string): WorkerDeps['engine']['evaluateCondition'] {
 const config = loadConfig(process.env);
 const database = openDatabase({
   url: config.databaseUrl ?? '',
-  poolSize: 4,
+  budget: TEST_BUDGET,
   keyRing,
   statementTimeoutMs: config.statementTimeoutMs,
   lockTimeoutMs: config.lockTimeoutMs,

@@ -65,7 +65,7 @@ describe('documents of /query', () => {
   });
 
   it('bounds the answer of a request, however many root fields it is spread over', async () => {
-    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '100000', PG_POOL: '2' });
+    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '100000', PG_POOL: '4' });
     try {
       await small.sql("insert into customer (name) select repeat('x', 30000) from generate_series(1, 3)");
       const aliases = (count: number): string =>

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Lease } from '../../src/db/connection/connectionPool.js';
-import { preparedText, type PreparedText } from '../../src/db/preparedStatements.js';
-import { Transactions, type TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import { preparedText, type PreparedText } from '../../src/db/connection/preparedStatements.js';
+import { Transactions, type TransactionOutcome } from '../../src/db/connection/transactions.js';
 import { waitFor } from '../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
@@ -11,7 +11,7 @@ describe('transactions', () => {
   before(
     async () =>
       (shop = await openShop(SHOP_DDL, {
-        PG_POOL: '6',
+        PG_POOL: '7',
         TENANT_CONCURRENCY: '2',
         PG_CONNECT_TIMEOUT_MS: '400',
       })),

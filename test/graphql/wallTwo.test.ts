@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { preparedText } from '../../src/db/preparedStatements.js';
-import type { Transactions, TransactionOutcome } from '../../src/db/tenantTransaction.js';
+import { preparedText } from '../../src/db/connection/preparedStatements.js';
+import type { Transactions, TransactionOutcome } from '../../src/db/connection/transactions.js';
 import { openShop, type Shop } from './support/shop.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */

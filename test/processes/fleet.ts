@@ -6,6 +6,9 @@ import type { PostgresMajor } from '../support/postgresServer.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
+/** Connections of each process. */
+export const FLEET_PG_POOL = 8;
+
 export type PartName = 'web' | 'relay' | 'worker';
 
 /** The shipped processes as an operator runs them, on a database, a queue and a provider of their own. */
@@ -38,7 +41,7 @@ export async function createFleet(options: {
     PXADMIN_PASSWORD: 'pxadmin-password',
     MAIL_TRANSPORT: 'sendgrid',
     SENDGRID_BASE_URL: provider.url,
-    PG_POOL: '8',
+    PG_POOL: String(FLEET_PG_POOL),
   };
   await run(['release'], env);
   const root = ['--root-login', 'root', '--root-password', 'root-password'];

@@ -1,4 +1,5 @@
 import { loadConfig, type Config } from '../../src/config.js';
+import { divideConnections, type ConnectionBudget } from '../../src/db/connection/budget.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createLogger, type Logger } from '../../src/log.js';
 
@@ -6,6 +7,16 @@ import { createLogger, type Logger } from '../../src/log.js';
 export const TEST_SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
 export const testKeyRing = KeyRing.parse(TEST_SECRET_KEYS);
+
+/** Every part of a process has some connections. */
+export const TEST_BUDGET: ConnectionBudget = divideConnections(24, 'all', true);
+
+/** Of a web process with the `PG_POOL` of these settings; TEST_BUDGET without one. */
+export function budgetOf(settings: Readonly<Record<string, string>>): ConnectionBudget {
+  return settings['PG_POOL'] === undefined
+    ? TEST_BUDGET
+    : divideConnections(Number(settings['PG_POOL']), 'web', false);
+}
 
 /** Says nothing, unless TEST_LOG_LEVEL asks for it. */
 export const testLog: Logger = createLogger(

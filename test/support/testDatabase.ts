@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { openDatabase, type Database } from '../../src/db/database.js';
+import type { ConnectionBudget } from '../../src/db/connection/budget.js';
+import { openDatabase, type Database } from '../../src/db/connection/database.js';
 import { migrate } from '../../src/db/migrate.js';
 import { migrateQueue } from '../../src/queue/queue.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
-import { testConfig, testKeyRing, testLog } from './testConfig.js';
+import { TEST_BUDGET, testConfig, testKeyRing, testLog } from './testConfig.js';
 import { waitFor } from './waitFor.js';
 
 /**
@@ -18,7 +19,6 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const POOL_SIZE = 8;
 /** Several runs may share a server. */
 const RUN_ID = `${process.pid}_${randomBytes(3).toString('hex')}`;
 
@@ -27,25 +27,25 @@ let created = 0;
 
 /** Copies the migrated template database, which takes some tens of milliseconds. @param options.postgres a certain version */
 export async function createTestDatabase(
-  options: { readonly postgres?: PostgresMajor } = {},
+  options: { readonly postgres?: PostgresMajor; readonly budget?: ConnectionBudget } = {},
 ): Promise<TestDatabase> {
   const server = await testServer(options.postgres);
   const template = await templateOf(server);
   const name = `rowpost_test_${RUN_ID}_${++created}`;
   await server.run(`create database ${name} template ${template}`);
   const url = urlOf(server, name);
-  const database = openTestDatabase(url);
+  const database = openTestDatabase(url, options.budget);
   let dropped: Promise<void> | undefined;
   const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(server, name)));
   atEndOfRun(drop);
   return { url, database, drop };
 }
 
-function openTestDatabase(url: string): Database {
+function openTestDatabase(url: string, budget = TEST_BUDGET): Database {
   const config = testConfig();
   return openDatabase({
     url,
-    poolSize: POOL_SIZE,
+    budget,
     keyRing: testKeyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,

@@ -2,7 +2,7 @@ import { findLogin } from '../../control/roles/roles.js';
 import { verifyPassword } from '../../control/roles/passwords.js';
 import { readAnonymousLogins } from '../../control/tenants/tenants.js';
 import type { Principal, PrincipalSource } from '../../db/principal.js';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import { NOBODY_LOGIN } from '../../db/principal.js';
 

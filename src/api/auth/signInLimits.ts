@@ -8,7 +8,7 @@ import {
   uncountSignIns,
   type Count,
 } from '../../db/signIn/signInCounts.js';
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { visitorNetwork } from '../../networkAddress.js';

@@ -14,7 +14,7 @@ import {
   readSigningKeys,
   type StoredSigningKey,
 } from '../../db/signIn/signingKeys.js';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** ECDSA on P-256: verified by every JWT library, and by Node's own without a warning. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Config } from '../../config.js';
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import type { PrincipalSource } from '../../db/principal.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';

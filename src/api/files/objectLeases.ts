@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { keepObjects } from '../../db/files/uploads.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { storeDiscoveredIssuer, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { ProviderClient } from './providerClient.js';

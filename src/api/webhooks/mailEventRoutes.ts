@@ -1,7 +1,7 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
-import type { Database } from '../../db/database.js';
-import type { Ledger } from '../../db/delivery/ledger.js';
+import type { Database } from '../../db/connection/database.js';
+import type { Ledger } from '../../db/connection/ledger.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
 import type { Clock } from '../../clock.js';
 import { AppError } from '../../errors.js';

@@ -1,7 +1,7 @@
 import type { Installation } from '../../compose.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readServerFacts } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';

@@ -1,6 +1,6 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { preparedText } from '../../db/preparedStatements.js';
+import { preparedText } from '../../db/connection/preparedStatements.js';
 import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';

@@ -1,5 +1,5 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';

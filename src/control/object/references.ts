@@ -1,5 +1,5 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { bind, empty, identifier, join, Sql, sql, toStatement } from '../../db/sql.js';
 import { parseJson } from '../../losslessJson.js';
 import type { ControlContext } from '../controlContext.js';

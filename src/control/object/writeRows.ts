@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { isForeignKeyViolation } from '../../db/sqlState.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ControlContext } from '../controlContext.js';

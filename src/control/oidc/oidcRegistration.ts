@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import type { KeyRing } from '../../secrets.js';
 import { readRow } from '../object/rows.js';
 import { secretContext } from '../object/writeRows.js';

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { NOBODY_LOGIN } from '../../db/principal.js';
 import { findLogin, insertRole } from './roles.js';
 

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 
 /** The classes that visitors may sign up into. */
 export async function signupClasses(knex: ControlDb, tenantid: number): Promise<readonly number[]> {

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 
 /** Something that one role has and another lacks. */
 export interface Excess {

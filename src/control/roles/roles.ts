@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { orNameTaken } from '../object/nameTaken.js';
 
 /** What decides whether a role may be changed. */

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { isTransient } from '../../email/transientErrors.js';
 import { AppError } from '../../errors.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';

@@ -56,6 +56,11 @@ export class TenantConnections {
     });
   }
 
+  /** Connections of all tenants together. */
+  get max(): number {
+    return this.options.max;
+  }
+
   async names(): Promise<RoleNames> {
     this.#names = await this.#logins.names();
     return this.#names;

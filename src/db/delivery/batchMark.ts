@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** Below this id every batch is done, as some relay has found. */
 export async function readBatchMark(ledger: Ledger): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
 import type { Batch } from './tick.js';
 

@@ -1,6 +1,6 @@
 import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { toDelivery, type LoadedDelivery, type LoadedRow } from './loadDeliveries.js';
 import { AHEAD_SECONDS } from './turns.js';
 

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger, LedgerStatement } from './ledger.js';
+import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { trackDeliveries } from './track.js';
 

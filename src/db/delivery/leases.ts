@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { trackDeliveries } from './track.js';
 
 /** An attempt in hand: a delivery and the attempt's number, its fencing token. */

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 

@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** What happened to a mail after it was sent, as the provider reports it. All texts can be stored. */
 export interface MailEvent {

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Database } from '../database.js';
+import type { Database } from '../connection/database.js';
 
 /** Mail kept locally instead of sent. Addresses are written as `Name <a@b>`. */
 export interface KeptMail {

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED } from './track.js';
 
 /** A delivery that should be in the queue, now that its time has come. */

@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** The tables that grow, each with its column of time, all partitioned by day (UTC). */
 const PARTITIONED = [

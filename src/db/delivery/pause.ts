@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { trackDeliveries } from './track.js';
 
 /**

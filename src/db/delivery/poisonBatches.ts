@@ -1,5 +1,5 @@
 import type { BatchKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** Workers that a batch of several events may end before its events are evaluated one by one. */
 const MOST_STARTS_TOGETHER = 2;

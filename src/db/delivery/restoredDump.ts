@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /**
  * After a dump was restored into another cluster the outbox holds transaction ids that mean nothing here, and that

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger, LedgerStatement } from './ledger.js';
+import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 
 /** Says that the provider is about to be called. */
 export interface SendingStart extends DeliveryKey {

@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** Addresses of one delivery, in lower case. */
 export interface AddressesOfTenant {

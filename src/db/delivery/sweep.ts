@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
 
 /** Shortest time between two sweeps: a delivery that takes longer than once or twice this is tracked. */

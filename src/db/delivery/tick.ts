@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /** Events of one tenant that a worker evaluates as one job. */
 export interface Batch {

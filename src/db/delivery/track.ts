@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger } from './ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 
 /**
  * From here on each delivery's own row says how it is, with what its start and its attempt have said so far. All that

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { preparedText } from '../preparedStatements.js';
+import { preparedText } from '../connection/preparedStatements.js';
 import { identifier } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
-import type { Transactions } from '../tenantTransaction.js';
+import type { Transactions } from '../connection/transactions.js';
 
 /** A sweeper that dies with objects in hand lets others have them after this time. */
 const SWEEPING_MINUTES = 2;

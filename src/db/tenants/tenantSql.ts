@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { AppError } from '../../errors.js';
-import type { Database } from '../database.js';
+import type { Database } from '../connection/database.js';
 import { sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 

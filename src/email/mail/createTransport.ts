@@ -1,5 +1,5 @@
 import type { Config } from '../../config.js';
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { createMailboxTransport } from './mailbox.js';
 import { createSendgridTransport } from './sendgrid.js';

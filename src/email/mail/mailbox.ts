@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.js';
+import type { Database } from '../../db/connection/database.js';
 import { keepMail } from '../../db/delivery/mailbox.js';
 import { formatAddress } from '../addresses.js';
 import type { MailTransport } from './transport.js';

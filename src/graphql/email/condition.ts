@@ -1,7 +1,7 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { preparedText, type PreparedText } from '../../db/preparedStatements.js';
+import { preparedText, type PreparedText } from '../../db/connection/preparedStatements.js';
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
-import type { Transactions } from '../../db/tenantTransaction.js';
+import type { Transactions } from '../../db/connection/transactions.js';
 import { isStaleSchema } from '../../db/sqlState.js';
 import type { AppError, ErrorCode } from '../../errors.js';
 import { compileCondition } from '../filter/compile.js';

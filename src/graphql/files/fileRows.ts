@@ -1,10 +1,10 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { StoredFile } from '../../db/files/files.js';
 import type { PromisedUpload } from '../../db/files/uploads.js';
-import { preparedText } from '../../db/preparedStatements.js';
+import { preparedText } from '../../db/connection/preparedStatements.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, toStatement, type Sql } from '../../db/sql.js';
-import type { Transactions } from '../../db/tenantTransaction.js';
+import type { Transactions } from '../../db/connection/transactions.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { createAliasSource } from '../filter/scope.js';

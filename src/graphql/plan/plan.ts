@@ -1,5 +1,5 @@
 import type { FieldNode } from 'graphql';
-import type { PreparedText } from '../../db/preparedStatements.js';
+import type { PreparedText } from '../../db/connection/preparedStatements.js';
 import type { Slot } from '../../db/sql.js';
 import type { FieldError } from '../answer.js';
 

@@ -1,4 +1,4 @@
-import { preparedText } from '../../db/preparedStatements.js';
+import { preparedText } from '../../db/connection/preparedStatements.js';
 import { toStatement, type Sql } from '../../db/sql.js';
 import type { PlannedStatement } from './plan.js';
 

@@ -8,13 +8,13 @@ import { createObjectLeases } from '../../../src/api/files/objectLeases.js';
 import type { FileDeps } from '../../../src/api/files/fileDeps.js';
 import { systemClock } from '../../../src/clock.js';
 import { loadConfig } from '../../../src/config.js';
-import { openDatabase } from '../../../src/db/database.js';
+import { openDatabase } from '../../../src/db/connection/database.js';
 import { PrincipalSource } from '../../../src/db/principal.js';
 import type { FileStorage } from '../../../src/files/storage/fileStorage.js';
 import { openStorage } from '../../../src/files/storage/openStorage.js';
 import { createDataEngine } from '../../../src/graphql/dataEngine.js';
 import { KeyRing } from '../../../src/secrets.js';
-import { TEST_SECRET_KEYS, testKeyRing, testLog } from '../../support/testConfig.js';
+import { TEST_BUDGET, TEST_SECRET_KEYS, testKeyRing, testLog } from '../../support/testConfig.js';
 import type { Step } from './steps.js';
 
 const FIRST_BYTES = 50_000;
@@ -57,7 +57,7 @@ function held(bytes: Readable): Readable {
 
 const database = openDatabase({
   url: config.databaseUrl ?? '',
-  poolSize: 8,
+  budget: TEST_BUDGET,
   keyRing: testKeyRing,
   requestTimeoutMs: config.requestTimeoutMs,
   statementTimeoutMs: config.statementTimeoutMs,

@@ -2,7 +2,7 @@ import { createTenant, type CreatedTenant } from '../../../src/control/tenants/t
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../../src/db/principal.js';
 import { createDataEngine, type DataEngine, type GraphqlAnswer } from '../../../src/graphql/dataEngine.js';
-import { testConfig, testLog } from '../../support/testConfig.js';
+import { budgetOf, testConfig, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** A tenant with tables, its root role, and an engine that serves it. */
@@ -50,7 +50,7 @@ export interface OutboxEvent {
 }
 
 export async function openShop(ddl: string, settings: Record<string, string> = {}): Promise<Shop> {
-  const test = await createTestDatabase();
+  const test = await createTestDatabase({ budget: budgetOf(settings) });
   const { knex, pool } = test.database;
   const tenant = await createTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
   const sql = async (text: string): Promise<void> => {

@@ -1,5 +1,5 @@
-/** Gathers what is added with the same key in one turn of the event loop: nothing waits for what is not there yet. */
-export class SharedTurn<Key, Item> {
+/** Collects what is added under one key during a tick of the event loop. Nothing waits longer than that tick. */
+export class TickBatcher<Key, Item> {
   readonly #groups = new Map<Key, Item[]>();
 
   constructor(private readonly onEnd: (key: Key, items: readonly Item[]) => void) {}

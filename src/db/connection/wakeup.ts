@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
-import type { Logger } from '../log.js';
-import type { Stoppable } from '../shutdown.js';
+import type pg from 'pg';
+import type { Logger } from '../../log.js';
+import type { Stoppable } from '../../shutdown.js';
 import type { Database } from './database.js';
 
 const CHANNEL = 'rowpost_relay';
@@ -75,7 +75,7 @@ export function listenForWakeups(
     if (!stopped) timer = setTimeout(connect, RECONNECT_MS);
   };
   const connect = (): void => {
-    const next = new pg.Client({ ...deps.database.pool.options, pipeline: false });
+    const next = deps.database.createListener();
     client = next;
     let ended = false;
     const onEnd = (error?: unknown): void => {

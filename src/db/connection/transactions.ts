@@ -1,13 +1,13 @@
 import type pg from 'pg';
-import { AppError } from '../errors.js';
-import type { AnswerShare } from './answerBudget.js';
-import type { Lease } from './connection/connectionPool.js';
-import type { TenantConnections } from './connection/tenantConnections.js';
-import { Lane, type LaneWork } from './lane.js';
+import { AppError } from '../../errors.js';
+import type { AnswerShare } from '../answerBudget.js';
+import type { Lease } from './connectionPool.js';
+import type { TenantConnections } from './tenantConnections.js';
+import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
-import { SharedTurn } from './sharedTurn.js';
-import { isDatabaseAnswer, isSessionEnd, toAppError } from './sqlState.js';
+import { TickBatcher } from './tickBatcher.js';
+import { isDatabaseAnswer, isSessionEnd, toAppError } from '../sqlState.js';
 
 export interface TransactionStatement {
   readonly statement: PreparedText;
@@ -28,24 +28,26 @@ export type TransactionOutcome =
   /** Nothing was changed, unless the error is OUTCOME_UNKNOWN. `statement` is the index of the one that failed. */
   | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
 
-/** What takes longer has a connection to itself: it would save little, and hold up much. */
+/** Statements that take longer are not pipelined behind each other: it would save little and delay the others much. */
 const QUICK_MS = 1;
-/** Connections for the quick reads of one role: more than one process keeps busy with them. */
-const MOST_LANES = 4;
+/** Connections that the quick reads of one tenant share: enough to keep one process busy. */
+const MAX_CONNECTIONS_PER_TENANT = 4;
 
 /**
- * Runs statements in one transaction as one tenant, in one round trip. On a shared connection the tenant's role is entered
- * by the first of them: where that fails, PostgreSQL skips the rest. A statement that must stop the commit has to fail in
+ * Runs statements in one transaction as one tenant, in one round trip. On a shared connection the first of them enters the
+ * tenant's role: where that fails, PostgreSQL skips the rest. A statement that must prevent the commit has to fail in
  * PostgreSQL.
  *
- * Quick reads of one tenant share a few connections, on which they follow each other without a wait; those of one
- * turn of the event loop leave in one write. System calls and the wakening of processes are half of what they cost.
+ * Quick reads of one tenant are pipelined on a few connections, and those of one tick of the event loop are sent in one
+ * write: system calls and context switches are half of what they cost.
  */
 export class Transactions {
   readonly #prepared = new PreparedStatements();
-  readonly #quick = new SharedTurn<number | null, LaneWork>((tenantid, work) => this.#share(tenantid, work));
-  /** The connections that the quick reads of a tenant share at the moment. */
-  readonly #lanes = new Map<number | null, Set<Lane>>();
+  readonly #quick = new TickBatcher<number | null, PipelinedTransaction>((tenantid, work) =>
+    this.#share(tenantid, work),
+  );
+  /** Connections in use for quick reads, by tenant. */
+  readonly #pipelined = new Map<number | null, Set<PipelinedConnection>>();
   readonly #clean = preparedText('select rowpost_tenant.clean_session()');
   readonly #enter = preparedText("select set_config('role', $1, true)");
   readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
@@ -67,7 +69,7 @@ export class Transactions {
     return new Promise((resolve, reject) => {
       const { tenantid } = request;
       const isShared = isQuick(request);
-      const work: LaneWork = {
+      const work: PipelinedTransaction = {
         fail: (error) => {
           const message = 'No connection to the database could be had.';
           resolve(failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error })));
@@ -84,17 +86,24 @@ export class Transactions {
             }
             return isSound;
           } catch (error) {
-            reject(error instanceof Error ? error : new Error('it could not be sent', { cause: error }));
+            reject(
+              error instanceof Error
+                ? error
+                : new Error('the transaction could not be sent', { cause: error }),
+            );
             return false;
           }
         },
       };
       if (isShared) this.#quick.add(tenantid, work);
-      else this.#lane(tenantid).add([work]);
+      else this.#pipelinedConnection(tenantid).add([work]);
     });
   }
 
-  #lane(tenantid: number | null, onEnd?: (lane: Lane) => void): Lane {
+  #pipelinedConnection(
+    tenantid: number | null,
+    onEnd?: (connection: PipelinedConnection) => void,
+  ): PipelinedConnection {
     const { connections, options } = this;
     const source = {
       acquire: () => connections.acquire(tenantid),
@@ -103,31 +112,31 @@ export class Transactions {
       },
       connection: options.connection,
     };
-    return new Lane(source, options.timeoutMs, onEnd);
+    return new PipelinedConnection(source, options.timeoutMs, onEnd);
   }
 
-  /** Spreads the work over the tenant's lanes, the emptiest first. */
-  #share(tenantid: number | null, work: readonly LaneWork[]): void {
-    let lanes = this.#lanes.get(tenantid);
-    if (!lanes) this.#lanes.set(tenantid, (lanes = new Set()));
-    const open = [...lanes].filter((lane) => lane.isOpen);
-    while (open.length < MOST_LANES) {
-      open.push(this.#lane(tenantid, (ended) => this.#leave(tenantid, ended)));
+  /** Spreads the reads over the tenant's connections, the least loaded first. */
+  #share(tenantid: number | null, work: readonly PipelinedTransaction[]): void {
+    let connections = this.#pipelined.get(tenantid);
+    if (!connections) this.#pipelined.set(tenantid, (connections = new Set()));
+    const open = [...connections].filter((connection) => connection.isOpen);
+    while (open.length < MAX_CONNECTIONS_PER_TENANT) {
+      open.push(this.#pipelinedConnection(tenantid, (ended) => this.#leave(tenantid, ended)));
     }
     open.sort((one, other) => one.load - other.load);
-    const share = Math.ceil(work.length / MOST_LANES);
+    const share = Math.ceil(work.length / MAX_CONNECTIONS_PER_TENANT);
     for (let start = 0; start < work.length; start += share) {
-      const lane = open.shift();
-      if (!lane) throw new Error('there are as many lanes as shares');
-      lanes.add(lane);
-      lane.add(work.slice(start, start + share));
+      const connection = open.shift();
+      if (!connection) throw new Error('there are as many connections as shares');
+      connections.add(connection);
+      connection.add(work.slice(start, start + share));
     }
   }
 
-  #leave(tenantid: number | null, lane: Lane): void {
-    const lanes = this.#lanes.get(tenantid);
-    lanes?.delete(lane);
-    if (lanes?.size === 0) this.#lanes.delete(tenantid);
+  #leave(tenantid: number | null, connection: PipelinedConnection): void {
+    const connections = this.#pipelined.get(tenantid);
+    connections?.delete(connection);
+    if (connections?.size === 0) this.#pipelined.delete(tenantid);
   }
 
   async #send(

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { AppError } from '../errors.js';
-import type { AnswerShare } from './answerBudget.js';
+import type { AppError } from '../../errors.js';
+import type { AnswerShare } from '../answerBudget.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
 

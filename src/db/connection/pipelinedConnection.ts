@@ -1,10 +1,10 @@
 import type pg from 'pg';
-import type { Lease } from './connection/connectionPool.js';
+import type { Lease } from './connectionPool.js';
 import { Deadline } from './deadline.js';
 import { inOneWrite } from './oneWrite.js';
 
-/** A transaction for a lane. */
-export interface LaneWork {
+/** A transaction that can be sent on a pipelined connection. */
+export interface PipelinedTransaction {
   /** Sends it at once; must not throw. @returns whether the connection is known to be as it was */
   run(lease: Lease, deadline: Deadline): Promise<boolean>;
   /** No connection could be had. */
@@ -20,15 +20,18 @@ export interface ConnectionSource {
   readonly connection: pg.ClientConfig;
 }
 
-/** After so many the connection goes back, so that others of the pool's users have their turn. */
-const MOST_WORK = 100;
+/** Transactions after which the connection goes back to the pool, so that other waiters get it. */
+const MAX_TRANSACTIONS = 100;
 
-/** A lane that may be used again waits so long for it: to take a connection and give it back costs 20 µs. */
+/** How long an idle connection is kept for a next transaction: acquiring and releasing one costs 20 µs. */
 const IDLE_MS = 2;
 
-/** A connection of the pool on which transactions follow each other. It goes back when none is left. */
-export class Lane {
-  readonly #waiting: LaneWork[] = [];
+/**
+ * A leased connection on which transactions are pipelined: each is sent without waiting for the answers to those before
+ * it. The lease ends when none is in flight.
+ */
+export class PipelinedConnection {
+  readonly #waiting: PipelinedTransaction[] = [];
   #connection: { readonly lease: Lease; readonly deadline: Deadline } | undefined;
   #load = 0;
   #taken = 0;
@@ -37,24 +40,24 @@ export class Lane {
 
   constructor(
     private readonly source: ConnectionSource,
-    /** For each transaction, from its turn on. */
+    /** Of each transaction, from when the one before it has ended. */
     private readonly timeoutMs: number,
-    /** Told that the lane is no more. Given where others know of it, and may use it again. */
-    private readonly onEnd?: (lane: Lane) => void,
+    /** Called when the lease ends. Only a connection with this callback is kept for later transactions. */
+    private readonly onEnd?: (connection: PipelinedConnection) => void,
   ) {}
 
-  /** Transactions that are not answered yet. */
+  /** Transactions in flight. */
   get load(): number {
     return this.#load;
   }
 
-  /** Whether it takes more. It doesn't after an error of the connection, a cancellation, or its share of work. */
+  /** Whether it takes more transactions: not after an error of the connection, a cancellation, or `MAX_TRANSACTIONS`. */
   get isOpen(): boolean {
-    return this.#taken < MOST_WORK && this.#isSound && this.#connection?.deadline.isOver !== true;
+    return this.#taken < MAX_TRANSACTIONS && this.#isSound && this.#connection?.deadline.isOver !== true;
   }
 
   /** They leave in one write. */
-  add(work: readonly LaneWork[]): void {
+  add(work: readonly PipelinedTransaction[]): void {
     const isNew = this.#taken === 0;
     clearTimeout(this.#idle);
     this.#load += work.length;
@@ -82,9 +85,9 @@ export class Lane {
     this.#start(this.#waiting.splice(0));
   }
 
-  #start(work: readonly LaneWork[]): void {
+  #start(work: readonly PipelinedTransaction[]): void {
     const { lease, deadline } = this.#connection ?? {};
-    if (!lease || !deadline) throw new Error('the lane has no connection');
+    if (!lease || !deadline) throw new Error('no connection has been acquired');
     inOneWrite(lease.client, () => {
       for (const item of work) void item.run(lease, deadline).then((isSound) => this.#ended(isSound));
     });

@@ -23,9 +23,9 @@ export interface PreparedUse {
 /** Runs after which a statement is worth keeping parsed and planned: +50 % on point reads. */
 const HOT_AFTER_RUNS = 5;
 /** A kept plan takes about 100 KiB of the connection's backend. */
-const MOST_PER_CONNECTION = 100;
+const MAX_PER_CONNECTION = 100;
 /** Each run makes the remembered quickest one slower by this factor: what was quick once may have turned slow. */
-const FORGETTING = 1.001;
+const QUICKEST_DECAY = 1.001;
 
 const UNNAMED: PreparedUse = { name: '', parse: true, close: [] };
 
@@ -39,7 +39,7 @@ export function isHot(statement: PreparedText): boolean {
 
 /** The quickest run says what the statement costs; the others also what the machine was doing meanwhile. */
 export function noteRun(statement: PreparedText, ms: number): void {
-  statement.quickestMs = Math.min(ms, (statement.quickestMs ?? Infinity) * FORGETTING);
+  statement.quickestMs = Math.min(ms, (statement.quickestMs ?? Infinity) * QUICKEST_DECAY);
 }
 
 /** Which named statements each connection holds; the least recently used goes when a connection has its fill. */
@@ -76,7 +76,7 @@ export class PreparedStatements {
 
 function dropOldest(held: Map<string, boolean>): readonly string[] {
   const [oldest] = held.keys();
-  if (held.size <= MOST_PER_CONNECTION || oldest === undefined) return [];
+  if (held.size <= MAX_PER_CONNECTION || oldest === undefined) return [];
   held.delete(oldest);
   return [oldest];
 }

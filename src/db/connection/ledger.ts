@@ -1,7 +1,5 @@
-import pg from 'pg';
-import type { Database } from '../database.js';
-import { limitMessages } from '../connection/messageLimit.js';
-import { inOneWrite } from '../oneWrite.js';
+import type pg from 'pg';
+import { inOneWrite } from './oneWrite.js';
 
 /** A statement of the ledger. With a name it is prepared once per connection. */
 export interface LedgerStatement {
@@ -15,10 +13,7 @@ export interface Ledger {
   query<Row>(statement: LedgerStatement, values: readonly unknown[]): Promise<Row[]>;
   /** Runs statements as one transaction, sent together. @returns the rows of each. */
   transaction(steps: readonly (readonly [LedgerStatement, readonly unknown[]])[]): Promise<unknown[][]>;
-  close(): Promise<void>;
 }
-
-const POOL_SIZE = 6;
 
 /**
  * The ledger's statements find few rows of large partitioned tables by key, whatever the arrays they are given. A plan
@@ -35,28 +30,14 @@ export const PLANNER_OPTIONS = [
   .map((option) => `-c ${option}`)
   .join(' ');
 
-/** Opens a pool of its own, so that tenants' queries never keep the ledger waiting for a connection. */
-export function openLedger(database: Database, onIdleError: (error: Error) => void): Ledger {
-  const base = database.pool.options;
-  const pool = new pg.Pool({
-    ...base,
-    max: POOL_SIZE,
-    options: `${base.options ?? ''} ${PLANNER_OPTIONS}`,
-  });
-  pool.on('error', onIdleError);
-  // A connection that breaks while a transaction holds it says so twice: its statements reject, and it emits an error,
-  // which would end the process if nobody listened.
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined);
-    limitMessages(client);
-  });
+/** Statements over a pool of its own, whose connections plan as `PLANNER_OPTIONS` says. */
+export function createLedger(pool: pg.Pool): Ledger {
   return {
     async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
       const { rows } = await pool.query({ ...statement, values: [...values] });
       return rows as Row[];
     },
     transaction: (steps) => runTransaction(pool, steps),
-    close: () => pool.end(),
   };
 }
 
