@@ -253,27 +253,23 @@ describe('events of mails', () => {
       const { database } = fixture.testDatabase;
       const ledger = database.ledger;
       const keep = (): Promise<void> => keepPartitions({ ledger, clock: systemClock, log: testLog }, 30);
-      try {
-        await keep();
-        const [old] = await insertSentDeliveries(database, tenantid, 1, 20);
-        const [expired] = await insertSentDeliveries(database, tenantid, 1, 40);
-        const events = [old!, expired!].map((deliveryid) => sendgridEvent({ event: 'open', deliveryid }));
-        for (let i = 0; i < 3; i++) expect(await report(events)).to.equal(204);
-        expect(await eventsOf(old!)).to.have.length(1);
-        expect(await eventsOf(expired!)).to.have.length(1);
-        await keep();
-        const { rows } = await database.pool.query('select from rowpost.email_event where deliveryid = $1', [
-          expired,
-        ]);
-        expect(rows).to.deep.equal([]);
-        // It is not written down again for a delivery that is gone.
-        await report(events);
-        expect(
-          (await database.pool.query('select from rowpost.email_event where deliveryid = $1', [expired]))
-            .rows,
-        ).to.deep.equal([]);
-      } finally {
-      }
+      await keep();
+      const [old] = await insertSentDeliveries(database, tenantid, 1, 20);
+      const [expired] = await insertSentDeliveries(database, tenantid, 1, 40);
+      const events = [old!, expired!].map((deliveryid) => sendgridEvent({ event: 'open', deliveryid }));
+      for (let i = 0; i < 3; i++) expect(await report(events)).to.equal(204);
+      expect(await eventsOf(old!)).to.have.length(1);
+      expect(await eventsOf(expired!)).to.have.length(1);
+      await keep();
+      const { rows } = await database.pool.query('select from rowpost.email_event where deliveryid = $1', [
+        expired,
+      ]);
+      expect(rows).to.deep.equal([]);
+      // It is not written down again for a delivery that is gone.
+      await report(events);
+      expect(
+        (await database.pool.query('select from rowpost.email_event where deliveryid = $1', [expired])).rows,
+      ).to.deep.equal([]);
     });
 
     it("leaves another tenant's deliveries, and what is none of ours, alone", async () => {

@@ -264,18 +264,15 @@ describe('suppressed addresses', () => {
   it('are forgotten some days after they were taken off, and only then', async () => {
     const { database } = fixture.testDatabase;
     const ledger = database.ledger;
-    try {
-      for (const name of ['kept', 'removed', 'forgotten']) await suppress({ address: `${name}@example.com` });
-      await fixture.control(root, DELETE, { address: 'removed@example.com' });
-      await database.pool.query(
-        `update rowpost.email_suppression set removetime = now() - interval '4 days' where address like 'forgotten%'`,
-      );
-      await forgetRemovedSuppressions(ledger);
-      const { rows } = await database.pool.query(
-        'select address from rowpost.email_suppression order by address',
-      );
-      expect(rows).to.deep.equal([{ address: 'kept@example.com' }, { address: 'removed@example.com' }]);
-    } finally {
-    }
+    for (const name of ['kept', 'removed', 'forgotten']) await suppress({ address: `${name}@example.com` });
+    await fixture.control(root, DELETE, { address: 'removed@example.com' });
+    await database.pool.query(
+      `update rowpost.email_suppression set removetime = now() - interval '4 days' where address like 'forgotten%'`,
+    );
+    await forgetRemovedSuppressions(ledger);
+    const { rows } = await database.pool.query(
+      'select address from rowpost.email_suppression order by address',
+    );
+    expect(rows).to.deep.equal([{ address: 'kept@example.com' }, { address: 'removed@example.com' }]);
   });
 });
