@@ -34,6 +34,7 @@ import {
 import { FileUrls } from './files/fileUrls.js';
 import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
+import { plannerOf, rolesOf } from './plan/planner.js';
 import { PlanningQueue } from './plan/planningQueue.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
@@ -170,7 +171,8 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     },
     async describe(tenantid, schema, principal) {
       const catalog = await catalogs.get(tenantid, schema);
-      return schemas.of(principal ? visibleCatalog(principal, catalog) : catalog).describe();
+      const { describe } = schemas.of(principal ? visibleCatalog(principal, catalog) : catalog);
+      return engine.planning.run(principal ? plannerOf(principal) : rolesOf(tenantid), describe());
     },
     catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
     introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),

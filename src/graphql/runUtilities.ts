@@ -4,18 +4,21 @@ import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import type { Plan, UtilityField } from './plan/plan.js';
+import { plannerOf } from './plan/planner.js';
+import type { PlanningQueue } from './plan/planningQueue.js';
 import type { FieldResult } from './runPlan.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
 
 export interface UtilityDeps {
   readonly catalogs: CatalogStore;
   readonly schemas: TenantSchemas;
+  readonly planning: PlanningQueue;
 }
 
 /** Carries out the fields of `Utility` that were asked for. Throws what pg throws. */
 export async function runUtilities(
   plan: Plan,
-  { catalogs, schemas }: UtilityDeps,
+  deps: UtilityDeps,
   principal: Principal,
   schema: string,
   answer: AnswerShare,
@@ -27,7 +30,7 @@ export async function runUtilities(
     if (field.kind !== 'object') continue;
     for (const inner of field.fields) {
       if (inner.kind !== 'utility') continue;
-      read ??= introspect(catalogs, schemas, principal, schema);
+      read ??= introspect(deps, principal, schema);
       const json = await read;
       const error = json instanceof AppError ? json : answer.take(json.length);
       results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
@@ -38,8 +41,7 @@ export async function runUtilities(
 
 /** `{gql, json: {__schema}}` as signing in shows it. */
 async function introspect(
-  catalogs: CatalogStore,
-  schemas: TenantSchemas,
+  { catalogs, schemas, planning }: UtilityDeps,
   principal: Principal,
   schema: string,
 ): Promise<string | AppError> {
@@ -47,8 +49,7 @@ async function introspect(
     const message = 'Only root and roles with admin may read the tables again.';
     return new AppError('PERMISSION_DENIED', message, { details: { capability: 'admin' } });
   }
-  const { sdl, introspectionJson } = schemas
-    .of(await catalogs.introspect(principal.tenantid, schema))
-    .describe();
+  const { describe } = schemas.of(await catalogs.introspect(principal.tenantid, schema));
+  const { sdl, introspectionJson } = await planning.run(plannerOf(principal), describe());
   return `{"gql":${JSON.stringify(sdl)},"json":${introspectionJson}}`;
 }

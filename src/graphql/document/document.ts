@@ -54,11 +54,14 @@ export function* readDocument(
   yield;
   if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
   const operation = chooseOperation(document, operationName);
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions) {
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
-  }
+  const fragments = fragmentsOf(document);
   return { document, operation, fragments, shapers: findShapers(operation, fragments) };
+}
+
+/** By name. */
+export function fragmentsOf({ definitions }: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  return new Map(fragments.map((node) => [node.name.value, node]));
 }
 
 function parseBounded(text: string, limits: DocumentLimits): DocumentNode {

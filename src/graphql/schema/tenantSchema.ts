@@ -1,13 +1,16 @@
-import { getIntrospectionQuery, graphqlSync, printSchema, type GraphQLSchema } from 'graphql';
+import { getIntrospectionQuery, Kind, parse, printSchema, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
+import { introspect } from '../introspect.js';
+import { fragmentsOf } from '../document/document.js';
+import type { Steps } from '../steps.js';
 import { buildDataSchema } from './dataSchema.js';
 
 /** A tenant's catalog with what is made from it, once. */
 export interface TenantSchema {
   readonly catalog: Catalog;
   readonly schema: GraphQLSchema;
-  /** SDL and introspection JSON, made at the first call. */
-  readonly describe: () => SchemaDescription;
+  /** SDL and introspection JSON, made once. */
+  readonly describe: () => Steps<SchemaDescription>;
 }
 
 export interface SchemaDescription {
@@ -25,13 +28,24 @@ export class TenantSchemas {
     if (known) return known;
     const schema = buildDataSchema(catalog);
     let description: SchemaDescription | undefined;
-    const made = { catalog, schema, describe: () => (description ??= describeSchema(schema)) };
+    function* describe(): Steps<SchemaDescription> {
+      return (description ??= yield* describeSchema(schema));
+    }
+    const made = { catalog, schema, describe };
     this.#schemas.set(catalog, made);
     return made;
   }
 }
 
-function describeSchema(schema: GraphQLSchema): SchemaDescription {
-  const { data } = graphqlSync({ schema, source: getIntrospectionQuery() });
-  return { sdl: printSchema(schema), introspectionJson: JSON.stringify(data) };
+const INTROSPECTION = parse(getIntrospectionQuery());
+
+function* describeSchema(schema: GraphQLSchema): Steps<SchemaDescription> {
+  const fragments = fragmentsOf(INTROSPECTION);
+  const nodes = INTROSPECTION.definitions.flatMap((node) =>
+    node.kind === Kind.OPERATION_DEFINITION ? node.selectionSet.selections : [],
+  );
+  const asked = nodes.filter((node) => node.kind === Kind.FIELD);
+  const json = yield* introspect({ schema, fragments, variables: {}, mostCharacters: Infinity }, asked);
+  yield;
+  return { sdl: printSchema(schema), introspectionJson: `{"__schema":${json}}` };
 }
