@@ -83,17 +83,17 @@ function write(value: unknown): string | undefined {
 }
 
 /** Digits that BigInt is made of: converting takes time that grows with their square. */
-const MOST_DIGITS = 1_000;
+const MAX_DIGITS = 1_000;
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 /** The integer that a decimal number is, however it is written (`1e3`, `1.0`); undefined when it is none, or far too long. */
 export function exactInteger(text: string): bigint | undefined {
-  const match = text.length <= MOST_DIGITS ? DECIMAL.exec(text) : null;
+  const match = text.length <= MAX_DIGITS ? DECIMAL.exec(text) : null;
   if (!match) return undefined;
   const [, sign, whole = '', fraction = '', exponent = '0'] = match;
   const digits = whole + fraction;
   const point = whole.length + Number(exponent);
-  if (digits === '' || point > MOST_DIGITS) return undefined;
+  if (digits === '' || point > MAX_DIGITS) return undefined;
   if (/[1-9]/.test(digits.slice(Math.max(point, 0)))) return undefined;
   const integer = BigInt(point <= 0 ? 0 : digits.slice(0, point).padEnd(point, '0'));
   return sign === '-' ? -integer : integer;

@@ -7,7 +7,7 @@ export const MAX_PASSWORD_LENGTH = 1_024;
 /** In UTF-16 units; an email address has 254 at most. Longer logins are those of nobody, and not looked for. */
 export const MAX_LOGIN_LENGTH = 1_024;
 /** Characters around a word that make no new one of it: "Sunshine2024!". */
-const MOST_AROUND = 5;
+const MAX_AROUND = 5;
 
 const require = createRequire(import.meta.url);
 interface CommonPasswords {
@@ -40,7 +40,7 @@ export function passwordWeakness(
 function wordsOf(password: string): readonly string[] {
   const whole = password.toLowerCase();
   const word = whole.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
-  return word !== '' && whole.length - word.length <= MOST_AROUND ? [whole, word] : [whole];
+  return word !== '' && whole.length - word.length <= MAX_AROUND ? [whole, word] : [whole];
 }
 
 /** Loaded when first asked for: most processes set no password. */

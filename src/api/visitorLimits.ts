@@ -11,7 +11,7 @@ const WINDOW_SECONDS = 60;
 /** A refusal is told late, so that a visitor who asks again at once costs little. */
 const REFUSAL_DELAY_MS = 1_000;
 /** Refusals held back at one time. */
-const MOST_DELAYED = 1_000;
+const MAX_DELAYED = 1_000;
 
 /** Counters of one kind; a limit of 0 is none. */
 interface Counters {
@@ -52,7 +52,7 @@ export class VisitorLimits {
   }
 
   async #delay(): Promise<void> {
-    if (this.#delayed >= MOST_DELAYED) return;
+    if (this.#delayed >= MAX_DELAYED) return;
     this.#delayed += 1;
     await delay(REFUSAL_DELAY_MS);
     this.#delayed -= 1;

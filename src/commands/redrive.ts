@@ -6,7 +6,7 @@ import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 
-const MOST_AT_ONCE = 1_000;
+const MAX_AT_ONCE = 1_000;
 /** PostgreSQL's int. */
 const LARGEST_TENANTID = 2_147_483_647;
 
@@ -42,7 +42,7 @@ async function redriveFiltered(
   let redriven = 0;
   let after: string | undefined = '0';
   while (after !== undefined) {
-    const ids = await findUnsent(database, root, filter, MOST_AT_ONCE, after);
+    const ids = await findUnsent(database, root, filter, MAX_AT_ONCE, after);
     redriven += await redriveDeliveries(database.knex, tenantid, ids, config.tenantEmailsPerSecond);
     after = ids.at(-1);
   }

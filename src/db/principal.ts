@@ -41,7 +41,7 @@ export function isNobody({ login, isRoot }: Principal): boolean {
 
 /** Longest time that a changed or deleted role is still seen as it was. */
 const MAX_AGE_MS = 900;
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /**
  * Reads principals, remembering each for less than a second: a deleted role or a changed password
@@ -60,7 +60,7 @@ export class PrincipalSource {
     const key = `${tenantid}:${roleid}`;
     const entry = this.#entries.get(key);
     if (entry && this.now() - entry.loadedAt < MAX_AGE_MS) return entry.principal;
-    if (this.#entries.size >= MOST_ENTRIES) this.#entries.clear();
+    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
     const principal = readPrincipal(this.knex, tenantid, roleid);
     this.#entries.set(key, { loadedAt: this.now(), principal });
     // A failed read is not remembered.

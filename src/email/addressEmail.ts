@@ -70,5 +70,5 @@ function unsendable(
   return new EmailProblem(kind, { ...failure, message: storable(message) });
 }
 
-const MOST_EXCERPT_CHARACTERS = 80;
-const excerpt = (text: string): string => text.trim().slice(0, MOST_EXCERPT_CHARACTERS);
+const MAX_EXCERPT_CHARACTERS = 80;
+const excerpt = (text: string): string => text.trim().slice(0, MAX_EXCERPT_CHARACTERS);

@@ -8,8 +8,8 @@ export interface Address {
 }
 
 /** The longest that mail servers must take (RFC 5321, 4.5.3.1). */
-const MOST_LOCAL_CHARACTERS = 64;
-const MOST_ADDRESS_CHARACTERS = 254;
+const MAX_LOCAL_CHARACTERS = 64;
+const MAX_ADDRESS_CHARACTERS = 254;
 
 /** Unquoted local parts only: no provider delivers the quoted ones. */
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
@@ -88,13 +88,13 @@ function parseAddress(piece: string): Address | undefined {
 function normalize(email: string): string | undefined {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, at);
-  if (at < 1 || local.length > MOST_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
+  if (at < 1 || local.length > MAX_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
   // Encoding takes the square of the length. No sign takes less than half of itself, so a longer one stays too long.
-  if (email.length - at > 2 * MOST_ADDRESS_CHARACTERS) return undefined;
+  if (email.length - at > 2 * MAX_ADDRESS_CHARACTERS) return undefined;
   const domain = domainToASCII(email.slice(at + 1));
   if (!DOMAIN.test(domain)) return undefined;
   const normalized = `${local}@${domain}`;
-  return normalized.length > MOST_ADDRESS_CHARACTERS ? undefined : normalized;
+  return normalized.length > MAX_ADDRESS_CHARACTERS ? undefined : normalized;
 }
 
 function unquote(name: string): string {

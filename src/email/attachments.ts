@@ -12,7 +12,7 @@ export interface AttachmentDeps {
 }
 
 /** A mail's files are looked up one by one, each with the rules of its row. */
-const MOST_ATTACHMENTS = 100;
+const MAX_ATTACHMENTS = 100;
 
 /** A file that the type attaches. */
 interface NamedFile {
@@ -40,11 +40,11 @@ export async function findAttachments(
   const wanted = withoutRepeats(named);
   const [first] = wanted;
   if (!first) return [];
-  if (wanted.length > MOST_ATTACHMENTS) {
+  if (wanted.length > MAX_ATTACHMENTS) {
     throw problem(
       'TOO_MANY_ATTACHMENTS',
       first.field,
-      `${wanted.length} files to attach; a mail takes ${MOST_ATTACHMENTS}`,
+      `${wanted.length} files to attach; a mail takes ${MAX_ATTACHMENTS}`,
     );
   }
   const files = await loadFiles(deps, occasion, wanted);

@@ -6,7 +6,7 @@ import { addressEmail } from './addressEmail.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
 import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
 import { fieldsOf } from './emailFields.js';
-import { bytesOf, MOST_MAIL_BYTES } from './mail/mailSize.js';
+import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields } from './renderFields.js';
 import { withServedNames } from './servedNames.js';
@@ -106,10 +106,10 @@ function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: Occa
 /** Throws EmailProblem. */
 function withinLimit(email: Email): Email {
   const bytes = bytesOf(email);
-  if (bytes <= MOST_MAIL_BYTES) return email;
+  if (bytes <= MAX_MAIL_BYTES) return email;
   throw new EmailProblem('failed', {
     code: 'MAIL_TOO_LARGE',
     field: 'attachments',
-    message: `the mail has ${bytes} bytes with its attachments; the provider takes ${MOST_MAIL_BYTES}`,
+    message: `the mail has ${bytes} bytes with its attachments; the provider takes ${MAX_MAIL_BYTES}`,
   });
 }

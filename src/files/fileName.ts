@@ -1,4 +1,4 @@
-const MOST_BYTES = 200;
+const MAX_BYTES = 200;
 /** Controls, line ends, signs that turn the direction of writing, and what file systems and shells take for their own. */
 // eslint-disable-next-line no-control-regex -- control characters are what must not pass
 const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff<>:"|?*]/gu;
@@ -17,10 +17,10 @@ export function sanitizeFileName(given: string): string {
 
 /** Keeps the extension. A name may be as long as a request, so it is walked once and no further than needed. */
 function shorten(name: string): string {
-  if (Buffer.byteLength(name) <= MOST_BYTES) return name;
-  const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name.slice(-MOST_BYTES))?.[0] ?? '';
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
+  const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name.slice(-MAX_BYTES))?.[0] ?? '';
   let stem = '';
-  let left = MOST_BYTES - Buffer.byteLength(extension);
+  let left = MAX_BYTES - Buffer.byteLength(extension);
   for (const sign of name.slice(0, name.length - extension.length)) {
     left -= Buffer.byteLength(sign);
     if (left < 0) break;

@@ -14,12 +14,12 @@ export interface LoopOptions {
   readonly log: Logger;
 }
 
-const LEAST_BACKOFF_MS = 100;
+const MIN_BACKOFF_MS = 100;
 /**
  * Longest pause after a failure, or a tenth of the loop's period where that is longer: an outage that comes and goes, such
  * as sessions ended every moment, must not keep a step that is wanted often from running for long.
  */
-const MOST_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 1_000;
 
 /**
  * Runs a step again and again, one at a time, until stopped. A step that fails is tried again, more and more slowly;
@@ -30,7 +30,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
   let wanted = true;
   let wakeSleeper: (() => void) | undefined;
   let failures = 0;
-  const mostBackoffMs = Math.max(MOST_BACKOFF_MS, everyMs / 10);
+  const mostBackoffMs = Math.max(MAX_BACKOFF_MS, everyMs / 10);
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -57,7 +57,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       await attempt();
       if (isStopped()) return;
       if (failures > 0)
-        await sleep(Math.min(LEAST_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), mostBackoffMs));
+        await sleep(Math.min(MIN_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), mostBackoffMs));
       else if (!isWanted()) await sleep(everyMs);
     }
   };

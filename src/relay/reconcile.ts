@@ -17,7 +17,7 @@ export interface ReconcileDeps {
 
 /** A batch this old without an end is looked at: it may have been lost on its way to the queue, or the queue with it. */
 const BATCH_AGE_MS = 3_000;
-const MOST_AT_ONCE = 2_000;
+const MAX_AT_ONCE = 2_000;
 /**
  * Seconds after which a delivery that still waits is added again: the queue may have lost it. When thousands wait, as
  * after a provider's outage, that would keep it busy.
@@ -45,7 +45,7 @@ export class Reconciler {
     const open = await openBatches(ledger, {
       fromBatchid: this.#fromBatchid,
       minAgeMs: BATCH_AGE_MS,
-      limit: MOST_AT_ONCE,
+      limit: MAX_AT_ONCE,
     });
     this.#fromBatchid = open.nextFrom;
     await this.#mark(open.nextFrom);
@@ -64,7 +64,7 @@ export class Reconciler {
     const { ledger, maxAttempts } = this.deps;
     await eachInTurn(
       () => sweep(ledger),
-      () => endLostAttempts(ledger, maxAttempts, MOST_AT_ONCE),
+      () => endLostAttempts(ledger, maxAttempts, MAX_AT_ONCE),
       () => this.#addDue(),
     );
   }
@@ -72,9 +72,9 @@ export class Reconciler {
   async #addDue(): Promise<void> {
     const { ledger, queue } = this.deps;
     for (;;) {
-      const due = await dueDeliveries(ledger, MOST_AT_ONCE);
+      const due = await dueDeliveries(ledger, MAX_AT_ONCE);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
-      const isMany = due.length === MOST_AT_ONCE;
+      const isMany = due.length === MAX_AT_ONCE;
       const noted = await noteQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
       // Those that another session holds would only come again: they wait for the next time.
       if (!isMany || noted === 0) return;

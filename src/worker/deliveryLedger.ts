@@ -30,8 +30,8 @@ export interface DeliveryLedger {
 }
 
 /** Most deliveries in one statement. */
-const MOST_AT_ONCE = 200;
-const MOST_TYPES = 500;
+const MAX_AT_ONCE = 200;
+const MAX_TYPES = 500;
 /** How long an end that can't be recorded is kept in hand. After that it counts as unknown. */
 const FINISH_PATIENCE_MS = 30_000;
 const FINISH_RETRY_MS = 200;
@@ -40,18 +40,18 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   const types = new Map<string, Promise<(EmailType & { version: string }) | undefined>>();
   const finishOnce = batched(
     (finishes: readonly AttemptFinish[]) => finishAttempts(ledger, finishes),
-    MOST_AT_ONCE,
+    MAX_AT_ONCE,
   );
   const pauseOnce = batched(async (deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(ledger, deliveries);
     return deliveries.map(() => undefined);
-  }, MOST_AT_ONCE);
+  }, MAX_AT_ONCE);
 
   const loadType = async (delivery: LoadedDelivery): Promise<EmailType | undefined> => {
     const key = `${delivery.tenantid}:${delivery.typeVersion ?? ''}:${delivery.emailType}`;
     const known = types.get(key);
     if (known) return known;
-    if (types.size >= MOST_TYPES) types.clear();
+    if (types.size >= MAX_TYPES) types.clear();
     const loading = loadEmailType(ledger, delivery.tenantid, delivery.emailType);
     types.set(key, loading);
     // Changed or failed meanwhile: not to be remembered under the version that was asked for.
@@ -65,14 +65,14 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   };
 
   return {
-    load: batched((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MOST_AT_ONCE),
+    load: batched((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_AT_ONCE),
     loadType,
     findSuppressed: batched(
       (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
-      MOST_AT_ONCE,
+      MAX_AT_ONCE,
     ),
     countRepeatedStart: (delivery) => countRepeatedStart(ledger, delivery),
-    start: batched((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MOST_AT_ONCE),
+    start: batched((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MAX_AT_ONCE),
     finish: (finish) => withPatience(log, () => finishOnce(finish)),
     pause: (delivery) => withPatience(log, () => pauseOnce(delivery)),
     pauseTenant: (...args) => pauseTenant(ledger, ...args),

@@ -8,7 +8,7 @@ export type AllowedEmail =
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: 'skipped'; readonly code: string; readonly error: string };
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** Asks for the suppressed ones among an email's addresses, when the tenant has any, and leaves them out. */
 export async function leaveOutSuppressed(
@@ -39,11 +39,11 @@ function allSuppressed(
   recipients: readonly Address[],
   suppressed: ReadonlyMap<string, string>,
 ): AllowedEmail {
-  const named = recipients.slice(0, MOST_NAMED).map(({ email }) => {
+  const named = recipients.slice(0, MAX_NAMED).map(({ email }) => {
     const source = suppressed.get(comparable(email)) ?? '';
     return `${email} (${REASONS[source] ?? source})`;
   });
-  const rest = recipients.length > MOST_NAMED ? ` and ${recipients.length - MOST_NAMED} more` : '';
+  const rest = recipients.length > MAX_NAMED ? ` and ${recipients.length - MAX_NAMED} more` : '';
   return {
     kind: 'skipped',
     code: 'SUPPRESSED',

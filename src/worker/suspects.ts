@@ -1,7 +1,7 @@
 import { FairSlots } from './fairSlots.js';
 
 /** Those beyond are left to the reconciler, which brings them back some seconds later. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 
 /**
  * Deliveries that were in hand when processes ended, time and again. One of them may be the cause, and who was merely
@@ -14,7 +14,7 @@ export class Suspects {
 
   /** Runs the work when nobody else's runs; never when too many wait, or when it is closed before that. */
   async run(tenantid: number, work: () => Promise<void>): Promise<void> {
-    if (this.#waiting >= MOST_WAITING) return;
+    if (this.#waiting >= MAX_WAITING) return;
     this.#waiting += 1;
     try {
       await this.#slot.run(tenantid, work);

@@ -159,7 +159,7 @@ const EASY = 0.7;
 const GRACE_FOR_JOBS = 0.8;
 /** A delivery that waited longer for a slot is loaded again: its tenant may have been paused meanwhile. */
 const FRESH_MS = 100;
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 /** Decrypting is cheap, but not for every mail. */
 function createKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey) => string {
@@ -169,7 +169,7 @@ function createKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey
     let apiKey = known.get(name);
     if (apiKey === undefined) {
       apiKey = decryptEmailApiKey(keyRing, tenantid, key.encrypted);
-      if (known.size >= MOST_KEYS) known.clear();
+      if (known.size >= MAX_KEYS) known.clear();
       known.set(name, apiKey);
     }
     return apiKey;

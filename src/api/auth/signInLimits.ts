@@ -18,7 +18,7 @@ const ADDRESS_WINDOW_SECONDS = 60;
 const LOGIN_WINDOW_SECONDS = 900;
 /** What each failure beyond `signInFailuresBeforeDelay` adds to the wait of the next attempt. */
 const DELAY_STEP_MS = 50;
-const MOST_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 5_000;
 const CLEANUP_MS = 60_000;
 
 export interface SignInLimitsDeps {
@@ -76,7 +76,7 @@ export class SignInLimits {
     }
     const excess = (countEverywhere?.count ?? 0) - mostQuick;
     if (mostQuick > 0 && excess > 0) {
-      await (this.deps.wait ?? delay)(Math.min(MOST_DELAY_MS, excess * DELAY_STEP_MS));
+      await (this.deps.wait ?? delay)(Math.min(MAX_DELAY_MS, excess * DELAY_STEP_MS));
     }
     try {
       const result = await attempt();

@@ -28,7 +28,7 @@ export interface TokenSubject {
 }
 
 /** A signature check costs 160 µs, remembering that it passed less than 1 µs. About 700 bytes an entry. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 /** Clocks of web processes may differ by this much. */
 const CLOCK_TOLERANCE_MS = 30_000;
 const LONGEST_TOKEN = 4_096;
@@ -113,7 +113,7 @@ export class Tokens {
   }
 
   #remember(token: string, claims: TokenClaims): void {
-    if (this.#verified.size >= MOST_REMEMBERED) {
+    if (this.#verified.size >= MAX_REMEMBERED) {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }

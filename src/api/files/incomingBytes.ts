@@ -4,7 +4,7 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
 import { BrokenOff } from '../../files/storage/fileStorage.js';
-import { LEAST_BYTES } from './slowness.js';
+import { MIN_BYTES } from './slowness.js';
 
 export interface ExpectedBytes {
   readonly size: number;
@@ -75,7 +75,7 @@ export function feed(req: IncomingMessage, bytes: IncomingBytes, stallMs: number
   const timer = setInterval(() => {
     // What waits for the storage is not the client's fault.
     const isWaiting = req.complete || bytes.writableLength > 0;
-    if (!isWaiting && bytes.count - before < LEAST_BYTES) {
+    if (!isWaiting && bytes.count - before < MIN_BYTES) {
       bytes.destroy(new AppError('FILE_UPLOAD_STALLED', 'The bytes of the file came too slowly.'));
     }
     before = bytes.count;

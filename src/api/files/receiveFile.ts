@@ -105,7 +105,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'DATABASE_UNAVAILABLE',
   'STATEMENT_TIMEOUT',
 ]);
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 const RETRY_MS = 500;
 
 /** With the rights that the role has now: an upload may have taken hours. */
@@ -120,7 +120,7 @@ async function record(
       return await deps.engine.recordFile(await requirePrincipal(deps, link), upload, bytes);
     } catch (error) {
       const mayPass = error instanceof AppError && PASSING.has(error.code);
-      if (!mayPass || tries === MOST_TRIES) throw error;
+      if (!mayPass || tries === MAX_TRIES) throw error;
       await delay(RETRY_MS);
     }
   }

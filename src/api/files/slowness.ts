@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 /** What an upload or a download must move in the time of `FILE_STALL_MS`. */
-export const LEAST_BYTES = 65_536;
+export const MIN_BYTES = 65_536;
 
 /** Ends an answer whose bytes leave too slowly: it holds a file and a socket for next to no use. */
 export function endWhenSlow(res: ServerResponse, stallMs: number): { stop(): void } {
@@ -9,7 +9,7 @@ export function endWhenSlow(res: ServerResponse, stallMs: number): { stop(): voi
   let before = socket?.bytesWritten ?? 0;
   const timer = setInterval(() => {
     const written = socket?.bytesWritten ?? 0;
-    if (written - before < LEAST_BYTES) res.destroy();
+    if (written - before < MIN_BYTES) res.destroy();
     before = written;
   }, stallMs);
   return { stop: () => clearInterval(timer) };

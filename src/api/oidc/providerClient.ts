@@ -28,7 +28,7 @@ export interface ProviderClientOptions {
 }
 
 /** Key sets have some kilobytes, token answers less. */
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 /**
  * Node's own client instead of fetch: the address that a name resolves to is checked where the connection is made, so
@@ -63,7 +63,7 @@ async function readAnswer(answer: IncomingMessage): Promise<ProviderAnswer> {
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
       answer.destroy();
       throw new TooLarge();
     }
@@ -106,7 +106,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
 
 /** What an administrator can do something about; no addresses. */
 function describe(error: unknown, timeoutMs: number): string {
-  if (error instanceof TooLarge) return `answered more than ${MOST_BYTES} bytes`;
+  if (error instanceof TooLarge) return `answered more than ${MAX_BYTES} bytes`;
   if (error instanceof PrivateAddress) return PRIVATE;
   const { name, code } = error as NodeJS.ErrnoException;
   if (name === 'AbortError' || name === 'TimeoutError') return `did not answer within ${timeoutMs} ms`;

@@ -8,9 +8,9 @@ import type { ProviderClient } from './providerClient.js';
 
 /** A provider without a discovery document is asked for one again after this long. */
 const ASK_AGAIN_MS = 600_000;
-const MOST_PROVIDERS = 1_000;
+const MAX_PROVIDERS = 1_000;
 /** Addresses of one provider that are tried. */
-const MOST_PLACES = 8;
+const MAX_PLACES = 8;
 const WELL_KNOWN = '/.well-known/openid-configuration';
 
 /** Issuers of providers that were saved without one, from their discovery documents. What is found is kept in the database. */
@@ -36,7 +36,7 @@ export class ProviderIssuers {
     if (askedAt !== undefined && this.clock.now() - askedAt < ASK_AGAIN_MS) return registration;
     const issuer = await this.#discover(provider);
     if (issuer === undefined) {
-      if (this.#inVain.size >= MOST_PROVIDERS) this.#inVain.clear();
+      if (this.#inVain.size >= MAX_PROVIDERS) this.#inVain.clear();
       this.#inVain.set(key, this.clock.now());
       const { providerid } = provider;
       log.warn(
@@ -88,5 +88,5 @@ function placesOf(authUri: string): readonly string[] {
   const above = (path: readonly string[]): string[] =>
     path.map((_step, index) => [origin, ...path.slice(0, path.length - 1 - index)].join('/'));
   const places = [...above(steps), ...above(steps.filter((step) => step !== 'oauth2')), origin];
-  return [...new Set(places)].slice(0, MOST_PLACES);
+  return [...new Set(places)].slice(0, MAX_PLACES);
 }

@@ -12,7 +12,7 @@ interface ReadKeys {
 
 /** A provider that takes a key back is believed again after this long. */
 const MAX_AGE_MS = 600_000;
-const MOST_PROVIDERS = 1_000;
+const MAX_PROVIDERS = 1_000;
 
 /** The signing keys of providers, by `jwks_uri`, remembered for minutes. */
 export class ProviderKeys {
@@ -38,7 +38,7 @@ export class ProviderKeys {
   /** Throws AppError OIDC_PROVIDER_ERROR. What was known before stays in use then. */
   reread(jwksUri: string): Promise<KeySet> {
     const before = this.#read.get(jwksUri);
-    if (!before && this.#read.size >= MOST_PROVIDERS) this.#read.clear();
+    if (!before && this.#read.size >= MAX_PROVIDERS) this.#read.clear();
     const entry = { keys: this.#fetch(jwksUri), readAt: this.clock.now() };
     this.#read.set(jwksUri, entry);
     entry.keys.catch(() => {

@@ -24,7 +24,7 @@ const SIGNATURE = 'X-Twilio-Email-Event-Webhook-Signature';
 const TIMESTAMP = 'X-Twilio-Email-Event-Webhook-Timestamp';
 
 /** The provider sends a report when it has 768 KB. */
-const MOST_BODY_BYTES = 2 * 1024 * 1024;
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
 /**
  * The provider repeats a report for a day when it is not taken, perhaps as it was signed at first. An event that comes
  * again changes nothing, so a report that somebody has recorded and sends again does no harm within that day.
@@ -44,7 +44,7 @@ export function mailEventRoutes(deps: MailEventDeps): Router {
     const nowMs = deps.clock.now();
     const tenantid = tenantOf(req);
     const { signature, timestamp } = readSignature(req, nowMs);
-    const body = await readBytes(req, MOST_BODY_BYTES);
+    const body = await readBytes(req, MAX_BODY_BYTES);
     const key = await readEmailWebhookKey(deps.database.knex, tenantid);
     if (!signatures.fits(key?.verification_key, { timestamp, body, signature })) {
       throw new AppError('EVENT_SIGNATURE_INVALID', "The signature is not that of the tenant's webhook.");

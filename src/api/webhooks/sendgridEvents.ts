@@ -7,11 +7,11 @@ import { ExactNumber, parseJson } from '../../losslessJson.js';
 /** Events that are kept. Others (processed, unsubscribe, group_unsubscribe, …) say nothing about a delivery. */
 const KEPT = new Set(['delivered', 'bounce', 'dropped', 'deferred', 'open', 'click', 'spamreport']);
 
-const MOST_REASON_CHARACTERS = 1_000;
-const MOST_URL_CHARACTERS = 2_000;
-const MOST_ID_CHARACTERS = 200;
-const MOST_WORD_CHARACTERS = 100;
-const MOST_ADDRESS_CHARACTERS = 320;
+const MAX_REASON_CHARACTERS = 1_000;
+const MAX_URL_CHARACTERS = 2_000;
+const MAX_ID_CHARACTERS = 200;
+const MAX_WORD_CHARACTERS = 100;
+const MAX_ADDRESS_CHARACTERS = 320;
 /** The provider did not exist before 2009; its clock is right to a day. */
 const EARLIEST_SECONDS = 1_230_768_000;
 const CLOCK_SECONDS = 86_400;
@@ -53,20 +53,20 @@ type Given = Readonly<Record<string, unknown>>;
 
 function readEvent(given: object, tenantid: number, nowMs: number): MailEvent | 'foreign' | undefined {
   const item = given as Given;
-  const event = wordOf(item['event'], MOST_WORD_CHARACTERS);
-  const deliveryid = wordOf(item['deliveryid'], MOST_WORD_CHARACTERS);
-  const providerEventId = wordOf(item['sg_event_id'], MOST_ID_CHARACTERS);
+  const event = wordOf(item['event'], MAX_WORD_CHARACTERS);
+  const deliveryid = wordOf(item['deliveryid'], MAX_WORD_CHARACTERS);
+  const providerEventId = wordOf(item['sg_event_id'], MAX_ID_CHARACTERS);
   const seconds = Number(item['timestamp']);
   if (event === null || !KEPT.has(event)) return undefined;
   if (deliveryid === null || !/^\d{1,18}$/.test(deliveryid) || providerEventId === null) return undefined;
   if (!(seconds >= EARLIEST_SECONDS && seconds <= nowMs / 1000 + CLOCK_SECONDS)) return undefined;
-  if (item['tenantid'] !== undefined && wordOf(item['tenantid'], MOST_WORD_CHARACTERS) !== String(tenantid)) {
+  if (item['tenantid'] !== undefined && wordOf(item['tenantid'], MAX_WORD_CHARACTERS) !== String(tenantid)) {
     return 'foreign';
   }
-  const recipient = wordOf(item['email'], MOST_ADDRESS_CHARACTERS);
+  const recipient = wordOf(item['email'], MAX_ADDRESS_CHARACTERS);
   const reason =
-    wordOf(item['reason'], MOST_REASON_CHARACTERS) ?? wordOf(item['response'], MOST_REASON_CHARACTERS);
-  const type = event === 'bounce' ? wordOf(item['type'], MOST_WORD_CHARACTERS) : null;
+    wordOf(item['reason'], MAX_REASON_CHARACTERS) ?? wordOf(item['response'], MAX_REASON_CHARACTERS);
+  const type = event === 'bounce' ? wordOf(item['type'], MAX_WORD_CHARACTERS) : null;
   const source = suppressionSource(event, type, reason);
   return {
     deliveryid,
@@ -75,9 +75,9 @@ function readEvent(given: object, tenantid: number, nowMs: number): MailEvent | 
     time: new Date(seconds * 1000).toISOString(),
     recipient,
     reason,
-    status: wordOf(item['status'], MOST_WORD_CHARACTERS),
+    status: wordOf(item['status'], MAX_WORD_CHARACTERS),
     type,
-    url: wordOf(item['url'], MOST_URL_CHARACTERS),
+    url: wordOf(item['url'], MAX_URL_CHARACTERS),
     suppress: source && recipient !== null ? { address: comparable(recipient), source } : null,
   };
 }

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 
 const CURVE = 'prime256v1';
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 /** The public half of nobody's key: what has no key is verified with it, which takes as long and never fits. */
 const NOBODYS_KEY = generateKeyPairSync('ec', { namedCurve: CURVE }).publicKey;
@@ -30,7 +30,7 @@ export class SignatureCheck {
     const known = this.#keys.get(verificationKey);
     if (known) return known;
     const key = createPublicKey({ key: Buffer.from(verificationKey, 'base64'), format: 'der', type: 'spki' });
-    if (this.#keys.size >= MOST_KEYS) this.#keys.clear();
+    if (this.#keys.size >= MAX_KEYS) this.#keys.clear();
     this.#keys.set(verificationKey, key);
     return key;
   }

@@ -13,13 +13,13 @@ export interface Check {
   run(): Promise<Finding>;
 }
 
-const MOST_MS = 20_000;
+const MAX_MS = 20_000;
 
 /** Runs a check to its end, whatever it does. */
 export async function examine(check: Check): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(bad(`no answer within ${MOST_MS / 1000} s`)), MOST_MS);
+    timer = setTimeout(() => resolve(bad(`no answer within ${MAX_MS / 1000} s`)), MAX_MS);
   });
   try {
     return await Promise.race([check.run(), timeout]);

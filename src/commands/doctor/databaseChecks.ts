@@ -11,12 +11,12 @@ import { connectPostgres } from '../../queue/postgresConnections.js';
 import { bad, good, type Check, type Finding } from './check.js';
 
 /** Tokens, signatures and leases are told from late ones by the clock. */
-const MOST_CLOCK_DIFFERENCE_MS = 2_000;
+const MAX_CLOCK_DIFFERENCE_MS = 2_000;
 /** A relay reads within milliseconds. */
-const MOST_UNREAD_SECONDS = 60;
+const MAX_UNREAD_SECONDS = 60;
 /** Beyond it a worker is missing, or the backlog needs more of them. */
-const MOST_WAITING_SECONDS = 600;
-const MOST_NAMED = 3;
+const MAX_WAITING_SECONDS = 600;
+const MAX_NAMED = 3;
 
 /** What only a database that answers can tell. */
 export function databaseChecks({ config, database, keyRing, log }: Installation): readonly Check[] {
@@ -54,7 +54,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
       run: async () => {
         const { clockDifferenceMs } = await readServerFacts(database.pool);
         const difference = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s`;
-        return Math.abs(clockDifferenceMs) <= MOST_CLOCK_DIFFERENCE_MS
+        return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
           ? good(`${difference} from PostgreSQL's`)
           : bad(`${difference} from PostgreSQL's`, 'Keep both in time with NTP.');
       },
@@ -65,8 +65,8 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         ready(async () => {
           const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
           if (unreadable.length === 0) return good(`${stored} stored, all of them decrypt`);
-          const named = unreadable.slice(0, MOST_NAMED).join(', ');
-          const rest = unreadable.length > MOST_NAMED ? ', …' : '';
+          const named = unreadable.slice(0, MAX_NAMED).join(', ');
+          const rest = unreadable.length > MAX_NAMED ? ', …' : '';
           return bad(
             `${unreadable.length} of ${stored} don't decrypt: ${named}${rest}`,
             'Put the key that encrypted them behind the present one in SECRET_KEYS.',
@@ -105,7 +105,7 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
 
 export function judgeBacklog(backlog: Backlog): Finding {
   const { unreadEvents, unreadSeconds, openBatches, openBatchSeconds, waiting, waitingSeconds } = backlog;
-  if ((unreadSeconds ?? 0) > MOST_UNREAD_SECONDS) {
+  if ((unreadSeconds ?? 0) > MAX_UNREAD_SECONDS) {
     return bad(
       `${unreadEvents} committed events are not read, the oldest for ${since(unreadSeconds)}`,
       'Is a relay running?',
@@ -114,7 +114,7 @@ export function judgeBacklog(backlog: Backlog): Finding {
   const open = `${openBatches} batches and ${waiting} deliveries wait`;
   const oldest = Math.max(openBatchSeconds ?? 0, waitingSeconds ?? 0);
   const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
-  if (oldest > MOST_WAITING_SECONDS) {
+  if (oldest > MAX_WAITING_SECONDS) {
     return bad(
       `${open}, the oldest for ${since(oldest)}; ${apart}`,
       'Are workers running, and enough of them?',

@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** With its GraphQL schema a table takes about 17 KB: 250 MB in all. */
-const MOST_TABLES = 15_000;
+const MAX_TABLES = 15_000;
 
 /**
  * The catalogs of the tenants in use. One reading at a time for each tenant; while the tables are looked at again the
@@ -128,7 +128,7 @@ export class CatalogStore {
 
   #evict(keep: number): void {
     for (const tenantid of this.#entries.keys()) {
-      if (this.#tables <= MOST_TABLES) return;
+      if (this.#tables <= MAX_TABLES) return;
       if (tenantid !== keep) this.forget(tenantid);
     }
   }

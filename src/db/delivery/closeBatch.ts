@@ -80,7 +80,7 @@ const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => 
   key.createtime,
   limits.firesPerMinute,
   limits.emailsPerSecond,
-  MOST_LOADED,
+  MAX_LOADED,
   ...timesOf(key),
 ];
 
@@ -123,4 +123,4 @@ function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
 }
 
 /** Deliveries of a larger batch wait for a slot before they are loaded: their records together may be large. */
-const MOST_LOADED = 8;
+const MAX_LOADED = 8;

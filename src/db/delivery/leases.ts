@@ -80,7 +80,7 @@ const HOLD = {
 };
 
 /** Processes that a delivery may end, in a row, before it is `failed` as poison. */
-const MOST_LOST_STARTS = 5;
+const MAX_LOST_STARTS = 5;
 
 /**
  * Ends attempts whose worker is gone. Whether the provider took the mail is unknown, and the attempt is recorded so:
@@ -102,16 +102,16 @@ const END_LOST = {
       update rowpost.delivery d
       set attempts = d.attempts + 1, lost = d.lost + 1,
         state = case when d.delivery = 'at_most_once' then 'unknown'
-          when d.lost + 1 >= ${MOST_LOST_STARTS} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
+          when d.lost + 1 >= ${MAX_LOST_STARTS} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
         error_code = case when d.delivery = 'at_most_once' then 'OUTCOME_UNKNOWN'
-          when d.lost + 1 >= ${MOST_LOST_STARTS} then 'POISON' else 'WORKER_LOST' end,
+          when d.lost + 1 >= ${MAX_LOST_STARTS} then 'POISON' else 'WORKER_LOST' end,
         error = case when d.delivery = 'at_most_once'
             then 'the worker ended while sending; whether the mail left is unknown, and the rule forbids a second one'
-          when d.lost + 1 >= ${MOST_LOST_STARTS} then 'each worker that tried to send this ended while doing so'
+          when d.lost + 1 >= ${MAX_LOST_STARTS} then 'each worker that tried to send this ended while doing so'
           else 'the worker ended while sending; the mail may arrive twice' end,
-        next_attempt = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MOST_LOST_STARTS}
+        next_attempt = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
           and d.attempts + 1 < $1::int then now() end,
-        due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MOST_LOST_STARTS}
+        due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
           and d.attempts + 1 < $1::int then now() end
       from lost l
       where d.tenantid = l.tenantid and d.deliveryid = l.deliveryid and d.createtime = l.createtime
@@ -147,12 +147,12 @@ const REPEATED_START = {
   text: `
     update rowpost.delivery d
     set lost = d.lost + 1,
-      state = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'failed' else d.state end,
-      error_code = case when d.lost + 1 >= ${MOST_LOST_STARTS} then 'POISON' else d.error_code end,
-      error = case when d.lost + 1 >= ${MOST_LOST_STARTS}
+      state = case when d.lost + 1 >= ${MAX_LOST_STARTS} then 'failed' else d.state end,
+      error_code = case when d.lost + 1 >= ${MAX_LOST_STARTS} then 'POISON' else d.error_code end,
+      error = case when d.lost + 1 >= ${MAX_LOST_STARTS}
         then 'each worker that tried to prepare this ended while doing so' else d.error end,
-      next_attempt = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.next_attempt end,
-      due = case when d.lost + 1 < ${MOST_LOST_STARTS} then d.due end
+      next_attempt = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.next_attempt end,
+      due = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.due end
     from unnest(array[$1::int], array[$2::bigint], array[$3::timestamptz]) as w(tenantid, deliveryid, createtime)
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       and d.starts = $4::int and d.state in ('pending', 'retrying')

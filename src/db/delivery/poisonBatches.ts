@@ -2,9 +2,9 @@ import type { BatchKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
 /** Workers that a batch of several events may end before its events are evaluated one by one. */
-const MOST_STARTS_TOGETHER = 2;
+const MAX_STARTS_TOGETHER = 2;
 /** Workers that one event may end. */
-const MOST_STARTS_ALONE = 5;
+const MAX_STARTS_ALONE = 5;
 
 /**
  * What becomes of a batch that an earlier worker began with and left without a word: it is tried again; or each of its
@@ -20,8 +20,8 @@ export async function countRepeatedBatchStart(
 ): Promise<BatchFate> {
   const rows = await ledger.query<{ starts: number }>(COUNT, [key.batchid, key.createtime]);
   const starts = rows[0]?.starts ?? 0;
-  if (events <= 1) return starts >= MOST_STARTS_ALONE ? 'give-up' : 'try';
-  if (starts < MOST_STARTS_TOGETHER) return 'try';
+  if (events <= 1) return starts >= MAX_STARTS_ALONE ? 'give-up' : 'try';
+  if (starts < MAX_STARTS_TOGETHER) return 'try';
   await ledger.transaction([
     [LOCK, []],
     [SPLIT, [key.batchid, key.createtime]],

@@ -2,11 +2,11 @@
 export const MAX_RECORD_BYTES = 8_388_608;
 
 /** No compression of PostgreSQL's makes a text smaller than by this factor. */
-const MOST_COMPRESSED = 300;
+const MAX_COMPRESSED = 300;
 
 /** SQL: whether a json column is larger than a worker reads. What is stored small need not be unpacked for that. */
 export const isTooLargeSql = (json: string): string =>
-  `(case when pg_column_size(${json}) > ${Math.floor(MAX_RECORD_BYTES / MOST_COMPRESSED)}
+  `(case when pg_column_size(${json}) > ${Math.floor(MAX_RECORD_BYTES / MAX_COMPRESSED)}
     then octet_length(${json}::text) > ${MAX_RECORD_BYTES} else false end)`;
 
 /** SQL: a json column as text; null where it is larger. */

@@ -5,7 +5,7 @@ import { NOT_ENDED, trackDeliveries } from './track.js';
 /** Shortest time between two sweeps: a delivery that takes longer than once or twice this is tracked. */
 const SWEEP_SECONDS = 2;
 /** Most deliveries tracked in one transaction. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 /**
  * Tracks what was recorded a moment ago and has not ended, so that the reconciler sees to it. Each delivery is looked
@@ -19,8 +19,8 @@ export async function sweep(ledger: Ledger): Promise<number> {
   const unended = last.restored
     ? await findAllUnended(ledger)
     : await ledger.query<DeliveryKey>(UNENDED, [last.sweepid]);
-  for (let start = 0; start < unended.length; start += MOST_AT_ONCE) {
-    await trackDeliveries(ledger, unended.slice(start, start + MOST_AT_ONCE));
+  for (let start = 0; start < unended.length; start += MAX_AT_ONCE) {
+    await trackDeliveries(ledger, unended.slice(start, start + MAX_AT_ONCE));
   }
   await ledger.query(NEXT, [last.sweepid, last.restored]);
   return unended.length;

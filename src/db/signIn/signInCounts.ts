@@ -12,7 +12,7 @@ export interface Count {
 }
 
 /** Rows that are kept: some 100 MB. Beyond them those go first that would soonest go anyway. */
-const MOST_COUNTS = 500_000;
+const MAX_COUNTS = 500_000;
 
 /** Counts once for each of the keys. @returns the counts in the order of the keys. */
 export async function countSignIns(pool: Pool, counted: readonly Counted[]): Promise<readonly Count[]> {
@@ -45,7 +45,7 @@ export async function uncountSignIns(pool: Pool, keys: readonly Buffer[]): Promi
 }
 
 /** Removes counts that have ended, and all beyond the most that are kept. */
-export async function removeSignInCounts(pool: Pool, most = MOST_COUNTS): Promise<void> {
+export async function removeSignInCounts(pool: Pool, most = MAX_COUNTS): Promise<void> {
   await pool.query(
     `delete from rowpost.sign_in_count where expires <= now()
        or key in (select key from rowpost.sign_in_count order by expires desc offset $1)`,

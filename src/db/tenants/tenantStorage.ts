@@ -6,15 +6,15 @@ import { sqlState } from '../sqlState.js';
 
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
-const MOST_NAME_BYTES = 63;
+const MAX_NAME_BYTES = 63;
 
 /** Throws AppError BAD_USER_INPUT for names that PostgreSQL or this service keeps for itself. */
 export function checkSchemaName(schema: string): void {
   const reserved =
     /^pg_/i.test(schema) || ['information_schema', 'rowpost', 'rowpost_tenant', 'public'].includes(schema);
-  if (/^[A-Za-z_]\w*$/.test(schema) && schema.length <= MOST_NAME_BYTES && !reserved) return;
+  if (/^[A-Za-z_]\w*$/.test(schema) && schema.length <= MAX_NAME_BYTES && !reserved) return;
   throw new AppError('BAD_USER_INPUT', `"${schema}" can't be the name of a tenant's schema.`, {
-    hint: `Use letters, digits and underscores, at most ${MOST_NAME_BYTES}, and no reserved name.`,
+    hint: `Use letters, digits and underscores, at most ${MAX_NAME_BYTES}, and no reserved name.`,
     details: { field: 'schema' },
   });
 }

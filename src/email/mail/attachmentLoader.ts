@@ -11,11 +11,11 @@ export interface LoadedAttachment {
 }
 
 /** Bytes of attachments in memory at once: some mails of the largest size. The others wait. */
-const MOST_BYTES = 64_000_000;
+const MAX_BYTES = 64_000_000;
 
 /** Reads attachments for as long as a mail is being sent, within a bound for all mails of the process. */
 export class AttachmentLoader {
-  #free = MOST_BYTES;
+  #free = MAX_BYTES;
   readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = [];
 
   constructor(private readonly storage: FileStorage) {}
@@ -27,7 +27,7 @@ export class AttachmentLoader {
   ): Promise<SendOutcome> {
     if (attachments.length === 0) return send([]);
     const bytes = Math.min(
-      MOST_BYTES,
+      MAX_BYTES,
       attachments.reduce((sum, { size }) => sum + size, 0),
     );
     await this.#take(bytes);

@@ -1,7 +1,7 @@
 import type { Email } from '../email.js';
 
 /** The provider's limit, attachments included. */
-export const MOST_MAIL_BYTES = 30_000_000;
+export const MAX_MAIL_BYTES = 30_000_000;
 
 /** About what a mail takes on its way, attachments in base64. */
 export function bytesOf({ html, subject, attachments = [] }: Email): number {

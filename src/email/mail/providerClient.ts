@@ -35,7 +35,7 @@ export interface CallTerms {
 
 const MAX_SOCKETS = 256;
 /** An answer is a few hundred bytes. */
-const MOST_ANSWER_BYTES = 256 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** Calls the provider's API on connections that are kept. It follows no redirect: that would take key and mail elsewhere. */
 export class ProviderClient {
@@ -118,7 +118,7 @@ function readAnswerInto(exchange: Exchange, response: http.IncomingMessage): voi
   response.on('data', (part: Buffer) => {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MOST_ANSWER_BYTES) response.destroy();
+    if (bytes > MAX_ANSWER_BYTES) response.destroy();
   });
   response.once('end', () => {
     exchange.body = parseJson(Buffer.concat(parts).toString());

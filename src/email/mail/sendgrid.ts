@@ -2,13 +2,13 @@ import sendgrid from '@sendgrid/mail';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Address } from '../addresses.js';
 import { AttachmentLoader, type LoadedAttachment } from './attachmentLoader.js';
-import { bytesOf, MOST_MAIL_BYTES } from './mailSize.js';
+import { bytesOf, MAX_MAIL_BYTES } from './mailSize.js';
 import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
 import { readExchange } from './sendgridAnswer.js';
 import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
 
 /** The provider's limit. */
-const MOST_RECIPIENTS = 1_000;
+const MAX_RECIPIENTS = 1_000;
 
 export interface SendgridOptions {
   readonly baseUrl: string;
@@ -105,12 +105,12 @@ const toSendgridAddress = ({ email, name }: Address): object => (name === '' ? {
 
 function exceedsLimits(message: MailMessage): SendOutcome | undefined {
   const recipients = message.recipients.length + message.cc.length + message.bcc.length;
-  if (recipients > MOST_RECIPIENTS) {
-    return rejected('TOO_MANY_RECIPIENTS', `${recipients} recipients; the provider takes ${MOST_RECIPIENTS}`);
+  if (recipients > MAX_RECIPIENTS) {
+    return rejected('TOO_MANY_RECIPIENTS', `${recipients} recipients; the provider takes ${MAX_RECIPIENTS}`);
   }
   const bytes = bytesOf(message);
-  if (bytes > MOST_MAIL_BYTES) {
-    return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${MOST_MAIL_BYTES}`);
+  if (bytes > MAX_MAIL_BYTES) {
+    return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${MAX_MAIL_BYTES}`);
   }
   return undefined;
 }

@@ -1,9 +1,9 @@
 import type { Exchange } from './providerClient.js';
 import type { SendOutcome } from './transport.js';
 
-const LEAST_WAIT_MS = 1_000;
-const MOST_WAIT_MS = 3_600_000;
-const MOST_MESSAGE_CHARACTERS = 300;
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 3_600_000;
+const MAX_MESSAGE_CHARACTERS = 300;
 
 /** What the provider's answer means. Statuses as its documentation gives them. */
 function readAnswer(status: number, headers: Readonly<Record<string, unknown>>, body: unknown): SendOutcome {
@@ -61,14 +61,14 @@ function networkCode(error: unknown): string {
 function readWait(headers: Readonly<Record<string, unknown>>): number {
   const reset = Number(headers['x-ratelimit-reset']);
   const retryAfter = headers['retry-after'];
-  let waitMs = LEAST_WAIT_MS;
+  let waitMs = MIN_WAIT_MS;
   if (Number.isFinite(reset) && reset > 0) waitMs = reset * 1000 - Date.now();
   else if (typeof retryAfter === 'string') {
     const seconds = Number(retryAfter);
     waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
   }
-  if (Number.isNaN(waitMs)) waitMs = LEAST_WAIT_MS;
-  return Math.min(Math.max(waitMs, LEAST_WAIT_MS), MOST_WAIT_MS);
+  if (Number.isNaN(waitMs)) waitMs = MIN_WAIT_MS;
+  return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);
 }
 
 interface ProviderError {
@@ -88,7 +88,7 @@ function describeBody(body: unknown): string | undefined {
     .map((item) => (typeof item.message === 'string' ? item.message : ''))
     .filter((text) => text !== '')
     .join('; ');
-  return words === '' ? undefined : words.slice(0, MOST_MESSAGE_CHARACTERS);
+  return words === '' ? undefined : words.slice(0, MAX_MESSAGE_CHARACTERS);
 }
 
 function concernsSender(body: unknown): boolean {

@@ -49,10 +49,10 @@ export interface Step {
   readonly names: string;
 }
 
-const MOST_CHARACTERS = 10_000;
-const MOST_TOKENS = 1_000;
-const MOST_COLUMNS = 32;
-const MOST_STEPS = 8;
+const MAX_CHARACTERS = 10_000;
+const MAX_TOKENS = 1_000;
+const MAX_COLUMNS = 32;
+const MAX_STEPS = 8;
 
 /**
  * Reads the text of a subquery: `{ orders { total customer { country } } }`, named or not. Variables have no values in
@@ -81,8 +81,8 @@ export function readSubquery(text: string, catalog: Catalog): Subquery {
   const columns = collectColumns({ catalog, scope }, table, [root], [], '');
   const [first, ...others] = columns;
   if (!first) throw invalid('The subquery names no column.', root);
-  if (columns.length > MOST_COLUMNS) {
-    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MOST_COLUMNS} columns.`);
+  if (columns.length > MAX_COLUMNS) {
+    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MAX_COLUMNS} columns.`);
   }
   return { table, columns: [first, ...others], page: writtenPage(root) };
 }
@@ -121,8 +121,8 @@ function collectColumns(
       const hint = `Aggregate "${relation.target}" itself, grouped by its relation to "${table.name}".`;
       throw invalid(`"${name}" is a collection: a subquery follows to-one relations only.`, field, hint);
     }
-    if (path.length >= MOST_STEPS)
-      throw invalid(`The subquery goes over more than ${MOST_STEPS} relations.`, field);
+    if (path.length >= MAX_STEPS)
+      throw invalid(`The subquery goes over more than ${MAX_STEPS} relations.`, field);
     const step = { relation, target, names: `${path.at(-1)?.names ?? ''}.${name}` };
     columns.push(
       ...collectColumns(reading, target, [field, ...repeated], [...path, step], `${prefix}${key}_`),
@@ -170,11 +170,11 @@ interface WrittenArguments {
 const ARGUMENTS_HINT = 'A subquery takes filter, ordering, limit and offset, as a list does.';
 
 function parseText(text: string): DocumentNode {
-  if (text.length > MOST_CHARACTERS) {
-    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery is longer than ${MOST_CHARACTERS} characters.`);
+  if (text.length > MAX_CHARACTERS) {
+    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery is longer than ${MAX_CHARACTERS} characters.`);
   }
   try {
-    return parse(text, { maxTokens: MOST_TOKENS, noLocation: false });
+    return parse(text, { maxTokens: MAX_TOKENS, noLocation: false });
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     const [place] = error.locations ?? [];

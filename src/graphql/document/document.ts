@@ -37,7 +37,7 @@ export class DocumentError extends Error {
 }
 
 /** Errors of one document that are told: a page is enough. */
-const MOST_ERRORS = 20;
+const MAX_ERRORS = 20;
 
 /** Parses, bounds and validates. Throws DocumentError. */
 export function* readDocument(
@@ -50,7 +50,7 @@ export function* readDocument(
   const document = parseBounded(text, limits);
   yield;
   const rules = limits.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
-  const errors = yield* validateInSteps(schema, document, rules, MOST_ERRORS);
+  const errors = yield* validateInSteps(schema, document, rules, MAX_ERRORS);
   yield;
   if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
   const operation = chooseOperation(document, operationName);

@@ -25,13 +25,13 @@ export function documentLimits(
 }
 
 /** Brackets within brackets, before anything is parsed: the parser's own recursion is safe below it. */
-const MOST_BRACKETS = 200;
+const MAX_BRACKETS = 200;
 /** The place of each error is counted from the first line. */
-const MOST_LINES = 20_000;
+const MAX_LINES = 20_000;
 /** Validation compares each fragment with each other. */
-const MOST_FRAGMENTS = 250;
+const MAX_FRAGMENTS = 250;
 /** The same response key again and again costs validation its square. */
-const MOST_REPEATS = 50;
+const MAX_REPEATS = 50;
 
 const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);
 
@@ -42,9 +42,9 @@ export function checkNesting(text: string): void {
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
     if (char === 0x0a || char === 0x0d) {
-      if (++lines > MOST_LINES) throw tooComplex(`has more than ${MOST_LINES} lines`);
+      if (++lines > MAX_LINES) throw tooComplex(`has more than ${MAX_LINES} lines`);
     } else if (char === 0x7b || char === 0x5b || char === 0x28) {
-      if (++depth > MOST_BRACKETS) throw tooComplex('is nested too deep');
+      if (++depth > MAX_BRACKETS) throw tooComplex('is nested too deep');
     } else if (char === 0x7d || char === 0x5d || char === 0x29) {
       depth--;
     } else if (char === 0x22) {
@@ -80,7 +80,7 @@ export function checkComplexity(document: DocumentNode, limits: DocumentLimits):
   for (const node of document.definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
   }
-  if (fragments.size > MOST_FRAGMENTS) throw tooComplex(`has more than ${MOST_FRAGMENTS} fragments`);
+  if (fragments.size > MAX_FRAGMENTS) throw tooComplex(`has more than ${MAX_FRAGMENTS} fragments`);
   const known = new Map<string, Cost | 'open'>();
 
   const costOf = (set: SelectionSetNode): Cost => {
@@ -93,8 +93,8 @@ export function checkComplexity(document: DocumentNode, limits: DocumentLimits):
         const key = selection.alias?.value ?? selection.name.value;
         const count = (repeats.get(key) ?? 0) + 1;
         repeats.set(key, count);
-        if (count > MOST_REPEATS)
-          throw tooComplex(`selects ${key} more than ${MOST_REPEATS} times in one place`);
+        if (count > MAX_REPEATS)
+          throw tooComplex(`selects ${key} more than ${MAX_REPEATS} times in one place`);
         const inner = selection.selectionSet ? costOf(selection.selectionSet) : { fields: 0, depth: 0 };
         const isIntrospection = selection.name.value.startsWith('__');
         cost = { fields: inner.fields + 1, depth: isIntrospection ? 1 : inner.depth + 1 };

@@ -3,9 +3,9 @@ import { AppError } from '../../errors.js';
 import { ExactNumber } from '../../losslessJson.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
-const MOST_ERRORS = 10;
+const MAX_ERRORS = 10;
 /** As many as a document's brackets: what copies, compares and writes values down recurses, here and in PostgreSQL. */
-const MOST_LEVELS = 200;
+const MAX_LEVELS = 200;
 
 /**
  * The variables of a request as values that all code may recurse into; none for an operation that declares none.
@@ -28,7 +28,7 @@ export function coerceVariables(
   const definitions = ready.operation.variableDefinitions ?? [];
   if (definitions.length === 0) return NONE;
   const { coerced, errors } = getVariableValues(schema, definitions, readVariables(ready, given), {
-    maxErrors: MOST_ERRORS,
+    maxErrors: MAX_ERRORS,
   });
   if (coerced) return coerced;
   const message = errors[0]?.message ?? 'A variable has the wrong type.';
@@ -38,8 +38,8 @@ export function coerceVariables(
 /** Copies without a prototype: graphql-js would take `constructor` for a value that was given. */
 function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
-  if (levels > MOST_LEVELS) {
-    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MOST_LEVELS} levels.`, {
+  if (levels > MAX_LEVELS) {
+    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MAX_LEVELS} levels.`, {
       hint: 'Send a flatter value.',
     });
   }

@@ -26,7 +26,7 @@ interface Compiled {
 /** Whether a condition holds for an event, or why that can't be said. */
 export type Verdict = boolean | AppError;
 
-const MOST_CONDITIONS = 1_000;
+const MAX_CONDITIONS = 1_000;
 /**
  * Events that are evaluated together after a statement over more of them has failed; then each alone. Where every event
  * fails, a hundred of them cost 111 statements and each event is evaluated three times: halving would cost twice the
@@ -41,7 +41,7 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once for each version of the tables. */
 export class Conditions {
-  readonly #compiled = new LruCache<Compiled>(MOST_CONDITIONS);
+  readonly #compiled = new LruCache<Compiled>(MAX_CONDITIONS);
 
   constructor(private readonly transactions: Transactions) {}
 

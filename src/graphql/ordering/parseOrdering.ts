@@ -20,7 +20,7 @@ export interface ParsedOrdering {
 
 /** For ordering items only the bounds on text and tokens matter. */
 const ITEM_LIMITS: FilterLimits = { ...FILTER_LIMITS, textLength: 2_000, tokens: 500 };
-const MOST_TERMS = 32;
+const MAX_TERMS = 32;
 
 /**
  * Parses ordering items: `col`, `col desc`, `relation.col ASC NULLS LAST`, or several with commas between. Blank items
@@ -30,8 +30,8 @@ const MOST_TERMS = 32;
  */
 export function parseOrdering(items: readonly string[]): ParsedOrdering {
   const terms = items.flatMap((item) => orderingErrors(() => parseItem(item)));
-  if (terms.length > MOST_TERMS) {
-    throw new AppError('ORDERING_INVALID', `The ordering has more than ${MOST_TERMS} keys.`);
+  if (terms.length > MAX_TERMS) {
+    throw new AppError('ORDERING_INVALID', `The ordering has more than ${MAX_TERMS} keys.`);
   }
   const shape = terms.map(({ path, descending, nulls }) =>
     JSON.stringify([path.names, descending ? 'desc' : 'asc', nulls ?? null]),

@@ -5,7 +5,7 @@ interface Balance {
 }
 
 /** Users who have not come for a second are as good as new ones. */
-const MOST_BALANCES = 10_000;
+const MAX_BALANCES = 10_000;
 
 /**
  * Token buckets of CPU time: each user gains `msPerSecond`, and may save up what a second gains. What is used is known
@@ -40,7 +40,7 @@ export class CpuQuota {
       balance.atMs = nowMs;
       return balance;
     }
-    if (this.#balances.size >= MOST_BALANCES) this.#forgetIdle(nowMs);
+    if (this.#balances.size >= MAX_BALANCES) this.#forgetIdle(nowMs);
     balance = { leftMs: this.msPerSecond, atMs: nowMs };
     this.#balances.set(user, balance);
     return balance;

@@ -3,11 +3,11 @@ import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 import { LruCache } from '../lruCache.js';
 
 /** Characters of filter texts that are remembered parsed. */
-const MOST_CHARACTERS = 2_000_000;
+const MAX_CHARACTERS = 2_000_000;
 
 /** Filter expressions that arrive as variables: each text is parsed once while it is in use. */
 export class FilterTexts {
-  readonly #parsed = new LruCache<ParsedFilter>(MOST_CHARACTERS);
+  readonly #parsed = new LruCache<ParsedFilter>(MAX_CHARACTERS);
 
   /** Throws AppError FILTER_SYNTAX or FILTER_TOO_COMPLEX. */
   parse(text: string): ParsedFilter {

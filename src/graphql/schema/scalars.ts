@@ -35,7 +35,7 @@ function scalar(
   });
 }
 
-const MOST_SHOWN_CHARACTERS = 100;
+const MAX_SHOWN_CHARACTERS = 100;
 
 /** As it was sent. */
 function show(value: unknown): string {
@@ -43,11 +43,11 @@ function show(value: unknown): string {
     value instanceof ExactNumber
       ? value.text
       : ((JSON.stringify(value) as string | undefined) ?? 'this value');
-  return text.slice(0, MOST_SHOWN_CHARACTERS);
+  return text.slice(0, MAX_SHOWN_CHARACTERS);
 }
 
 function showLiteral(node: ValueNode): string {
-  if (node.kind === Kind.INT || node.kind === Kind.FLOAT) return node.value.slice(0, MOST_SHOWN_CHARACTERS);
+  if (node.kind === Kind.INT || node.kind === Kind.FLOAT) return node.value.slice(0, MAX_SHOWN_CHARACTERS);
   return 'value' in node ? show(node.value) : 'this value';
 }
 
@@ -131,14 +131,14 @@ function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
   }
 }
 
-const MOST_ID_DIGITS = 100;
+const MAX_ID_DIGITS = 100;
 
 /** GraphQL's own, which also takes integers that a double does not hold, `1.0` and `1e3` among them. */
 export const ID = new GraphQLScalarType({
   ...GraphQLID.toConfig(),
   parseValue(value) {
     const digits = value instanceof ExactNumber ? exactInteger(value.text)?.toString() : undefined;
-    return digits === undefined || digits.length > MOST_ID_DIGITS ? GraphQLID.parseValue(value) : digits;
+    return digits === undefined || digits.length > MAX_ID_DIGITS ? GraphQLID.parseValue(value) : digits;
   },
 });
 

@@ -28,7 +28,7 @@ const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
   float8: (text) => float8(text) !== undefined,
 };
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
-const MOST_SHOWN_CHARACTERS = 100;
+const MAX_SHOWN_CHARACTERS = 100;
 
 /** A number as it was sent, which its column can't hold. */
 export function checkNumber(column: Column, value: unknown): void {
@@ -37,7 +37,7 @@ export function checkNumber(column: Column, value: unknown): void {
   for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
     const text = typeof item === 'string' || typeof item === 'number' ? String(item) : '';
     if (!NUMBER.test(text) || holds(text)) continue;
-    const message = `${column.name} can't hold ${text.slice(0, MOST_SHOWN_CHARACTERS)}.`;
+    const message = `${column.name} can't hold ${text.slice(0, MAX_SHOWN_CHARACTERS)}.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { column: column.name } });
   }
 }

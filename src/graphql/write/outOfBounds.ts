@@ -1,7 +1,7 @@
 import type { Column } from '../../db/catalog/catalog.js';
 
 /** Exponents beyond this are out of range for every numeric. */
-const MOST_EXPONENT = 200_000;
+const MAX_EXPONENT = 200_000;
 const NUMBER = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\s*$/;
 
 /**
@@ -37,7 +37,7 @@ function fitsNumeric(text: string, precision: number, scale: number): boolean {
   if (digits === '') return true;
   // The number is 0.<digits> × 10^point.
   const point = digits.length - fraction.length + Number(exponent);
-  if (Math.abs(point) > MOST_EXPONENT) return point < 0;
+  if (Math.abs(point) > MAX_EXPONENT) return point < 0;
   const kept = point + scale;
   if (kept !== precision) return kept < precision;
   // As many digits as there may be: one more if rounding carries through all of them.

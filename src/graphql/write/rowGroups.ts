@@ -10,7 +10,7 @@ export interface RowGroup {
 }
 
 /** Each group is an insert of its own within the statement. */
-const MOST_GROUPS = 50;
+const MAX_GROUPS = 50;
 
 /**
  * Splits rows into groups whose rows give the same columns: only a column that is not given takes its default. Groups
@@ -20,7 +20,7 @@ const MOST_GROUPS = 50;
 export function groupRows(table: Table, sample: unknown, slot: Slot, exact: boolean): readonly RowGroup[] {
   const split = (value: unknown): readonly Group[] => splitRows(table, rowsOf(value), exact);
   const groups = split(sample);
-  if (groups.length > MOST_GROUPS) {
+  if (groups.length > MAX_GROUPS) {
     throw new AppError('BAD_USER_INPUT', 'The rows of input differ too often in the columns they give.', {
       hint: 'Give the same columns in every row, or send rows with the same columns together.',
       details: { argument: 'input' },

@@ -44,7 +44,7 @@ const PLAIN_TESTS: ReadonlyMap<string, number> = new Map(
 );
 
 /** `round` to so many places. */
-const MOST_PLACES = 10;
+const MAX_PLACES = 10;
 
 function nullary(...names: readonly string[]): readonly (readonly [string, number])[] {
   return names.map((name) => [name, 0]);
@@ -129,6 +129,6 @@ function isPlainRounding(node: Expression & { readonly kind: 'filter' }): boolea
     hasPlainArguments(node, 1) &&
     places?.kind === 'constant' &&
     typeof places.value === 'number' &&
-    places.value <= MOST_PLACES
+    places.value <= MAX_PLACES
   );
 }

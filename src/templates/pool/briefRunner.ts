@@ -5,10 +5,10 @@ import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
 
 /** Of a task. */
-const MOST_CONTEXT = 8_000;
-const MOST_TEMPLATES = 10;
-const MOST_SOURCE = 8_000;
-const MOST_MS = 10;
+const MAX_CONTEXT = 8_000;
+const MAX_TEMPLATES = 10;
+const MAX_SOURCE = 8_000;
+const MAX_MS = 10;
 
 /** Of each template. The clock is looked at so often because one step may handle the whole context. */
 const BRIEF_LIMITS = {
@@ -18,15 +18,15 @@ const BRIEF_LIMITS = {
   allocations: 30_000,
   outputLength: 30_000,
   formatWidth: 100,
-  timeMs: MOST_MS,
+  timeMs: MAX_MS,
   clockSteps: 8,
 } satisfies Partial<TemplateLimits>;
 
 /** Templates that were not for here go to a thread so many times before they are tried again. */
 const REST = 50;
-const MOST_RESTING = 500;
+const MAX_RESTING = 500;
 /** Characters of the compiled templates that are remembered: this memory is the service's own. */
-const MOST_CACHED = 200_000;
+const MAX_CACHED = 200_000;
 
 /** Renders what is done in a moment, where it is called: the way to a thread and back would take longer. */
 export class BriefRunner {
@@ -35,7 +35,7 @@ export class BriefRunner {
   readonly #resting = new Map<string, number>();
 
   constructor(limits: TemplateLimits) {
-    this.#cache = new CompiledCache(strictest(limits), MOST_CACHED);
+    this.#cache = new CompiledCache(strictest(limits), MAX_CACHED);
   }
 
   /** @returns undefined when it takes more than a moment, or fails: a thread has the time to do it, and to say why */
@@ -53,7 +53,7 @@ export class BriefRunner {
       const compiled = templates.map((request) => this.#cache.get(request));
       if (!compiled.every(({ isPlain }) => isPlain)) return undefined;
       const context = new JsonContext(contextJson);
-      const untilMs = performance.now() + MOST_MS;
+      const untilMs = performance.now() + MAX_MS;
       const outcomes: RenderOutcome[] = [];
       for (const template of compiled) {
         outcomes.push({ ok: true, output: template.renderJson(context) });
@@ -74,17 +74,17 @@ export class BriefRunner {
   }
 
   #rest(sources: string): void {
-    if (this.#resting.size >= MOST_RESTING) this.#resting.clear();
+    if (this.#resting.size >= MAX_RESTING) this.#resting.clear();
     this.#resting.set(sources, REST);
   }
 }
 
 function isSmall(templates: readonly TemplateRequest[], contextJson: string): boolean {
   return (
-    contextJson.length <= MOST_CONTEXT &&
-    templates.length <= MOST_TEMPLATES &&
+    contextJson.length <= MAX_CONTEXT &&
+    templates.length <= MAX_TEMPLATES &&
     templates.every(({ syntax }) => syntax === 'jinja2') &&
-    templates.reduce((sum, { source }) => sum + source.length, 0) <= MOST_SOURCE
+    templates.reduce((sum, { source }) => sum + source.length, 0) <= MAX_SOURCE
   );
 }
 

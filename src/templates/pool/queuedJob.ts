@@ -45,9 +45,9 @@ export function answer(
 }
 
 /** Most jobs that cross to a thread together. */
-const MOST_JOBS = 16;
+const MAX_JOBS = 16;
 /** Together with their results these are a small part of a thread's memory: a thread that runs out of it does so for the job in hand. */
-const MOST_CHARACTERS = 250_000;
+const MAX_CHARACTERS = 250_000;
 
 /** Takes the first jobs off the queue that may cross together, so many at most; a large one goes alone. */
 export function takeGroup(queue: QueuedJob[], mostJobs: number): QueuedJob[] {
@@ -55,7 +55,7 @@ export function takeGroup(queue: QueuedJob[], mostJobs: number): QueuedJob[] {
   let characters = 0;
   for (const job of queue) {
     characters += job.characters;
-    if (count === Math.min(MOST_JOBS, mostJobs) || (count > 0 && characters > MOST_CHARACTERS)) break;
+    if (count === Math.min(MAX_JOBS, mostJobs) || (count > 0 && characters > MAX_CHARACTERS)) break;
     count += 1;
   }
   return queue.splice(0, count);

@@ -4,7 +4,7 @@ import type { TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './tem
 import { ThreadProgress } from './threadProgress.js';
 
 /** Results are posted early when they hold so many characters: a thread that dies for one task keeps little of others. */
-const MOST_CHARACTERS_KEPT = 250_000;
+const MAX_CHARACTERS_KEPT = 250_000;
 
 const settings = workerData as ThreadSettings;
 const progress = new ThreadProgress(settings.progress);
@@ -21,7 +21,7 @@ function runGroup(tasks: readonly ThreadTask[]): void {
     const result = runner.run(task);
     results.push(result);
     characters += lengthOf(result);
-    if (characters <= MOST_CHARACTERS_KEPT) continue;
+    if (characters <= MAX_CHARACTERS_KEPT) continue;
     post({ results, isFree: false });
     results = [];
     characters = 0;
