@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
+import { ServerShare } from '../db/connection/serverShare.js';
 import { doneBatches } from '../db/delivery/batches.js';
 import type { Database } from '../db/connection/database.js';
 import { countInFlight } from '../db/delivery/openDeliveries.js';
@@ -30,6 +31,8 @@ const BATCHES_PER_TICK = 20;
 /** How often the ledger is asked what each tenant has in hand, while there is anything to admit. */
 const ADMIT_MS = 200;
 const MAINTENANCE_MS = 10 * 60_000;
+/** Nobody writes while a tenant's session holds all locks. */
+const SHARES_MS = 250;
 
 /**
  * Carries committed events from the outbox to the queue, and open work back to it when it was lost. Any number of
@@ -76,12 +79,21 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const storage = openStorage(config);
   const sweeper = new FileSweeper({ ...deps, storage, patienceSeconds: config.fileOrphanSeconds });
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
+  const serverShare = new ServerShare({ ...deps.database.pool.options, pipeline: false }, () =>
+    deps.database.tenants.names(),
+  );
+  const shares = loop('watching what the server has once', SHARES_MS, async () => {
+    for (const session of await serverShare.endHoarders()) {
+      log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");
+    }
+  });
   const wakeups = listenForWakeups(deps, () => outbox.wake());
 
   return Promise.resolve({
     async stop() {
       await wakeups.stop();
-      await stopAll([outbox, admit, batches, deliveries, maintenance, files]);
+      await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares]);
+      await serverShare.close();
       await storage.close();
     },
   });

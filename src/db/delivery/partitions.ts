@@ -65,7 +65,9 @@ async function makePartition(
     ]);
     return true;
   } catch (error) {
-    if ((error as { code?: unknown }).code === CHECK_VIOLATION) return false;
+    const { code } = error as { code?: unknown };
+    // A transaction that stays open, a tenant's for instance, keeps one table waiting, and not the others.
+    if (code === CHECK_VIOLATION || code === LOCK_NOT_AVAILABLE) return false;
     throw error;
   }
 }

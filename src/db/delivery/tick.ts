@@ -56,11 +56,12 @@ interface TickRow {
   restored: boolean;
 }
 
+// A transaction of millions of events is read in one piece, and again if it were canceled: everybody's mail stood still.
 // Nobody waits for the disk: what a crash takes back is the cursor with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
   text: `select set_config('rowpost.ticking', rowpost.try_relay_lock()::text, true),
-    set_config('synchronous_commit', 'off', true)`,
+    set_config('synchronous_commit', 'off', true), set_config('statement_timeout', '0', true)`,
 };
 
 // `beyond` is the transaction that fills the tick when there is a backlog. The tick then ends just after it: its

@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { openLedger } from '../../src/db/delivery/ledger.js';
+import { tick } from '../../src/db/delivery/tick.js';
+import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+/** The relay reads a transaction in one piece: six million events took as long as a statement may, again and again. */
+describe('attack: a transaction of more events than a statement has time for', () => {
+  let db: TestDatabase;
+  before(async () => (db = await createTestDatabase()));
+  after(() => db.drop());
+
+  it('does not stop the mail of others', async () => {
+    const [hostile, other] = [await createTenant(db.database), await createTenant(db.database)];
+    await createRule(db.database, other);
+    await writeEvents(db.database, hostile, 100_000);
+    await writeEvents(db.database, other, 1);
+    const { pool } = db.database;
+    pool.options.options = `${pool.options.options ?? ''} -c statement_timeout=50`;
+    const ledger = openLedger(db.database, () => undefined);
+    try {
+      const { batches } = await tick(ledger, { batchEvents: 10, tickEvents: 1_000_000 });
+      expect(batches.map(({ tenantid }) => tenantid)).to.deep.equal([other.tenantid]);
+    } finally {
+      await ledger.close();
+    }
+  });
+});
