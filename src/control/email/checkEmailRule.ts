@@ -2,7 +2,7 @@ import type { Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { requireMayHold } from '../../graphql/email/neverHolds.js';
 import { distinct } from '../object/readValues.js';
-import { requireKnownTables } from '../object/references.js';
+import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireSchema } from '../permissions.js';
@@ -10,36 +10,42 @@ import { requireSchema } from '../permissions.js';
 /** What a change to a row can be. */
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
-/** What of a rule its tables must fit. */
-interface RuleTargets {
+interface Rule {
   readonly enabled: boolean;
   readonly targets: readonly string[];
   readonly operations: readonly string[];
   readonly condition: string | null;
+  readonly email_type: string;
+  readonly query_roleid: number;
 }
 
 /**
- * Whether the tables that a rule names are there and its condition fits them. Of a rule that is not enabled by the change
- * only when it changes that: one whose table is gone can still be disabled. Throws AppError UNKNOWN_TABLE,
- * READ_ONLY_TABLE, FILTER_*.
+ * Whether all that the rule names is there; of a change only what it changes, unless it enables the rule: one whose
+ * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
  */
-export async function checkRuleTargets(change: {
+export async function checkEmailRule(change: {
   readonly context: ControlContext;
-  readonly before: RuleTargets | undefined;
-  readonly row: RuleTargets;
+  readonly before: Rule | undefined;
+  readonly row: Rule;
 }): Promise<void> {
   const { context, before, row: rule } = change;
   const isEnabled = rule.enabled && before?.enabled !== true;
-  const what = ({ targets, operations, condition }: RuleTargets): string =>
-    JSON.stringify([targets, operations, condition]);
-  if (before && !isEnabled && what(rule) === what(before)) return;
-  const { tenantid } = context.principal;
-  const { engine } = context.deps;
-  const schema = requireSchema(context.principal);
-  const tables = requireKnownTables(await engine.catalog(tenantid, schema), rule.targets);
+  const isNew = (...fields: readonly (keyof Rule)[]): boolean =>
+    isEnabled || fields.some((field) => JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]));
+  if (isNew('targets', 'operations', 'condition')) await checkTargets(context, rule);
+  if (isNew('email_type')) await requireKnownEmailType(context, rule.email_type);
+  if (isNew('query_roleid')) await requireKnownRoles(context, rule.query_roleid, 'query_roleid');
+}
+
+async function checkTargets({ principal, deps }: ControlContext, rule: Rule): Promise<void> {
+  const { tenantid } = principal;
+  const schema = requireSchema(principal);
+  const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
   for (const table of tables) requireWritable(table);
   if (rule.condition === null) return;
-  for (const target of rule.targets) await engine.checkCondition(tenantid, schema, target, rule.condition);
+  for (const target of rule.targets) {
+    await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
+  }
   requireMayHold(rule.condition, rule.operations);
 }
 

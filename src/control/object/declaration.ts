@@ -49,8 +49,6 @@ export interface ControlObject<C extends Columns = Columns> {
   authorize?(change: Change<C>): unknown;
   /** Checks that concern several columns. */
   check?(change: CheckedChange<C>): unknown;
-  /** Whether an update looks for all that the row refers to again; of what it leaves as it was. Always when left out. */
-  rechecks?(change: CheckedChange<C>): boolean;
   /** What is written elsewhere, in the same transaction. */
   afterWrite?(change: CheckedChange<C>, key: Key): Promise<void>;
   beforeDelete?(context: ControlContext, row: RowOf<C>): Promise<void>;

@@ -23,11 +23,9 @@ export async function readValues(
     values[name] = readValue(column, value, name, context);
   }
   const checked = { ...change, row: { ...before, ...values } as RowOf<Columns> };
-  const all = object.rechecks?.(checked) ?? true;
   for (const [name, { references }] of Object.entries(object.columns)) {
     const value = (checked.row as Values)[name];
-    if (!references || value == null || (before && !all && value === (before as Values)[name])) continue;
-    await references(context, value as never, name);
+    if (value != null) await references?.(context, value as never, name);
   }
   await object.check?.(checked);
   return { values, checked };

@@ -1,7 +1,7 @@
-import { checkRuleTargets, readOperations } from '../email/checkEmailRule.js';
+import { checkEmailRule, readOperations } from '../email/checkEmailRule.js';
 import { requireEmailApiKey } from '../email/emailApikey.js';
 import { CREATED } from '../object/columns.js';
-import { emailTypeNotFound, requireKnownEmailType, requireKnownRoles } from '../object/references.js';
+import { emailTypeNotFound } from '../object/references.js';
 import { toAdmins } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
 import { blankToNull, distinct } from '../object/readValues.js';
@@ -27,12 +27,11 @@ export const emailRule = controlObject({
       fallback: [],
       read: (targets: readonly string[]) => distinct(targets),
     },
-    email_type: { type: 'text', input: true, required: true, references: requireKnownEmailType },
+    email_type: { type: 'text', input: true, required: true },
     query_roleid: {
       type: 'int4',
       input: { description: "The role that runs the email type's queries." },
       required: true,
-      references: requireKnownRoles,
     },
     condition: {
       type: 'text',
@@ -60,8 +59,6 @@ export const emailRule = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   authorize: ({ context, before }) => (before ? undefined : requireEmailApiKey(context)),
-  // One whose table is gone can still be disabled.
-  rechecks: ({ before, row }) => row.enabled && before?.enabled !== true,
-  check: checkRuleTargets,
+  check: checkEmailRule,
   referenceLost: ({ email_type }) => emailTypeNotFound(email_type),
 });
