@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openLedger } from '../../src/db/delivery/ledger.js';
+import { openLedger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
