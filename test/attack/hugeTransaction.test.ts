@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { openLedger } from '../../src/db/connection/ledger.js';
+import pg from 'pg';
+import { createLedger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -15,14 +16,12 @@ describe('attack: a transaction of more events than a statement has time for', (
     await createRule(db.database, other);
     await writeEvents(db.database, hostile, 100_000);
     await writeEvents(db.database, other, 1);
-    const { pool } = db.database;
-    pool.options.options = `${pool.options.options ?? ''} -c statement_timeout=50`;
-    const ledger = openLedger(db.database, () => undefined);
+    const pool = new pg.Pool({ connectionString: db.url, options: '-c statement_timeout=50' });
     try {
-      const { batches } = await tick(ledger, { batchEvents: 10, tickEvents: 1_000_000 });
+      const { batches } = await tick(createLedger(pool), { batchEvents: 10, tickEvents: 1_000_000 });
       expect(batches.map(({ tenantid }) => tenantid)).to.deep.equal([other.tenantid]);
     } finally {
-      await ledger.close();
+      await pool.end();
     }
   });
 });

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.js';
  * Most columns of a tenant's tables, together with the labels of their enums, the columns of their constraints, and the
  * code of views: every process holds all of it, reads it in one piece, and serves others with the same event loop.
  */
-export const MAX_SCHEMA_PARTS = 100_000;
+const MAX_SCHEMA_PARTS = 100_000;
 
 /** Of a view's stored tree, as a part: what looks for code in it reads that much in the time of a column. */
 const VIEW_BYTES = 160;
