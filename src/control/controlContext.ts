@@ -12,7 +12,7 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import type { TenantGate } from '../graphql/tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 
-/** What the control objects stand on. */
+/** Dependencies of the control objects. */
 export interface ControlEngineDeps {
   readonly database: Database;
   readonly config: Config;
@@ -20,7 +20,7 @@ export interface ControlEngineDeps {
   readonly clock: Clock;
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
-  /** The tenants' tables: rules and email settings name them. */
+  /** The tenants' tables, which rules and email settings name. */
   readonly engine: DataEngine;
   readonly templates: TemplatePool;
   /** For test mails. */
@@ -30,7 +30,7 @@ export interface ControlEngineDeps {
 export interface ControlOptions {
   /** False for GET: nothing may change. */
   readonly allowMutation: boolean;
-  /** What anonymous visitors may do only so often. */
+  /** Rate limits of anonymous visitors. */
   readonly allowance?: Allowance;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
@@ -39,10 +39,10 @@ export interface ControlOptions {
 /** What the resolvers of one request share. */
 export interface ControlContext {
   readonly principal: Principal;
-  /** The transaction of the request's mutations; outside one for queries and mutations that stand alone. */
+  /** The transaction of the request's mutations; no transaction for queries and external calls. */
   readonly db: ControlDb;
   readonly isTransaction: boolean;
-  /** Emails that a tenant has composed here take turns. */
+  /** Limits how many emails a tenant composes at once. */
   readonly composing: TenantGate;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
@@ -53,14 +53,14 @@ export interface ControlContext {
     args: Readonly<Record<string, unknown>>,
     table: string,
   ) => Promise<unknown[]>;
-  /** Reads a field of `Aggregates`; in turn with the lists. */
+  /** Reads a field of `Aggregates`; serialized with the lists. */
   readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
-  /** Runs one piece of work after another: a transaction is one connection, which takes one statement at a time. */
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Counts a read of objects that a stored one leads to. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
+  /** Runs one task after another: a transaction is one connection, which takes one statement at a time. */
+  readonly serialize: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Counts a read of related rows. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
   readonly countRelatedRead: () => void;
-  /** What must happen once the mutations are committed. */
+  /** Called once the mutations are committed. */
   readonly afterCommit: (() => void)[];
-  /** Set by the first mutation that fails: those after it are left out, as all will be rolled back. */
+  /** Set by the first mutation that fails: the rest are skipped, as all will be rolled back. */
   failed: boolean;
 }

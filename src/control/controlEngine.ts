@@ -31,7 +31,7 @@ import { introspectQuery, withIntrospected, type Introspected } from './request/
 import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { resolveField } from './object/storedRow.js';
-import { standsAlone } from './request/standsAlone.js';
+import { isExternalCall } from './request/externalCalls.js';
 import { visibleTo } from './objects/index.js';
 
 export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
@@ -44,16 +44,16 @@ export interface ControlEngine {
   describe(): { readonly sdl: string; readonly introspectionJson: string };
 }
 
-/** Characters of documents that are remembered parsed and validated. */
+/** Size of the cache of parsed and validated documents, in characters of their text. */
 const REMEMBERED_CHARACTERS = 1_000_000;
-/** Previews and test mails of one tenant at once, and in wait: rendering threads and connections are for all. */
+/** Previews and test mails of one tenant, running and waiting: rendering threads and connections are shared. */
 const COMPOSING = { running: 2, waiting: 20 };
-/** Transactions of one tenant at once, and in wait: the connections for control tables are few, and sign-ins use them. */
+/** Transactions of one tenant, running and waiting: connections for control tables are few, and sign-ins need them. */
 const CHANGING = { running: 2, waiting: 20 };
-/** Queries of one tenant. More than take part in composing, so that lists are read beside it. */
+/** Queries of one tenant: more than `COMPOSING`, so that previews don't block lists. */
 const READING = { running: 4, waiting: 40 };
-/** Of one request: lists within lists after a mutation multiply. */
-const MOST_RELATED_READS = 500;
+/** Per request: nested lists in a mutation's answer multiply. */
+const MAX_RELATED_READS = 500;
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
@@ -109,15 +109,15 @@ async function answer(run: Run): Promise<GraphqlAnswer> {
   if (!run.options.allowMutation) {
     throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
   }
-  // What calls somebody outside may take its time, and holds no transaction.
-  if (standsAlone(operation)) return executeOutsideTransaction(run);
+  // An external call may be slow, so no transaction is open meanwhile.
+  if (isExternalCall(operation)) return executeOutsideTransaction(run);
   requireFewMutations(operation, fragments);
   const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
   if (roles > 0) await run.options.allowance?.spend('roles', roles);
   return run.changing.run(tenantid, () => mutate(run));
 }
 
-/** The answer is held until it has left. Throws AppError TOO_BUSY for that of a query; what a mutation did is told anyway. */
+/** Counts the answer until it is sent. Throws AppError TOO_BUSY for a query; a mutation is answered in any case. */
 function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): GraphqlAnswer {
   const { take, release } = deps.engine.answers.open(principal.tenantid);
   const refusal = take(given.body.length);
@@ -154,10 +154,10 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
     const result = await executeWith(context, run, ready.document);
     if (result.errors) {
       await trx.rollback();
-      // What was rolled back is not told as done.
+      // It was rolled back, so no data is answered.
       return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
     }
-    // Before the commit: what can't be told is not done.
+    // Before the commit: an answer that is too large rolls back.
     requireAnswerWithin(result.data, deps.config.maxAnswerBytes);
     await commit(trx);
     for (const step of context.afterCommit) step();
@@ -188,8 +188,8 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     visible: visibleTo(principal),
     principal,
   });
-  const inTurn = turns();
-  const readInTurn = turns();
+  const serialize = serializer();
+  const serializeReads = serializer();
   const countValues = createValueCounter();
   let relatedReads = 0;
   return {
@@ -201,16 +201,16 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     options,
     passwordHashes,
     list: (info, args, table) =>
-      readInTurn(async () => {
+      serializeReads(async () => {
         const rows = await reader.read(info, args, table);
         countValues(rows);
         return rows;
       }),
-    aggregate: (info) => readInTurn(() => reader.aggregate(info)),
-    inTurn,
+    aggregate: (info) => serializeReads(() => reader.aggregate(info)),
+    serialize,
     countRelatedRead: () => {
-      if (++relatedReads <= MOST_RELATED_READS) return;
-      const message = `The answer leads to more than ${MOST_RELATED_READS} objects and lists.`;
+      if (++relatedReads <= MAX_RELATED_READS) return;
+      const message = `The answer leads to more than ${MAX_RELATED_READS} objects and lists.`;
       throw new AppError('DOCUMENT_TOO_COMPLEX', message);
     },
     afterCommit: [],
@@ -218,8 +218,8 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
   };
 }
 
-/** Runs one piece of work after another. */
-function turns(): ControlContext['inTurn'] {
+/** Runs one task after another. */
+function serializer(): ControlContext['serialize'] {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const turn = last.then(work);
@@ -262,7 +262,7 @@ class Documents {
 
   /** Throws DocumentError. */
   *read(planner: Planner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
-    // What others may send may be too much for anonymous visitors.
+    // Anonymous visitors have limits of their own.
     const key = `${planner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
     const known = this.#known.get(key);
     if (known) return known;

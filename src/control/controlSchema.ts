@@ -28,7 +28,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   ...redriveMutations(typeNamed('email_delivery')),
 };
 
-/** Over the rows that lists show. */
+/** Aggregates over the rows that lists show. */
 const AGGREGATES = aggregatesType<ControlContext>((_source, _args, context, info) => context.aggregate(info));
 
 /** The GraphQL schema of `/roles_pbac`. */
@@ -42,7 +42,7 @@ export function buildControlSchema(): GraphQLSchema {
       fields: {
         ...Object.fromEntries(lists),
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
-        Utility: namespace('Utility', inTurn({ ...utilityQueries, email_webhook: emailWebhook })),
+        Utility: namespace('Utility', serialize({ ...utilityQueries, email_webhook: emailWebhook })),
       },
     }),
     mutation: new GraphQLObjectType<unknown, ControlContext>({
@@ -61,14 +61,14 @@ function namespace(name: string, fields: ControlFields): GraphQLFieldConfig<unkn
   return { type: new GraphQLObjectType<unknown, ControlContext>({ name, fields }), resolve: () => ({}) };
 }
 
-/** One after another: a query may ask for many, and each takes connections, which are few. */
-function inTurn(fields: ControlFields): ControlFields {
+/** Runs the fields one after another: a query may select many, and connections are few. */
+function serialize(fields: ControlFields): ControlFields {
   const waiting = (
     field: GraphQLFieldConfig<unknown, ControlContext>,
   ): GraphQLFieldConfig<unknown, ControlContext> => ({
     ...field,
     resolve: (source, args: unknown, context, info) =>
-      context.inTurn(() => Promise.resolve(field.resolve?.(source, args, context, info))),
+      context.serialize(() => Promise.resolve(field.resolve?.(source, args, context, info))),
   });
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, waiting(field)]));
 }
@@ -80,7 +80,7 @@ function stoppingAtFirstError(fields: ControlFields): ControlFields {
   ): GraphQLFieldConfig<unknown, ControlContext> => ({
     ...field,
     resolve: (source, args: unknown, context, info) =>
-      context.inTurn(async () => {
+      context.serialize(async () => {
         if (context.failed) return null;
         try {
           return await field.resolve?.(source, args, context, info);

@@ -12,17 +12,17 @@ export interface SecretsReadable {
 }
 
 /** Decrypts every stored secret once, and keeps none. */
-export async function checkStoredSecrets(knex: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
+export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
   const [signingKeys, apiKeys, clientSecrets] = [
-    await knex('rowpost.signing_key').select<{ kid: string; ciphertext: string }[]>(
+    await db('rowpost.signing_key').select<{ kid: string; ciphertext: string }[]>(
       'kid',
       'private_jwk_encrypted as ciphertext',
     ),
-    await knex('rowpost.email_apikey').select<{ tenantid: number; ciphertext: string }[]>(
+    await db('rowpost.email_apikey').select<{ tenantid: number; ciphertext: string }[]>(
       'tenantid',
       'apikey_encrypted as ciphertext',
     ),
-    await knex('rowpost.oidc_config').select<{ confid: number; ciphertext: string }[]>(
+    await db('rowpost.oidc_config').select<{ confid: number; ciphertext: string }[]>(
       'confid',
       'client_secret_encrypted as ciphertext',
     ),

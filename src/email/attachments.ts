@@ -3,7 +3,7 @@ import type { StoredFile } from '../db/files/files.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { EmailProblem, type Attachment, type Occasion, type QueryOutcome } from './email.js';
+import { EmailProblem, type Attachment, type EmailTrigger, type QueryOutcome } from './email.js';
 import { isTransient } from './transientErrors.js';
 
 export interface AttachmentDeps {
@@ -25,17 +25,17 @@ interface NamedFile {
 /**
  * The files that the type attaches: `file`, of an upload; those that a query returned; or the one that a column of the
  * record names. A storage key is data, and anybody may have written it: it counts for files of the event's own row, and
- * for those that the query found with the rules of the occasion's role. That role must be allowed to download each.
+ * for those that the query found with the rules of the trigger's role. That role must be allowed to download each.
  * Throws EmailProblem.
  */
 export async function findAttachments(
   deps: AttachmentDeps,
-  occasion: Occasion,
+  trigger: EmailTrigger,
   type: EmailType,
   queries: readonly QueryOutcome[],
 ): Promise<readonly Attachment[]> {
   const named = (type.attachments ?? []).flatMap((name, index) =>
-    filesNamed(name, occasion, queries, `attachments[${index}]`),
+    filesNamed(name, trigger, queries, `attachments[${index}]`),
   );
   const wanted = withoutRepeats(named);
   const [first] = wanted;
@@ -47,7 +47,7 @@ export async function findAttachments(
       `${wanted.length} files to attach; a mail takes ${MAX_ATTACHMENTS}`,
     );
   }
-  const files = await loadFiles(deps, occasion, wanted);
+  const files = await loadFiles(deps, trigger, wanted);
   return wanted.map(({ storagekey, field }) => {
     const file = files.get(storagekey);
     if (file) return toAttachment(file);
@@ -69,16 +69,16 @@ function withoutRepeats(named: readonly NamedFile[]): readonly NamedFile[] {
 
 async function loadFiles(
   { engine, principals }: AttachmentDeps,
-  occasion: Occasion,
+  trigger: EmailTrigger,
   wanted: readonly NamedFile[],
 ): Promise<ReadonlyMap<string, StoredFile>> {
-  const { tenantid, queryRoleid, target } = occasion;
+  const { tenantid, queryRoleid, target } = trigger;
   const principal = await principals.load(tenantid, queryRoleid);
   if (!principal)
     throw problem('QUERY_ROLE_MISSING', 'attachments', "the role that reads the email's files is gone");
   const keys = (isQueried: boolean): readonly string[] =>
     wanted.filter((file) => file.isQueried === isQueried).map(({ storagekey }) => storagekey);
-  const ofRow = { target: target ?? '', record: recordOf(occasion) };
+  const ofRow = { target: target ?? '', record: recordOf(trigger) };
   try {
     const found = await Promise.all([
       engine.findFiles(principal, 'download', keys(true)),
@@ -94,12 +94,12 @@ async function loadFiles(
 /** None where the record or the results name no file. */
 function filesNamed(
   name: string,
-  occasion: Occasion,
+  trigger: EmailTrigger,
   queries: readonly QueryOutcome[],
   field: string,
 ): readonly NamedFile[] {
   if (name === 'file') {
-    const file = JSON.parse(occasion.file ?? 'null') as { readonly storagekey: string } | null;
+    const file = JSON.parse(trigger.file ?? 'null') as { readonly storagekey: string } | null;
     return file ? [{ storagekey: file.storagekey, isQueried: false, field }] : [];
   }
   const query = queries.find(({ outvar }) => outvar === name);
@@ -107,7 +107,7 @@ function filesNamed(
     const files = query.ok ? query.files : [];
     return files.map((storagekey) => ({ storagekey, isQueried: true, field }));
   }
-  const record = JSON.parse(recordOf(occasion)) as Readonly<Record<string, unknown>> | null;
+  const record = JSON.parse(recordOf(trigger)) as Readonly<Record<string, unknown>> | null;
   if (!record || !Object.hasOwn(record, name)) {
     throw problem('ATTACHMENT_UNKNOWN', 'attachments', `neither a query nor a column is named "${name}"`);
   }
@@ -116,7 +116,7 @@ function filesNamed(
 }
 
 /** The event's row as JSON text. */
-function recordOf({ new: changed, old }: Occasion): string {
+function recordOf({ new: changed, old }: EmailTrigger): string {
   return changed ?? old ?? 'null';
 }
 

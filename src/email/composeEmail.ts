@@ -4,7 +4,13 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../losslessJson.js';
 import { addressEmail } from './addressEmail.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
-import { EmailProblem, type Email, type EmailFailure, type Occasion, type QueryOutcome } from './email.js';
+import {
+  EmailProblem,
+  type Email,
+  type EmailFailure,
+  type EmailTrigger,
+  type QueryOutcome,
+} from './email.js';
 import { fieldsOf } from './emailFields.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
@@ -30,23 +36,23 @@ export type Composed = { readonly queries: readonly QueryOutcome[] } & (
 );
 
 /**
- * Makes the mail of an occasion: runs the type's queries with the rights of the occasion's role, and renders every
+ * Makes the mail of a trigger: runs the type's queries with the rights of the trigger's role, and renders every
  * text. Deliveries and previews both come through here, so that a preview is what would be sent. Rejects for bugs and
  * broken connections only.
  */
 export async function composeEmail(
   deps: ComposeDeps,
-  occasion: Occasion,
+  trigger: EmailTrigger,
   type: EmailType,
 ): Promise<Composed> {
   const fields = fieldsOf(type);
   let queries: readonly QueryOutcome[] = [];
   try {
-    const marked = { ...occasion, ...(await markedRecords(deps, occasion)) };
+    const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };
     if (type.queries.length > 0) {
       const before = contextJson(deps, marked, []);
-      queries = await runQueries(deps, occasion, type, {
-        filterOf: await renderFields(deps.templates, occasion.tenantid, type.syntax, before, fields.filters),
+      queries = await runQueries(deps, trigger, type, {
+        filterOf: await renderFields(deps.templates, trigger.tenantid, type.syntax, before, fields.filters),
         filters: fields.filters,
       });
     }
@@ -59,9 +65,9 @@ export async function composeEmail(
       ...fields.bcc,
     ];
     const context = contextJson(deps, marked, queries);
-    const textOf = await renderFields(deps.templates, occasion.tenantid, type.syntax, context, texts);
+    const textOf = await renderFields(deps.templates, trigger.tenantid, type.syntax, context, texts);
     const email = addressEmail(fields, textOf);
-    const attachments = await findAttachments(deps, occasion, type, queries);
+    const attachments = await findAttachments(deps, trigger, type, queries);
     if (attachments.length === 0) return { kind: 'email', email, queries };
     return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };
   } catch (error) {
@@ -74,27 +80,27 @@ export async function composeEmail(
  * The context as JSON text, put together from texts that are JSON already; of two equal names the later one counts.
  * Throws the EmailProblem of a query that failed.
  */
-function contextJson(deps: ComposeDeps, occasion: Occasion, queries: readonly QueryOutcome[]): string {
+function contextJson(deps: ComposeDeps, trigger: EmailTrigger, queries: readonly QueryOutcome[]): string {
   const results = queries.map((query) => {
     if (!query.ok) throw query.problem;
     return `${JSON.stringify(query.outvar)}:${query.json}`;
   });
-  const further = Object.entries(occasion.further ?? {}).map(
+  const further = Object.entries(trigger.further ?? {}).map(
     ([name, value]) => `${JSON.stringify(name)}:${writeJson(value)}`,
   );
   const own = JSON.stringify({
-    operation: occasion.operation,
-    target: occasion.target,
+    operation: trigger.operation,
+    target: trigger.target,
     now: new Date(deps.now()).toISOString(),
     base_url: deps.baseUrl,
   }).slice(1, -1);
-  const records = `"records":{"new":${withServedNames(occasion.new)},"old":${withServedNames(occasion.old)}}`;
-  const file = `"file":${fileJson(deps, occasion)}`;
+  const records = `"records":{"new":${withServedNames(trigger.new)},"old":${withServedNames(trigger.old)}}`;
+  const file = `"file":${fileJson(deps, trigger)}`;
   return `{${[file, ...further, ...results, records, own].join(',')}}`;
 }
 
-/** With a link that acts for the role of the occasion. */
-function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: Occasion): string {
+/** With a link that acts for the role of the trigger. */
+function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: EmailTrigger): string {
   if (file == null) return 'null';
   const object = JSON.parse(file) as { readonly storagekey: string };
   return JSON.stringify({

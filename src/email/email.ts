@@ -23,18 +23,18 @@ export interface Attachment {
 }
 
 /** What an email is about: a change to a row, and the role whose rights the type's queries have. */
-export interface Occasion {
+export interface EmailTrigger {
   readonly tenantid: number;
   readonly queryRoleid: number;
   readonly operation: string;
-  /** The table. Null when the occasion is made up and names none. */
+  /** The table. Null when the trigger is made up and names none. */
   readonly target: string | null;
   /** The row before and after, as JSON texts; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
   /** The file of an upload, as JSON text without its address. */
   readonly file?: string | null;
-  /** Further names for the templates of a made-up occasion. They give way to all others. */
+  /** Further names for the templates of a made-up trigger. They give way to all others. */
   readonly further?: Readonly<Record<string, unknown>>;
 }
 

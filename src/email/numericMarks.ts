@@ -1,7 +1,7 @@
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { PrincipalSource } from '../db/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import type { Occasion } from './email.js';
+import type { EmailTrigger } from './email.js';
 
 export interface MarkDeps {
   readonly engine: Pick<DataEngine, 'catalog'>;
@@ -12,21 +12,21 @@ export interface MarkDeps {
 const MARK = 'E0';
 
 /**
- * The records of an occasion with each value of a `numeric` column marked, so that templates keep its digits: JSON alone
+ * The records of a trigger with each value of a `numeric` column marked, so that templates keep its digits: JSON alone
  * doesn't tell it from `double precision`. Goes by the table as it is now.
  */
 export async function markedRecords(
   { engine, principals }: MarkDeps,
-  occasion: Occasion,
-): Promise<Pick<Occasion, 'new' | 'old'>> {
-  const { tenantid, queryRoleid, target } = occasion;
-  if (target === null || (occasion.new === null && occasion.old === null)) return occasion;
+  trigger: EmailTrigger,
+): Promise<Pick<EmailTrigger, 'new' | 'old'>> {
+  const { tenantid, queryRoleid, target } = trigger;
+  if (target === null || (trigger.new === null && trigger.old === null)) return trigger;
   const schema = (await principals.load(tenantid, queryRoleid))?.schema ?? null;
-  if (schema === null) return occasion;
+  if (schema === null) return trigger;
   const columns = numericColumns(await engine.catalog(tenantid, schema), target);
-  if (columns.size === 0) return occasion;
+  if (columns.size === 0) return trigger;
   const marked = (record: string | null) => (record === null ? null : markNumbers(record, columns));
-  return { new: marked(occasion.new), old: marked(occasion.old) };
+  return { new: marked(trigger.new), old: marked(trigger.old) };
 }
 
 function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {

@@ -2,7 +2,7 @@ import type { EmailQuery, EmailType } from '../db/delivery/emailTypes.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { EmailProblem, type Occasion, type QueryOutcome } from './email.js';
+import { EmailProblem, type EmailTrigger, type QueryOutcome } from './email.js';
 import type { EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
@@ -13,14 +13,14 @@ export interface QueryDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
-/** Runs a type's queries together, read only, under the rules of the occasion's role. Throws EmailProblem when the role is gone. */
+/** Runs a type's queries together, read only, under the rules of the trigger's role. Throws EmailProblem when the role is gone. */
 export async function runQueries(
   deps: QueryDeps,
-  occasion: Occasion,
+  trigger: EmailTrigger,
   type: EmailType,
   { filters, filterOf }: { readonly filters: EmailFields['filters']; readonly filterOf: TextOf },
 ): Promise<readonly QueryOutcome[]> {
-  const principal = await loadQueryRole(deps, occasion);
+  const principal = await loadQueryRole(deps, trigger);
   return Promise.all(
     type.queries.map(async (query, index): Promise<QueryOutcome> => {
       const field = filters[index];
@@ -42,7 +42,7 @@ export async function runQueries(
 
 async function loadQueryRole(
   { principals }: QueryDeps,
-  { tenantid, queryRoleid }: Occasion,
+  { tenantid, queryRoleid }: EmailTrigger,
 ): Promise<Principal> {
   const principal = await principals.load(tenantid, queryRoleid);
   if (principal) return principal;

@@ -135,7 +135,7 @@ describe('files in emails', () => {
     ]);
   });
 
-  it('are not attached where the occasion has none', async () => {
+  it('are not attached where the event has none', async () => {
     const type = await createType({ attachments: ['file'], subject: 'x', template: 'x' });
     expect(await preview(type, 'operation: "insert"')).to.deep.include({ attachments: [], error: null });
   });

@@ -7,7 +7,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireSchema } from '../permissions.js';
 
-/** What a change to a row can be. */
+/** Operations that a rule can react to. */
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
 interface Rule {
@@ -49,7 +49,7 @@ async function checkTargets({ principal, deps }: ControlContext, rule: Rule): Pr
   requireMayHold(rule.condition, rule.operations);
 }
 
-/** Only what is written has events. Throws AppError READ_ONLY_TABLE. */
+/** Read-only tables have no events. Throws AppError READ_ONLY_TABLE. */
 export function requireWritable({ name, kind, primaryKey }: Table): void {
   if (kind === 'table' && primaryKey.length > 0) return;
   const [what, hint] =

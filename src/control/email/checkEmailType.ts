@@ -40,7 +40,7 @@ export async function checkEmailType(
   }
 }
 
-/** One that is templated is an address, or not, when it is rendered. Throws AppError BAD_USER_INPUT. */
+/** A templated sender is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
 function requireSender(sender: string): void {
   if (/\{[{%#]/.test(sender)) return;
   const { valid, invalid } = parseAddresses(sender);
@@ -55,7 +55,7 @@ function templatesOf(type: CheckedEmailType): readonly TemplateRequest[] {
     .map((field: EmailField) => ({ ...field, syntax: type.syntax }));
 }
 
-/** Names the field in what a check throws. */
+/** Adds the field to the error that a check throws. */
 async function inField(field: string, check: () => unknown): Promise<void> {
   try {
     await check();

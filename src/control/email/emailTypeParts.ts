@@ -80,7 +80,7 @@ interface EmailQueryInput {
   readonly outvar: string;
 }
 
-/** A template name can't be one of these: the service gives them. */
+/** Names that the service defines in templates: no outvar may use them. */
 const CONTEXT_NAMES = ['records', 'operation', 'target', 'now', 'base_url', 'file'];
 
 const MAX_NAME_CHARACTERS = 200;
@@ -121,7 +121,7 @@ export function readOptions({ cc, bcc }: { readonly cc?: Strings; readonly bcc?:
   };
 }
 
-/** Which columns there are is known when a table is: with the rule, and with the row. Throws AppError BAD_USER_INPUT. */
+/** Whether a column exists is checked with the rule's tables, not here. Throws AppError BAD_USER_INPUT. */
 export function readAttachments(given: readonly (string | null)[]): readonly string[] {
   const names = requireItems(given, 'attachments');
   for (const [index, name] of names.entries()) {

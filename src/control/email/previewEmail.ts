@@ -5,10 +5,10 @@ import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { composeOnRequest, OCCASION_ARGS, type OccasionArgs } from './emailOccasion.js';
+import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { StoredRow } from '../object/storedRow.js';
 
-/** Why an email is not sent: a value, so that what led to it can be shown beside it. */
+/** Why an email is not sent: a value, so that the query results can be shown beside it. */
 export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_error',
   fields: {
@@ -58,10 +58,10 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
 });
 
 /** Writes nothing and sends nothing. */
-export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, OccasionArgs> = {
+export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs> = {
   type: previewType,
   description: 'The email that would be sent, composed by the same steps, rights and limits.',
-  args: OCCASION_ARGS,
+  args: COMPOSE_ARGS,
   resolve: async (_source, args, context) => toPreview(await composeOnRequest(context, args)),
 };
 

@@ -20,10 +20,10 @@ import { StoredRow } from '../object/storedRow.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
-/** Deliveries that one request redrives at most; call again for the rest. */
+/** Maximum per request; call again for the rest. */
 const MAX_AT_ONCE = 1_000;
 
-/** @param deliveryType what is answered of one. */
+/** @param deliveryType the type of the answer for one delivery */
 export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields {
   const redriveOne: Redrive<{ deliveryid: string }> = {
     type: deliveryType,
@@ -52,8 +52,8 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
 };
 
 /**
- * Deliveries that ended as failed, skipped or unknown, the oldest first. A filter never brings `sent` ones: one slip of
- * the pen would send every mail twice. Throws AppError FILTER_*.
+ * Deliveries that ended as failed, skipped or unknown, the oldest first. A filter never selects `sent` ones: a typo
+ * would send every mail twice. Throws AppError FILTER_*.
  * @param after only those with a higher id
  */
 export async function findUnsent(

@@ -12,10 +12,10 @@ import type { SendOutcome } from '../../email/mail/transport.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
-import { composeOnRequest, OCCASION_ARGS, type OccasionArgs } from './emailOccasion.js';
+import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { emailErrorType } from './previewEmail.js';
-import { requireStandsAlone } from '../request/standsAlone.js';
+import { requireOnlyMutation } from '../request/externalCalls.js';
 import { StoredRow } from '../object/storedRow.js';
 
 const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
@@ -27,14 +27,14 @@ const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-/** Sends at once, one mail to one address, tried once. The ledger knows nothing of it. */
-export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, OccasionArgs & { to: string }> = {
+/** Sends one mail to one address, immediately and without retries. It is not in the ledger. */
+export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs & { to: string }> = {
   type: testEmailType,
   description: 'Sends an email to one address, whatever its recipients are, at once and once.',
-  args: { ...OCCASION_ARGS, to: { type: new GraphQLNonNull(GraphQLString) } },
+  args: { ...COMPOSE_ARGS, to: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, args, context) => {
     requireTenantAdmin(context.principal);
-    requireStandsAlone(context, 'send_test_email');
+    requireOnlyMutation(context, 'send_test_email');
     const to = readRecipient(args.to);
     const apiKey = await requireSendableKey(context);
     const composed = await composeOnRequest(context, args);

@@ -16,7 +16,7 @@ export function relatedRows(
 ): GraphQLFieldResolver<unknown, ControlContext> {
   return (source, args: Args, context, info) =>
     source instanceof StoredRow
-      ? context.inTurn(async () => {
+      ? context.serialize(async () => {
           context.countRelatedRead();
           const rows = await read(source.row as Args, name, related, target, context);
           if (related.kind === 'to-one') return rows[0] ?? null;

@@ -17,10 +17,10 @@ export interface PasswordHashes {
   take(password: string): string;
 }
 
-/** Each costs 0.1 s of a processor and 32 MiB. */
-const MOST_PASSWORDS = 10;
-/** Of control requests, in one process: sign-ins have the other threads. */
-const MOST_AT_ONCE = 2;
+/** Each takes 0.1 s of CPU and 32 MiB. */
+const MAX_PASSWORDS = 10;
+/** Hashes of control requests at once in a process; the other threads are for sign-ins. */
+const MAX_AT_ONCE = 2;
 /** Mutations that set one, and the field of their input that gives it. */
 const SETTERS: ReadonlyMap<string, string> = new Map([
   ['create_role', 'password'],
@@ -42,15 +42,15 @@ export async function hashPasswords(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<PasswordHashes> {
   const passwords = findPasswords(schema, operation, fragments, variables);
-  if (passwords.length > MOST_PASSWORDS) {
+  if (passwords.length > MAX_PASSWORDS) {
     throw new AppError(
       'DOCUMENT_TOO_COMPLEX',
-      `The document sets more than ${MOST_PASSWORDS} passwords; send the others in another request.`,
+      `The document sets more than ${MAX_PASSWORDS} passwords; send the others in another request.`,
     );
   }
   const hashes = new Map<string, string[]>();
   for (const password of passwords) {
-    const hash = await inTurn(() => hashPassword(password));
+    const hash = await withSlot(() => hashPassword(password));
     hashes.set(password, [...(hashes.get(password) ?? []), hash]);
   }
   return {
@@ -94,13 +94,13 @@ function passwordOf(
   return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
 }
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < MOST_AT_ONCE) running += 1;
+async function withSlot<T>(work: () => Promise<T>): Promise<T> {
+  if (running < MAX_AT_ONCE) running += 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
     return await work();
   } finally {
-    // The place goes to the next in line as it is.
+    // The slot passes to the next waiter.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

@@ -5,7 +5,7 @@ import { writeJson } from '../../losslessJson.js';
 import type { Logger } from '../../log.js';
 import type { GraphqlAnswer } from '../../graphql/answer.js';
 
-/** An execution's result as an answer. Errors show what AppErrors say and nothing of any other. */
+/** The answer to an executed request. Only AppErrors show their message; any other error is internal. */
 export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlAnswer {
   const errors = result.errors?.map((item) => describe(item, log));
   // Without data nothing was executed: the variables did not fit.

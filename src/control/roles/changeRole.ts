@@ -11,7 +11,7 @@ import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
-/** What every role may change of itself. */
+/** What every role may change on itself. */
 const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
 
 /** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */
@@ -90,7 +90,7 @@ async function collectChanges(
   return changes;
 }
 
-/** A role that comes back starts anew: what it was given before it was deleted stays invalid. */
+/** Tokens from before a deletion stay invalid when the role is restored. */
 function endOfTokens({ deps }: ControlContext): Pick<RoleChanges, 'tokens_valid_from'> {
   return { tokens_valid_from: new Date(deps.clock.now()).toISOString() };
 }

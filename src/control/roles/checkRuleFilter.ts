@@ -18,6 +18,6 @@ export function checkRuleFilter(filter: string, table: Table, catalog: Catalog):
     access: { predicate: () => 'all' },
     filterIndex: 'fixed',
   });
-  // Literals that don't fit their column are told when values are bound.
+  // Literals are checked against their column when values are bound.
   bind(toStatement(condition), { variables: {}, literals: [], principal: {} });
 }

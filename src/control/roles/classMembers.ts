@@ -13,7 +13,7 @@ export function readRoleids(ids: readonly string[], field: string): readonly num
   return distinct(ids.map(Number));
 }
 
-/** What visitors may become is for administrators to say. Throws AppError PERMISSION_DENIED. */
+/** Only administrators open a class for sign-up. Throws AppError PERMISSION_DENIED. */
 export function requireSignupAdmin(principal: Principal, allowSignup: boolean | null | undefined): void {
   if (allowSignup == null || principal.isAdmin) return;
   throw denied("Only the tenant's root role and admins allow sign-up.", { field: 'allow_signup' });
@@ -52,12 +52,12 @@ export async function requireHolders(context: ControlContext, classid: number): 
   for (const { roleid } of holders) await requireMember(context, roleid);
 }
 
-/** Takes all roles out of a class that is to go. Throws AppError PERMISSION_DENIED, NOT_FOUND, ROLE_CLASS_IN_USE. */
+/** Removes all roles from a class before it is deleted. Throws AppError PERMISSION_DENIED, NOT_FOUND, ROLE_CLASS_IN_USE. */
 export async function emptyClass(context: ControlContext, classid: number): Promise<void> {
   const { db, principal } = context;
   requireClasses(principal, [classid]);
   await requireHolders(context, classid);
-  // A rule that loses its last class would hold for every role.
+  // A rule that loses its last class would apply to every role.
   const rule: unknown = await db('rowpost.policy_rule')
     .where({ tenantid: principal.tenantid })
     .whereRaw('? = any (classes)', [classid])

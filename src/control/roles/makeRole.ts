@@ -29,7 +29,7 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
   await requireOwnLogin(context, input.login);
   const { capabilities, classes: given } =
     (await readSignUp(context, input)) ?? (await readGrants(context, input));
-  // What comes with the place in the tree was decided when the class was made.
+  // Inherited classes were authorized when the class was created.
   const inherited = await classesAtCreation(db, principal.tenantid, parentid);
   const classes = [...new Set([...given, ...inherited])];
   const passwordHash =
@@ -59,12 +59,12 @@ async function readGrants(context: ControlContext, input: RoleInput): Promise<Si
   return { capabilities, classes };
 }
 
-/** A role with a password is made to sign in. */
+/** A role with a password is meant to sign in. */
 function defaultCapabilities({ principal }: ControlContext, input: RoleInput): readonly string[] {
   return input.password != null && holds(principal, 'login') ? ['login'] : [];
 }
 
-/** Capabilities that there are and that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
+/** Existing capabilities that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
 export async function grantable(
   context: ControlContext,
   given: readonly (string | null)[],
@@ -81,14 +81,14 @@ export async function checkPassword(
   password: string,
   names: readonly (string | null | undefined)[],
 ): Promise<string> {
-  requireSaneText(password);
+  requireStorablePassword(password);
   const tenant = await readTenant(db, principal.tenantid);
   requireStrongPassword(password, [...names, tenant?.name]);
   return password;
 }
 
 /** Throws AppError BAD_USER_INPUT. */
-export function requireSaneText(password: string): void {
+export function requireStorablePassword(password: string): void {
   if (password === '') throw badInput('password', 'The password must not be empty.');
   if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
 }

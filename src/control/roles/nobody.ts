@@ -14,12 +14,12 @@ const CAPABILITIES = [
 ];
 
 /** Makes the tenant's Nobody role when it is missing, below the root role. */
-export async function ensureNobody(knex: ControlDb, tenantid: number): Promise<void> {
-  if (await findLogin(knex, tenantid, NOBODY_LOGIN)) return;
-  const tenant = await knex('rowpost.tenant')
+export async function ensureNobody(db: ControlDb, tenantid: number): Promise<void> {
+  if (await findLogin(db, tenantid, NOBODY_LOGIN)) return;
+  const tenant = await db('rowpost.tenant')
     .where({ tenantid })
     .first<{ root_roleid: number | null } | undefined>('root_roleid');
-  await insertRole(knex, {
+  await insertRole(db, {
     tenantid,
     login: NOBODY_LOGIN,
     name: 'anonymous visitors',

@@ -11,7 +11,7 @@ const KEY_BYTES = 32;
 const FORMAT = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/;
 
 /** Compared against when there is no such login, so that the answer takes as long as a wrong password. */
-const NO_ONES_HASH = format(
+const DUMMY_HASH = format(
   COST_LOG2,
   BLOCK_SIZE,
   PARALLELISM,
@@ -34,7 +34,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /** @param hash as stored; null when there is no such login or it has no password: then false, after the same time. */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const parts = FORMAT.exec(hash ?? NO_ONES_HASH);
+  const parts = FORMAT.exec(hash ?? DUMMY_HASH);
   if (!parts) throw new Error('a stored password hash has an unknown form');
   const [, cost, blockSize, parallelism, salt = '', key = ''] = parts;
   const expected = Buffer.from(key, 'base64');
@@ -69,7 +69,7 @@ function derive(
     maxmem: 2 * 128 * cost * blockSize,
   };
   return new Promise((resolve, reject) => {
-    // The same letters typed on different systems are the same password.
+    // Systems encode the same characters differently.
     scrypt(password.normalize('NFKC'), salt, keyBytes, options, (error, key) => {
       if (error) reject(error);
       else resolve(key);

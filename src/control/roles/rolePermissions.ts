@@ -58,7 +58,7 @@ async function requireNoExcess(
   throw denied(`Role ${excess.roleid} ${MORE[excess.kind](excess.what)}.`, { roleid: excess.roleid });
 }
 
-/** A rule that is not in the caller's scope is not the caller's to know. */
+/** A rule outside the caller's scope is not disclosed. */
 const MORE: Readonly<Record<Excess['kind'], (what: string) => string>> = {
   capability: (what) => `holds "${what}", which this role does not`,
   class: (what) => `is in class ${what}, which this role is not`,
@@ -76,7 +76,7 @@ export async function requireParent(context: ControlContext, parentid: number): 
   await requireManageable(context, parentid);
 }
 
-/** Throws AppError BAD_USER_INPUT for a login that the service keeps for itself. */
+/** Throws AppError BAD_USER_INPUT for a reserved, empty or too long login. */
 export function requireFreeLogin(login: string | null | undefined): void {
   if (login === NOBODY_LOGIN)
     throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);

@@ -14,12 +14,12 @@ export interface Excess {
  * @returns undefined when `than` has all of it
  */
 export async function findExcess(
-  knex: ControlDb,
+  db: ControlDb,
   tenantid: number,
   roleid: number,
   { than, below }: { readonly than: number; readonly below: boolean },
 ): Promise<Excess | undefined> {
-  const { rows } = await knex.raw<{ rows: Excess[] }>(EXCESS_SQL, { tenantid, roleid, than, below });
+  const { rows } = await db.raw<{ rows: Excess[] }>(EXCESS_SQL, { tenantid, roleid, than, below });
   return rows[0];
 }
 

@@ -1,7 +1,7 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import { orNameTaken } from '../object/nameTaken.js';
 
-/** What decides whether a role may be changed. */
+/** What permission checks need to know of a role. */
 export interface RoleState {
   readonly roleid: number;
   readonly login: string | null;
@@ -30,7 +30,7 @@ export interface RoleChanges {
   readonly tokens_valid_from?: string;
 }
 
-/** What signing in needs to know of a login. */
+/** What a sign-in needs to know of a login. */
 export interface Login {
   readonly roleid: number;
   readonly password_hash: string | null;

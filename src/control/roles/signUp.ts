@@ -8,8 +8,8 @@ import type { RoleInput } from './roleInput.js';
 
 /** What visitors hold so that they can sign up, and what the role that they make does not need. */
 const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
-const MOST_LOGIN_CHARACTERS = 320;
-const MOST_NAME_CHARACTERS = 200;
+const MAX_LOGIN_CHARACTERS = 320;
+const MAX_NAME_CHARACTERS = 200;
 /** Logins that people take for the installation's, or for the tenant's administrators. */
 const RESERVED = ['nobody', 'pxadmin', 'root', 'admin', 'administrator'];
 
@@ -26,8 +26,8 @@ export interface SignUp {
 export async function readSignUp(context: ControlContext, input: RoleInput): Promise<SignUp | undefined> {
   const { principal, db } = context;
   if (!isNobody(principal)) return undefined;
-  if (Array.from(input.name ?? '').length > MOST_NAME_CHARACTERS)
-    throw badInput('name', `name has at most ${MOST_NAME_CHARACTERS} characters.`);
+  if (Array.from(input.name ?? '').length > MAX_NAME_CHARACTERS)
+    throw badInput('name', `name has at most ${MAX_NAME_CHARACTERS} characters.`);
   const allowed = await signupClasses(db, principal.tenantid);
   const open = allowed.length > 0;
   const asked = input.capabilities ?? (open && input.password != null ? ['login'] : []);
@@ -56,8 +56,8 @@ export async function requireOwnLogin(
   roleid?: number,
 ): Promise<void> {
   if (login == null || principal.isAdmin) return;
-  if (login.length > MOST_LOGIN_CHARACTERS)
-    throw badInput('login', `login has at most ${MOST_LOGIN_CHARACTERS} characters.`);
+  if (login.length > MAX_LOGIN_CHARACTERS)
+    throw badInput('login', `login has at most ${MAX_LOGIN_CHARACTERS} characters.`);
   if (/^\s|\s$|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) {
     throw badInput('login', 'login must not begin or end with spaces, nor hold invisible characters.');
   }

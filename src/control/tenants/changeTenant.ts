@@ -1,7 +1,7 @@
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireValue } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';
-import { requireSaneText } from '../roles/makeRole.js';
+import { requireStorablePassword } from '../roles/makeRole.js';
 import { requireStrongPassword } from '../roles/passwords.js';
 import { requireFreeLogin } from '../roles/rolePermissions.js';
 import { createHashedTenant, deleteTenant, renameTenant } from './tenants.js';
@@ -20,7 +20,7 @@ export async function makeTenant(
 ): Promise<Key> {
   requireFreeLogin(root_login);
   const password = requireValue(root_password, 'root_password');
-  requireSaneText(password);
+  requireStorablePassword(password);
   requireStrongPassword(password, [root_login, name]);
   const { tenantid } = await createHashedTenant(db, {
     name: requireValue(name, 'name'),

@@ -12,10 +12,10 @@ const ROOT_LOGIN = 'pxadmin';
  * Throws AppError PASSWORD_TOO_WEAK.
  */
 export async function ensureInstallation(
-  knex: ControlDb,
+  db: ControlDb,
   password: string | undefined,
 ): Promise<'exists' | 'created' | 'password-missing'> {
-  return knex.transaction(async (trx) => {
+  return db.transaction(async (trx) => {
     await trx('rowpost.tenant')
       .insert({ tenantid: INSTALLATION_TENANTID, name: 'installation' })
       .onConflict('tenantid')

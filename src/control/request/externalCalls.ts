@@ -2,21 +2,21 @@ import { Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graph
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 
-/** Mutations of `Utility` that change nothing here and call somebody outside. */
-const OUTWARD: ReadonlySet<string> = new Set(['send_test_email']);
+/** Mutations of `Utility` that change nothing here and call an external service. */
+const EXTERNAL_CALLS: ReadonlySet<string> = new Set(['send_test_email']);
 
 /**
- * Whether a document's only mutation is one that can't be rolled back. It runs outside a transaction: the provider may
- * take its time, and the connection that would be held meanwhile is one of few.
+ * Whether the document's only mutation can't be rolled back. It runs outside a transaction: the provider may be slow,
+ * and a connection would be held meanwhile.
  */
-export function standsAlone(operation: OperationDefinitionNode): boolean {
+export function isExternalCall(operation: OperationDefinitionNode): boolean {
   const utility = onlyField(operation.selectionSet);
   const mutation = utility?.name.value === 'Utility' ? onlyField(utility.selectionSet) : undefined;
-  return mutation !== undefined && OUTWARD.has(mutation.name.value);
+  return mutation !== undefined && EXTERNAL_CALLS.has(mutation.name.value);
 }
 
-/** Throws AppError BAD_USER_INPUT for a mutation that must be alone in its request and is not. */
-export function requireStandsAlone({ isTransaction }: ControlContext, mutation: string): void {
+/** Throws AppError BAD_USER_INPUT unless the mutation is the only one of its request. */
+export function requireOnlyMutation({ isTransaction }: ControlContext, mutation: string): void {
   if (isTransaction) {
     throw new AppError('BAD_USER_INPUT', `${mutation} must be the only mutation of its request.`, {
       hint: 'Send it in a request of its own, without fragments: what it does can not be rolled back.',

@@ -1,7 +1,7 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
 import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
-import type { Occasion } from '../../email/email.js';
+import type { EmailTrigger } from '../../email/email.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
@@ -13,8 +13,8 @@ import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** Which email, about what, and with whose rights. */
-export const OCCASION_ARGS: GraphQLFieldConfigArgumentMap = {
+/** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose rights. */
+export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   email_type: { type: new GraphQLNonNull(ID) },
   target: { type: GraphQLString, description: 'The table.' },
   key: {
@@ -32,7 +32,7 @@ export const OCCASION_ARGS: GraphQLFieldConfigArgumentMap = {
   },
 };
 
-export interface OccasionArgs {
+export interface ComposeArgs {
   readonly email_type: string;
   readonly target?: string | null;
   readonly key?: unknown;
@@ -45,10 +45,10 @@ export interface OccasionArgs {
  * Composes an email as a delivery would, for the tenant's administrators. Throws AppError for arguments that don't fit;
  * what is wrong with the email type is part of the result.
  */
-export async function composeOnRequest(context: ControlContext, args: OccasionArgs): Promise<Composed> {
+export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
   const { principal, deps, composing } = context;
   const schema = requireTenantAdmin(principal);
-  const { type, occasion } = await readOccasion(context, schema, args);
+  const { type, trigger } = await readTrigger(context, schema, args);
   return composing.run(principal.tenantid, () =>
     composeEmail(
       {
@@ -58,33 +58,33 @@ export async function composeOnRequest(context: ControlContext, args: OccasionAr
         baseUrl: deps.config.baseUrl,
         now: () => deps.clock.now(),
       },
-      occasion,
+      trigger,
       type,
     ),
   );
 }
 
-async function readOccasion(
+async function readTrigger(
   context: ControlContext,
   schema: string,
-  args: OccasionArgs,
-): Promise<{ readonly type: EmailType; readonly occasion: Occasion }> {
+  args: ComposeArgs,
+): Promise<{ readonly type: EmailType; readonly trigger: EmailTrigger }> {
   const { principal } = context;
   const { tenantid } = principal;
   const type = await findRow(context, emailTypes, { email_type: args.email_type });
   const queryRoleid = args.query_roleid ?? principal.roleid;
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
   const what = args.context == null ? await fromRow(context, schema, args) : fromContext(args);
-  return { type, occasion: { tenantid, queryRoleid, ...what } };
+  return { type, trigger: { tenantid, queryRoleid, ...what } };
 }
 
-type What = Omit<Occasion, 'tenantid' | 'queryRoleid'>;
+type What = Omit<EmailTrigger, 'tenantid' | 'queryRoleid'>;
 
 /** The row as it is now is what the change made of it, or what it took away; an update is one that changed nothing. */
 async function fromRow(
   context: ControlContext,
   schema: string,
-  { target, key, operation }: OccasionArgs,
+  { target, key, operation }: ComposeArgs,
 ): Promise<What> {
   if (target == null || key == null) throw badInput('key', 'Give target and key, or context.');
   const done = readOperation(operation);
@@ -98,7 +98,7 @@ async function fromRow(
   };
 }
 
-function fromContext({ context, target, key, operation }: OccasionArgs): What {
+function fromContext({ context, target, key, operation }: ComposeArgs): What {
   if (key != null) throw badInput('context', 'Give target and key, or context, not both.');
   const { records, ...further } = requireObject(context, 'context');
   const given = records == null ? {} : requireObject(records, 'context.records');
