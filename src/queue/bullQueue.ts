@@ -15,19 +15,19 @@ import { logOutages } from './outageLog.js';
 const BATCHES = 'batches';
 const DELIVERIES = 'deliveries';
 
-/** Most jobs added in one call to the store. */
-const ADD_AT_ONCE = 1_000;
+/** Jobs added per call to the store. */
+const ADD_CHUNK_SIZE = 1_000;
 /**
- * Jobs that a worker process takes for each delivery that it may have in hand. Those that wait for a slot cost little,
- * and the more it sees of them the fairer it can choose.
+ * Jobs that a worker process fetches per delivery slot. Jobs waiting for a slot are cheap, and the more of them it sees,
+ * the more fairly it can schedule.
  */
 const JOBS_PER_SLOT = 2;
-/** How soon a worker asks again after the store was away. */
+/** A worker's retry delay while the store is unavailable. */
 const RETRY_MS = 500;
-/** A job may stall as often as it likes: the ledger counts starts, and it survives the store. */
+/** In effect unlimited: starts are counted in the ledger, which outlives the store. */
 const MAX_STALLED = 1_000_000;
 
-/** Ends of jobs are in the ledger; here a finished job would only block its id. */
+/** Outcomes are in the ledger; a finished job kept here would only block its id. */
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 
 export function createBullQueue(connections: QueueConnections, log: Logger): Queue {
@@ -36,7 +36,7 @@ export function createBullQueue(connections: QueueConnections, log: Logger): Que
       connection: connections.producer,
       prefix: connections.prefix,
       defaultJobOptions: JOB_OPTIONS,
-      // Nobody reads the stream of events.
+      // The event stream has no consumers.
       streams: { events: { maxLen: 100 } },
     };
     const queue = new BullQueue<BatchJob | DeliveryJob>(name, options, connections.backend as never);
@@ -80,10 +80,10 @@ function toDeliveryJob(order: DeliveryOrder) {
 
 type NewJob = ReturnType<typeof toBatchJob> | ReturnType<typeof toDeliveryJob>;
 
-/** One job goes by itself: what carries many, a pipeline of Redis or temporary tables of PostgreSQL, costs more than it. */
+/** A single job is added on its own: bulk adding has a higher fixed cost (a Redis pipeline, PostgreSQL temporary tables). */
 async function addAll(queue: BullQueue<BatchJob | DeliveryJob>, jobs: readonly NewJob[]): Promise<void> {
-  for (let start = 0; start < jobs.length; start += ADD_AT_ONCE) {
-    const part = jobs.slice(start, start + ADD_AT_ONCE);
+  for (let start = 0; start < jobs.length; start += ADD_CHUNK_SIZE) {
+    const part = jobs.slice(start, start + ADD_CHUNK_SIZE);
     const [only] = part;
     if (only && part.length === 1) await queue.add(only.name, only.data, only.opts);
     else await queue.addBulk(part);
@@ -108,7 +108,7 @@ function startWorkers(
       prefix: connections.prefix,
       concurrency,
       lockDuration: options.leaseMs,
-      // A lost worker's job comes back a lease and one or two of these later.
+      // A lost worker's job is redelivered after its lease plus one or two of these.
       stalledInterval: Math.ceil(options.leaseMs / 6),
       maxStalledCount: MAX_STALLED,
       runRetryDelay: RETRY_MS,
@@ -130,18 +130,18 @@ function startWorkers(
   ];
   return {
     async stop() {
-      await Promise.all(workers.map((worker) => closeWithin(worker, options.graceMs)));
+      await Promise.all(workers.map((worker) => closeWithGrace(worker, options.graceMs)));
     },
   };
 }
 
-/** BullMQ waits for jobs in hand without end. After the grace their connections are taken from them. */
-async function closeWithin(worker: AnyWorker, graceMs: number): Promise<void> {
+/** BullMQ waits for running jobs indefinitely. After the grace period, disconnects them. */
+async function closeWithGrace(worker: AnyWorker, graceMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<'too long'>((resolve) => {
-    timer = setTimeout(() => resolve('too long'), graceMs);
+  const timeout = new Promise<'timeout'>((resolve) => {
+    timer = setTimeout(() => resolve('timeout'), graceMs);
   });
-  const end = await Promise.race([worker.close(), tooLong]);
+  const outcome = await Promise.race([worker.close(), timeout]);
   clearTimeout(timer);
-  if (end === 'too long') await worker.disconnect();
+  if (outcome === 'timeout') await worker.disconnect();
 }

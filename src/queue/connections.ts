@@ -1,13 +1,13 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 
-/** How BullMQ reaches its store: the two backends differ in nothing else. */
+/** BullMQ's connections to its store: all that differs between the two backends. */
 export interface QueueConnections {
-  /** For adding jobs: fails at once while the store is away. */
+  /** For adding jobs: fails fast while the store is unavailable. */
   readonly producer: object;
-  /** For taking jobs: waits until the store is back. */
+  /** For consuming jobs: waits until the store is back. */
   readonly consumer: object;
   readonly prefix: string;
-  /** Undefined for BullMQ's own default, Redis. */
+  /** Undefined for BullMQ's default, Redis. */
   readonly backend: BackendFactory<IQueueBackend, object> | undefined;
   check(): Promise<void>;
   close(): Promise<void>;

@@ -1,17 +1,16 @@
 import { Redis } from 'ioredis';
 
-/** What a Redis says of itself. */
 export interface RedisFacts {
-  /** As 7.2.4. */
+  /** E.g. 7.2.4. */
   readonly version: string;
-  /** What happens when its memory is full; undefined where it doesn't tell. */
+  /** Undefined where the server doesn't report it. */
   readonly maxmemoryPolicy: string | undefined;
   readonly roundTripMs: number;
 }
 
 const TIMEOUT_MS = 5_000;
 
-/** Asks a Redis what it is. Rejects when it does not answer within some seconds. */
+/** Rejects when Redis doesn't answer within `TIMEOUT_MS`. */
 export async function inspectRedis(url: string): Promise<RedisFacts> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -20,7 +19,7 @@ export async function inspectRedis(url: string): Promise<RedisFacts> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // Connecting rejects with "Connection is closed." and says here why.
+  // connect() rejects with "Connection is closed."; the cause is only emitted here.
   let reason: Error | undefined;
   redis.on('error', (error: Error) => (reason = error));
   try {

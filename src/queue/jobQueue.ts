@@ -2,33 +2,33 @@ import type { Stoppable } from '../shutdown.js';
 import type { BatchJob, DeliveryJob, DeliveryOrder } from './jobs.js';
 
 /**
- * What is to be done next. It is a hint: PostgreSQL knows all open work, and the relay's reconciler adds what is
- * missing here. So it may lose everything at any time, and may run a job twice.
+ * Jobs to run next. Jobs are hints: PostgreSQL holds all open work, and the relay's reconciler adds what is missing
+ * here. So the queue may lose everything at any time, and may deliver a job twice.
  */
 export interface Queue {
-  /** Rejects at once while the queue is away. */
+  /** Fails fast while the queue is unavailable. */
   addBatches(jobs: readonly BatchJob[]): Promise<void>;
-  /** Rejects at once while the queue is away. */
+  /** Fails fast while the queue is unavailable. */
   addDeliveries(orders: readonly DeliveryOrder[]): Promise<void>;
-  /** Takes jobs until stopped; stopping waits for those in hand, up to `graceMs`. */
+  /** Runs jobs until stopped; stopping waits for running jobs, up to `graceMs`. */
   work(handlers: JobHandlers, options: WorkOptions): Stoppable;
-  /** Rejects, in words for the operator, when the queue can't be used now. */
+  /** Rejects, with a message for the operator, when the queue is unusable. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A handler that throws leaves its job to the reconciler. */
+/** If a handler throws, the reconciler queues its job again. */
 export interface JobHandlers {
-  /** @param repeated as for deliveries */
-  onBatch(job: BatchJob, repeated: boolean): Promise<void>;
-  /** @param repeated whether a worker began with this job before and ended without a word */
-  onDelivery(job: DeliveryJob, repeated: boolean): Promise<void>;
+  /** @param redelivered as for `onDelivery` */
+  onBatch(job: BatchJob, redelivered: boolean): Promise<void>;
+  /** @param redelivered whether an earlier worker started this job and died */
+  onDelivery(job: DeliveryJob, redelivered: boolean): Promise<void>;
 }
 
 export interface WorkOptions {
-  /** Deliveries in hand at once. */
+  /** Maximum deliveries in flight. */
   readonly concurrency: number;
-  /** How long a job is left to a worker that shows no sign of life. */
+  /** How long an unresponsive worker keeps its jobs. */
   readonly leaseMs: number;
   readonly graceMs: number;
 }

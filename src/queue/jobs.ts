@@ -1,4 +1,4 @@
-/** "Evaluate the rules for this batch." Ids only: no tenant's data is in the queue. */
+/** "Evaluate the rules for this batch." Ids only: the queue holds no tenant data. */
 export interface BatchJob {
   readonly tenantid: number;
   readonly batchid: string;
@@ -6,7 +6,7 @@ export interface BatchJob {
   /** See `BatchKey`. */
   readonly mintime?: string;
   readonly maxtime?: string;
-  /** How many of the tenant's events and deliveries are ahead of it: who has much in hand waits behind who has little. */
+  /** Events and deliveries of the same tenant ahead of it: tenants with much in flight wait behind those with little. */
   readonly ahead: number;
 }
 
@@ -15,11 +15,11 @@ export interface DeliveryJob {
   readonly tenantid: number;
   readonly deliveryid: string;
   readonly createtime: string;
-  /** The delivery's newest attempt: a job for an earlier one finds nothing to do. */
+  /** Number of the delivery's newest attempt: a job with an older number is stale and does nothing. */
   readonly starts: number;
 }
 
-/** When and in which turn a delivery is to be tried. */
+/** When to attempt a delivery, and at which priority. */
 export interface DeliveryOrder {
   readonly job: DeliveryJob;
   readonly delayMs: number;
@@ -27,21 +27,21 @@ export interface DeliveryOrder {
   readonly ahead: number;
 }
 
-/** The same work has the same id, so adding it twice changes nothing. BullMQ allows neither colons nor mere digits. */
+/** The same work has the same id, so adding it is idempotent. BullMQ allows neither colons nor all-digit ids. */
 export const batchJobId = (job: BatchJob): string => `b${job.batchid}`;
 /**
- * Differs from attempt to attempt, so that a next one can be added while the last one's job is still being finished;
- * and a job for later differs from one for now, which may be the one that adds it. By the second, so that two who read
- * the same time from the ledger a moment apart mean the same job.
+ * Contains the attempt, so that the next attempt can be added while the previous job is still finishing, and the time of
+ * a delayed job, since the job that adds it may be the same attempt's. Rounded to the second, so that two readers of the
+ * same due time moments apart get the same id.
  */
 export const deliveryJobId = ({ job, delayMs }: DeliveryOrder): string =>
   `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.round((Date.now() + delayMs) / 1_000)}` : ''}`;
 
-/** So many are let through in the order in which they come; who has more ahead waits behind who has less. */
-const EVEN_TURN = 16;
+/** Jobs per FIFO priority band; tenants with more ahead wait behind those with less. */
+const JOBS_PER_PRIORITY = 16;
 const LOWEST_PRIORITY = 100_000;
 
-/** BullMQ's priority: 0 goes first and costs least; then 1, 2, … */
+/** BullMQ's priority: 0 runs first and is cheapest; then 1, 2, … */
 export function priorityOf(ahead: number): number {
-  return Math.min(Math.floor(ahead / EVEN_TURN), LOWEST_PRIORITY);
+  return Math.min(Math.floor(ahead / JOBS_PER_PRIORITY), LOWEST_PRIORITY);
 }

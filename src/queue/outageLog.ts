@@ -1,14 +1,14 @@
 import type { Logger } from '../log.js';
 
-const QUIET_MS = 30_000;
+const LOG_INTERVAL_MS = 30_000;
 
-/** A listener that says once in a while, not with every attempt, that the queue's store does not answer. */
+/** An error listener that logs an outage of the queue's store at intervals, not for every retry. */
 export function logOutages(log: Logger, what: string): (error: Error) => void {
-  let quietUntil = 0;
+  let mutedUntilMs = 0;
   return (error) => {
     const now = Date.now();
-    if (now < quietUntil) return;
-    quietUntil = now + QUIET_MS;
+    if (now < mutedUntilMs) return;
+    mutedUntilMs = now + LOG_INTERVAL_MS;
     log.warn({ err: error }, `${what}: no answer, or a refusal; trying on`);
   };
 }

@@ -31,7 +31,7 @@ export async function connectPostgres(database: Database, log: Logger): Promise<
   };
 }
 
-/** Makes or updates BullMQ's tables. Two processes at once: the second waits for the first. */
+/** Creates or migrates BullMQ's tables. Safe to run concurrently: the second process waits for the first. */
 export async function migratePostgresQueue(database: Database): Promise<void> {
   const pool = database.openQueuePool();
   const client = await pool.connect();

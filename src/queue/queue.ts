@@ -9,8 +9,8 @@ import { connectRedis } from './redisConnections.js';
 export type { Queue } from './jobQueue.js';
 
 /**
- * Opens the queue: Redis when `config.redisUrl` is set, else the same PostgreSQL. Throws UsageError, with what to set,
- * when it can't be reached or would lose jobs by its settings.
+ * Opens the queue: Redis if `config.redisUrl` is set, else PostgreSQL. Throws UsageError, naming the setting to change,
+ * when the store is unreachable or configured to lose jobs.
  */
 export async function openQueue(config: Config, database: Database, log: Logger): Promise<Queue> {
   const connections =
@@ -20,7 +20,7 @@ export async function openQueue(config: Config, database: Database, log: Logger)
   return createBullQueue(connections, log);
 }
 
-/** Brings the queue's own tables up to date. Redis needs none. */
+/** Migrates the queue's own tables. Redis has none. */
 export async function migrateQueue(config: Config, database: Database): Promise<void> {
   if (config.redisUrl === undefined) await migratePostgresQueue(database);
 }

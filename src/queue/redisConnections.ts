@@ -5,11 +5,11 @@ import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Longest that adding jobs may take: then the relay keeps them and tries again. */
+/** Timeout for adding jobs, after which the relay keeps them and retries. */
 const ADD_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 250;
 
-/** Connects to Redis. Throws UsageError when it can't be reached, or would evict jobs when its memory is full. */
+/** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
 export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
   const shared = {
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -39,7 +39,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   return {
     producer,
     consumer,
-    // The braces keep all keys of the queue on one node of a cluster.
+    // The hash tag keeps all keys of the queue on one cluster node.
     prefix: `{${prefix}}`,
     backend: undefined,
     check: () => requireNoEviction(producer),
@@ -64,7 +64,7 @@ async function connectOnce(connection: Redis): Promise<void> {
   }
 }
 
-/** Any other policy deletes jobs when memory is short. INFO answers where managed Redis forbids CONFIG. */
+/** Any other policy evicts jobs when memory runs out. INFO works even where managed Redis forbids CONFIG. */
 async function requireNoEviction(connection: Redis): Promise<void> {
   const info = await connection.info('memory');
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];

@@ -1,35 +1,35 @@
 import type { Batch } from '../db/delivery/tick.js';
 
-/** A batch that may go to the queue now. */
+/** A batch that may be queued now. */
 export interface AdmittedBatch extends Batch {
-  /** What the tenant has in the queue and in hand already. */
+  /** Deliveries and events that the tenant already has queued or in flight. */
   readonly ahead: number;
 }
 
 /**
- * Decides which batches may enter the queue: each tenant may have so many deliveries there at once, and tenants take
- * turns. What is held back is in PostgreSQL anyhow; here are only the ids.
+ * Decides which batches may enter the queue: up to a maximum in flight per tenant, round-robin across tenants. Holds
+ * only the ids of what waits; the batches themselves are in PostgreSQL.
  */
 export class Admission {
-  /** Of each tenant: deliveries in the queue or in hand as the ledger last said, and events admitted since. */
+  /** Per tenant: deliveries queued or in flight at the last recount, plus events admitted since. */
   readonly #inFlight = new Map<number, number>();
   readonly #held = new Map<number, Batch[]>();
   readonly #heldIds = new Set<string>();
-  /** Admitted, and perhaps not evaluated yet: the ledger does not count their events. */
+  /** Admitted but possibly not evaluated yet: the ledger doesn't count their events. */
   readonly #admitted = new Map<string, Batch>();
 
-  constructor(private readonly mostPerTenant: number) {}
+  constructor(private readonly maxInFlightPerTenant: number) {}
 
   get isIdle(): boolean {
     return this.#held.size === 0 && this.#admitted.size === 0;
   }
 
-  /** Ids of the batches that `recount` wants to know about. */
+  /** Ids of the batches whose completion `recount` needs to know. */
   get admittedIds(): readonly string[] {
     return [...this.#admitted.keys()];
   }
 
-  /** Takes batches in, each once, and returns those that may go now: also those admitted before, which got lost. */
+  /** Takes batches in, ignoring duplicates. @returns those admitted now, including any admitted earlier, whose jobs may be lost */
   offer(batches: readonly Batch[]): readonly AdmittedBatch[] {
     const again: AdmittedBatch[] = [];
     for (const batch of batches) {
@@ -46,8 +46,8 @@ export class Admission {
     return [...again, ...this.#admit()];
   }
 
-  /** Takes back what could not be added to the queue. */
-  takeBack(batches: readonly AdmittedBatch[]): void {
+  /** Puts batches that could not be queued back at the front of their tenants' lines. */
+  requeue(batches: readonly AdmittedBatch[]): void {
     for (const batch of [...batches].reverse()) {
       this.#admitted.delete(batch.batchid);
       this.#heldIds.add(batch.batchid);
@@ -56,7 +56,7 @@ export class Admission {
     }
   }
 
-  /** Brings the counts up to what the ledger says, and returns the batches that may go now. */
+  /** Resets the counts to the ledger's. @returns the batches admitted now */
   recount(deliveries: ReadonlyMap<number, number>, done: ReadonlySet<string>): readonly AdmittedBatch[] {
     for (const batchid of done) this.#admitted.delete(batchid);
     this.#inFlight.clear();
@@ -65,7 +65,7 @@ export class Admission {
     return this.#admit();
   }
 
-  /** One batch of each tenant, then the next of each, until every tenant is out of batches or at its bound. */
+  /** Round-robin, until every tenant is out of batches or at its limit. */
   #admit(): readonly AdmittedBatch[] {
     const admitted: AdmittedBatch[] = [];
     let progress = true;
@@ -74,8 +74,8 @@ export class Admission {
       for (const [tenantid, held] of this.#held) {
         const [batch] = held;
         const ahead = this.#inFlight.get(tenantid) ?? 0;
-        // A batch larger than the bound goes when nothing else is there.
-        if (!batch || (ahead > 0 && ahead + batch.events > this.mostPerTenant)) continue;
+        // A batch larger than the limit is admitted when the tenant has nothing else in flight.
+        if (!batch || (ahead > 0 && ahead + batch.events > this.maxInFlightPerTenant)) continue;
         held.shift();
         if (held.length === 0) this.#held.delete(tenantid);
         this.#heldIds.delete(batch.batchid);

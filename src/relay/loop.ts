@@ -2,35 +2,35 @@ import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
 
 export interface Loop extends Stoppable {
-  /** Runs the step now, or again when it is running. */
+  /** Runs the step now, or once more if it is running. */
   wake(): void;
 }
 
 export interface LoopOptions {
-  /** As the log calls it. */
+  /** Used in log messages. */
   readonly name: string;
-  /** Longest time from one end to the next start. */
+  /** Maximum time from the end of one run to the start of the next. */
   readonly everyMs: number;
   readonly log: Logger;
 }
 
 const MIN_BACKOFF_MS = 100;
 /**
- * Longest pause after a failure, or a tenth of the loop's period where that is longer: an outage that comes and goes, such
- * as sessions ended every moment, must not keep a step that is wanted often from running for long.
+ * Maximum backoff, or a tenth of the loop's period if longer: an intermittent outage, such as sessions that keep being
+ * terminated, must not delay a frequent step for long.
  */
 const MAX_BACKOFF_MS = 1_000;
 
 /**
- * Runs a step again and again, one at a time, until stopped. A step that fails is tried again, more and more slowly;
- * an outage is said once when it begins and once when it is over.
+ * Runs a step repeatedly, never concurrently, until stopped. Failures are retried with exponential backoff; an outage is
+ * logged once when it begins and once when it ends.
  */
 export function startLoop(step: () => Promise<void>, { name, everyMs, log }: LoopOptions): Loop {
   let stopped = false;
   let wanted = true;
   let wakeSleeper: (() => void) | undefined;
   let failures = 0;
-  const mostBackoffMs = Math.max(MAX_BACKOFF_MS, everyMs / 10);
+  const maxBackoffMs = Math.max(MAX_BACKOFF_MS, everyMs / 10);
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -57,7 +57,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       await attempt();
       if (isStopped()) return;
       if (failures > 0)
-        await sleep(Math.min(MIN_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), mostBackoffMs));
+        await sleep(Math.min(MIN_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), maxBackoffMs));
       else if (!isWanted()) await sleep(everyMs);
     }
   };
@@ -66,7 +66,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
   return {
     wake() {
       wanted = true;
-      // While it fails, the backoff stands.
+      // A wake-up does not cut the backoff short.
       if (failures === 0) wakeSleeper?.();
     },
     async stop() {

@@ -1,7 +1,7 @@
 import type { Queue } from '../queue/queue.js';
 import type { Admission, AdmittedBatch } from './admission.js';
 
-/** Adds admitted batches to the queue. When it is away they are held again, and the error goes on. */
+/** Adds admitted batches to the queue. If that fails, holds them again and rethrows. */
 export async function publish(
   queue: Pick<Queue, 'addBatches'>,
   admission: Admission,
@@ -20,7 +20,7 @@ export async function publish(
       })),
     );
   } catch (error) {
-    admission.takeBack(batches);
+    admission.requeue(batches);
     throw error;
   }
 }

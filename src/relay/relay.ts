@@ -15,7 +15,7 @@ import { Admission } from './admission.js';
 import { startLoop } from './loop.js';
 import { publish } from './publish.js';
 import { Reconciler } from './reconcile.js';
-import { keepPartitions } from './retention.js';
+import { maintainPartitions } from './retention.js';
 import { FileSweeper } from './sweepFiles.js';
 
 export interface RelayDeps {
@@ -26,17 +26,17 @@ export interface RelayDeps {
   readonly queue: Queue;
 }
 
-/** A tick takes so many batches' worth of events at most. */
+/** Maximum events per tick, in batches. */
 const BATCHES_PER_TICK = 20;
-/** How often the ledger is asked what each tenant has in hand, while there is anything to admit. */
-const ADMIT_MS = 200;
-const MAINTENANCE_MS = 10 * 60_000;
+/** Poll interval for the tenants' counts in flight while batches wait for admission. */
+const ADMIT_INTERVAL_MS = 200;
+const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
 /** Nobody writes while a tenant's session holds all locks. */
 const SHARES_MS = 250;
 
 /**
- * Carries committed events from the outbox to the queue, and open work back to it when it was lost. Any number of
- * relays may run: one ticks at a time, and all else is done twice without harm.
+ * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
+ * run: only one ticks at a time, and everything else is idempotent.
  */
 export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
@@ -64,12 +64,12 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
 
   const loop = (name: string, everyMs: number, step: () => Promise<void>) =>
     startLoop(step, { name, everyMs, log });
-  const maintenance = loop('maintenance', MAINTENANCE_MS, () =>
-    keepPartitions({ ledger, clock: deps.clock, log }, config.retentionDays),
+  const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, () =>
+    maintainPartitions({ ledger, clock: deps.clock, log }, config.retentionDays),
   );
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
-  const admit = loop('admitting batches', ADMIT_MS, admitMore);
-  // How long what a lost process had in hand stands still is the lease, and these.
+  const admit = loop('admitting batches', ADMIT_INTERVAL_MS, admitMore);
+  // Work of a lost process resumes after the lease plus these intervals.
   const batches = loop('reconciling batches', Math.min(config.reconcileMs, config.leaseMs / 2), () =>
     reconciler.batches(),
   );
@@ -77,7 +77,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
     reconciler.deliveries(),
   );
   const storage = openStorage(config);
-  const sweeper = new FileSweeper({ ...deps, storage, patienceSeconds: config.fileOrphanSeconds });
+  const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
   const serverShare = new ServerShare({ ...deps.database.pool.options, pipeline: false }, () =>
     deps.database.tenants.names(),

@@ -14,21 +14,21 @@ export interface SweepDeps {
   readonly database: Pick<Database, 'pool' | 'transactions'>;
   readonly storage: FileStorage;
   readonly log: Logger;
-  /** How long files are kept whose row was deleted by other means than the API. */
-  readonly patienceSeconds: number;
+  /** Grace period for files whose row was deleted by other means than the API. */
+  readonly orphanGraceSeconds: number;
 }
 
-const OBJECTS_AT_ONCE = 100;
-/** Files that one round compares with their rows; the next round goes on after them. */
-const FILES_AT_ONCE = 2_000;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+const OBJECT_CHUNK_SIZE = 100;
+/** Files compared with their rows per run; the next run continues after them. */
+const FILE_SCAN_LIMIT = 2_000;
+const MIN_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Removes what interrupted uploads, deleted files and deleted rows left behind. Any number of sweepers may run: each
- * object is one's alone, and what one leaves in hand the others take later.
+ * object is claimed by one, and claims that expire are taken over by others.
  */
 export class FileSweeper {
-  #after = BEFORE_ALL;
+  #after = MIN_UUID;
 
   constructor(private readonly deps: SweepDeps) {}
 
@@ -39,11 +39,11 @@ export class FileSweeper {
     await pruneUploads(pool);
   }
 
-  /** Deletions with SQL, and by cascade, tell nobody: rows are looked up by the keys of files, a part each round. */
+  /** Deletions by SQL or cascade go unnoticed, so rows are looked up by their files' keys, a chunk per run. */
   async #compareWithRows(): Promise<void> {
-    const { database, log, patienceSeconds } = this.deps;
-    const { tables, last } = await filesAfter(database.pool, this.#after, FILES_AT_ONCE);
-    this.#after = last ?? BEFORE_ALL;
+    const { database, log, orphanGraceSeconds } = this.deps;
+    const { tables, last } = await filesAfter(database.pool, this.#after, FILE_SCAN_LIMIT);
+    this.#after = last ?? MIN_UUID;
     for (const files of tables) {
       const { tenantid, schema, target, storagekeys } = files;
       const rowless = await findRowless(database.pool, database.transactions, files);
@@ -54,9 +54,9 @@ export class FileSweeper {
         );
         continue;
       }
-      // A deleted tenant does not come back; a row may, when its table is loaded again.
-      const patience = schema === null ? 0 : patienceSeconds;
-      const removed = await settleRowless(database.pool, storagekeys, rowless, patience);
+      // A deleted tenant does not come back; a row may, when its table is reloaded.
+      const graceSeconds = schema === null ? 0 : orphanGraceSeconds;
+      const removed = await settleRowless(database.pool, storagekeys, rowless, graceSeconds);
       if (removed > 0) log.info({ tenantid, target, removed }, 'files of deleted rows were removed');
     }
   }
@@ -64,10 +64,10 @@ export class FileSweeper {
   async #removeObjects(): Promise<void> {
     const { database, storage } = this.deps;
     for (;;) {
-      const objectkeys = await takeObjects(database.pool, OBJECTS_AT_ONCE);
+      const objectkeys = await takeObjects(database.pool, OBJECT_CHUNK_SIZE);
       for (const objectkey of objectkeys) await storage.remove(objectkey);
       await forgetSwept(database.pool, objectkeys);
-      if (objectkeys.length < OBJECTS_AT_ONCE) return;
+      if (objectkeys.length < OBJECT_CHUNK_SIZE) return;
     }
   }
 }

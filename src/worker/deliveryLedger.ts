@@ -2,86 +2,86 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { loadEmailType, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
-import { countRepeatedStart } from '../db/delivery/leases.js';
+import { countRedeliveredStart } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
 import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
-import { batched } from './batching.js';
+import { coalesce } from './coalesce.js';
 
-/** The ledger as one delivery sees it. What many deliveries ask at the same time goes in one statement. */
+/** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
 export interface DeliveryLedger {
   load(key: DeliveryKey): Promise<LoadedDelivery | undefined>;
-  /** The type as it is now; remembered for as long as its version is that of the delivery. */
+  /** The current email type, cached by version. */
   loadType(delivery: LoadedDelivery): Promise<EmailType | undefined>;
-  /** See `countRepeatedStart`. */
-  countRepeatedStart(delivery: LoadedDelivery): Promise<boolean>;
+  /** See `countRedeliveredStart`. */
+  countRedeliveredStart(delivery: LoadedDelivery): Promise<boolean>;
   /** See `findSuppressed`. */
   findSuppressed(request: AddressesOfTenant): Promise<ReadonlyMap<string, string>>;
   /** Whether the caller may call the provider. */
   start(start: SendingStart): Promise<boolean>;
-  /** Records an end; tries for a while when the database is away, because nobody else knows it. */
+  /** Records an outcome, retrying during a database outage, because only this process knows it. */
   finish(finish: AttemptFinish): Promise<boolean>;
   pause(delivery: PausedDelivery): Promise<void>;
   pauseTenant(tenantid: number, keyVersion: number, code: string, reason: string): Promise<void>;
   holdTenant(tenantid: number, waitMs: number): Promise<void>;
 }
 
-/** Most deliveries in one statement. */
-const MAX_AT_ONCE = 200;
-const MAX_TYPES = 500;
-/** How long an end that can't be recorded is kept in hand. After that it counts as unknown. */
-const FINISH_PATIENCE_MS = 30_000;
+/** Maximum deliveries per statement. */
+const MAX_BATCH_SIZE = 200;
+const MAX_CACHED_TYPES = 500;
+/** How long to retry recording an outcome. After that the attempt counts as lost. */
+const FINISH_RETRY_FOR_MS = 30_000;
 const FINISH_RETRY_MS = 200;
 
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger): DeliveryLedger {
-  const types = new Map<string, Promise<(EmailType & { version: string }) | undefined>>();
-  const finishOnce = batched(
+  const cachedTypes = new Map<string, Promise<(EmailType & { version: string }) | undefined>>();
+  const finishOnce = coalesce(
     (finishes: readonly AttemptFinish[]) => finishAttempts(ledger, finishes),
-    MAX_AT_ONCE,
+    MAX_BATCH_SIZE,
   );
-  const pauseOnce = batched(async (deliveries: readonly PausedDelivery[]) => {
+  const pauseOnce = coalesce(async (deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(ledger, deliveries);
     return deliveries.map(() => undefined);
-  }, MAX_AT_ONCE);
+  }, MAX_BATCH_SIZE);
 
   const loadType = async (delivery: LoadedDelivery): Promise<EmailType | undefined> => {
     const key = `${delivery.tenantid}:${delivery.typeVersion ?? ''}:${delivery.emailType}`;
-    const known = types.get(key);
+    const known = cachedTypes.get(key);
     if (known) return known;
-    if (types.size >= MAX_TYPES) types.clear();
+    if (cachedTypes.size >= MAX_CACHED_TYPES) cachedTypes.clear();
     const loading = loadEmailType(ledger, delivery.tenantid, delivery.emailType);
-    types.set(key, loading);
-    // Changed or failed meanwhile: not to be remembered under the version that was asked for.
+    cachedTypes.set(key, loading);
+    // Changed or failed meanwhile: must not be cached under the requested version.
     loading.then(
       (type) => {
-        if (type?.version !== delivery.typeVersion) types.delete(key);
+        if (type?.version !== delivery.typeVersion) cachedTypes.delete(key);
       },
-      () => types.delete(key),
+      () => cachedTypes.delete(key),
     );
     return loading;
   };
 
   return {
-    load: batched((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_AT_ONCE),
+    load: coalesce((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_BATCH_SIZE),
     loadType,
-    findSuppressed: batched(
+    findSuppressed: coalesce(
       (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
-      MAX_AT_ONCE,
+      MAX_BATCH_SIZE,
     ),
-    countRepeatedStart: (delivery) => countRepeatedStart(ledger, delivery),
-    start: batched((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MAX_AT_ONCE),
-    finish: (finish) => withPatience(log, () => finishOnce(finish)),
-    pause: (delivery) => withPatience(log, () => pauseOnce(delivery)),
+    countRedeliveredStart: (delivery) => countRedeliveredStart(ledger, delivery),
+    start: coalesce((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MAX_BATCH_SIZE),
+    finish: (finish) => withRetries(log, () => finishOnce(finish)),
+    pause: (delivery) => withRetries(log, () => pauseOnce(delivery)),
     pauseTenant: (...args) => pauseTenant(ledger, ...args),
     holdTenant: (...args) => holdTenant(ledger, ...args),
   };
 }
 
-async function withPatience<T>(log: Logger, run: () => Promise<T>): Promise<T> {
-  const until = performance.now() + FINISH_PATIENCE_MS;
+async function withRetries<T>(log: Logger, run: () => Promise<T>): Promise<T> {
+  const until = performance.now() + FINISH_RETRY_FOR_MS;
   for (let tries = 1; ; tries++) {
     try {
       return await run();

@@ -14,7 +14,7 @@ import {
   type DeliveryLimits,
   type Match,
 } from '../db/delivery/closeBatch.js';
-import { countRepeatedBatchStart } from '../db/delivery/poisonBatches.js';
+import { countRedeliveredBatchStart } from '../db/delivery/poisonBatches.js';
 import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { storable } from '../email/storableText.js';
@@ -30,39 +30,38 @@ export interface EvaluateDeps {
   readonly log: Logger;
 }
 
-/** Most events whose records are in memory at once, and in one condition's statement. */
-const EVENTS_AT_ONCE = 100;
+/** Maximum events in memory, and in one condition's statement, at once. */
+const EVENT_CHUNK_SIZE = 100;
 
 /**
- * A batch of committed events becomes deliveries: one for each event and each rule that matches it now. Done twice, by
- * two workers even, it records each delivery once.
- * @param repeated whether an earlier worker began with the same job and ended without a word
+ * Turns a batch of committed events into deliveries, one per event and matching rule. Idempotent, also across workers.
+ * @param redelivered whether an earlier worker started the same job and died
  */
 export async function evaluateRules(
   deps: EvaluateDeps,
   key: BatchKey,
-  repeated: boolean,
+  redelivered: boolean,
 ): Promise<ClosedBatch> {
-  // Most batches concern no rule with a condition: one statement does all of it.
-  const plain = repeated ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
+  // Fast path: without conditions, one statement does everything.
+  const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
   if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);
-  if (batch?.done === true) return NOTHING;
-  // A tenant that is gone sends nothing.
+  if (batch?.done === true) return NO_DELIVERIES;
+  // A deleted tenant sends nothing.
   if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
-  if (repeated) {
-    const fate = await countRepeatedBatchStart(deps.ledger, key, batch.events.length);
-    if (fate === 'split') return NOTHING;
+  if (redelivered) {
+    const fate = await countRedeliveredBatchStart(deps.ledger, key, batch.events.length);
+    if (fate === 'split') return NO_DELIVERIES;
     if (fate === 'give-up') return giveUp(deps, key, batch);
   }
   const matches: Match[] = [];
   for (const rule of batch.rules) matches.push(...(await matchRule(deps, key, batch, rule)));
-  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch.events), deps.limits);
+  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
 }
 
-const NOTHING: ClosedBatch = { ready: [], soon: [], trips: [] };
+const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
 
-/** Each worker that evaluated this batch ended while doing so: every rule that may match says so by a failed delivery. */
+/** Every worker that evaluated this batch died: records a failed delivery for each rule that might match. */
 function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
   const { tenantid, batchid } = key;
   deps.log.error({ tenantid, batchid }, 'a batch of events ends every worker: it is given up');
@@ -70,12 +69,12 @@ function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
     const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;
     const failure = { code: 'POISON', message };
-    return concernedBy(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
+    return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
-  return closeBatch(deps.ledger, key, inOrderOfEvents(matches, batch.events), deps.limits);
+  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
 }
 
-function concernedBy(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
+function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
   return batch.events.filter(
     (event) => rule.operations.includes(event.operation) && rule.targets.includes(event.target),
   );
@@ -87,16 +86,16 @@ async function matchRule(
   batch: LoadedBatch,
   rule: EmailRule,
 ): Promise<readonly Match[]> {
-  const concerned = concernedBy(batch, rule);
+  const concerned = matchingEvents(batch, rule);
   if (rule.condition === null) return concerned.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
   const matches: Match[] = [];
   for (const [target, events] of byTarget(concerned)) {
     const eventids = events.map((event) => event.eventid);
     for (let next = 0; next < eventids.length;) {
-      const part = eventids.slice(next, next + EVENTS_AT_ONCE);
+      const part = eventids.slice(next, next + EVENT_CHUNK_SIZE);
       const records = await loadEventRecords(deps.ledger, key, part);
       const last = records.at(-1);
-      // Large ones come in smaller parts; of those that retention has removed there is nothing.
+      // Large records come in smaller chunks; events past retention yield none.
       next += last ? part.indexOf(last.eventid) + 1 : part.length;
       const { condition } = rule;
       matches.push(
@@ -107,7 +106,7 @@ async function matchRule(
   return matches;
 }
 
-/** Where the condition can't be evaluated, for one event or, because its column is gone say, for all, a failed delivery says so. */
+/** A condition that can't be evaluated, for one event or for all (e.g. its column was dropped), is recorded as a failed delivery. */
 async function matchCondition(
   deps: EvaluateDeps,
   key: BatchKey,
@@ -132,7 +131,7 @@ async function matchCondition(
     });
     return [...judged, ...refused];
   } catch (error) {
-    // The database is away, or the tenant's share of it is taken: the batch comes back.
+    // Database unavailable, or the tenant's share of it exhausted: the batch will be redelivered.
     if (!(error instanceof AppError) || isBusy(error)) throw error;
     const failure = conditionFailed(error);
     return [...records.map(({ eventid }) => ({ eventid, ruleid, failure })), ...refused];
@@ -155,8 +154,8 @@ function byTarget(events: readonly OutboxEvent[]): ReadonlyMap<string, readonly 
   return groups;
 }
 
-/** Deliveries get their ids, and their turns, in the order in which the changes were made. */
-function inOrderOfEvents(matches: readonly Match[], events: readonly OutboxEvent[]): readonly Match[] {
+/** Deliveries get their ids and rate limit slots in the order of the changes. */
+function sortByEvent(matches: readonly Match[], events: readonly OutboxEvent[]): readonly Match[] {
   const position = new Map(events.map((event, index) => [event.eventid, index]));
   return [...matches].sort((a, b) => (position.get(a.eventid) ?? 0) - (position.get(b.eventid) ?? 0));
 }

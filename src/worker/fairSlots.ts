@@ -1,9 +1,9 @@
-/** Most slots that one tenant may hold. */
+/** Maximum slots that one tenant may hold. */
 export interface TenantShare {
-  /** While nobody else has work: room is left for the first one who comes. */
+  /** While no other tenant has work; less than all, to leave room for the next one. */
   readonly alone: number;
-  /** While others have work, and for a while after. */
-  besideOthers(): number;
+  /** While other tenants have work, or had until recently. */
+  contended(): number;
 }
 
 interface Arrival {
@@ -11,27 +11,27 @@ interface Arrival {
   readonly atMs: number;
 }
 
-const NOBODY: Arrival = { tenantid: undefined, atMs: -Infinity };
+const NO_ARRIVAL: Arrival = { tenantid: undefined, atMs: -Infinity };
 
-/** So long after its last work came a tenant is counted as having some. */
+/** How long after its last arrival a tenant counts as having work. */
 const ACTIVE_MS = 1_000;
-/** How often it is looked whether somebody may be let in, while slots are free. */
-const LOOK_MS = 100;
+/** Poll interval for admitting waiters while slots are free. */
+const ADMIT_POLL_MS = 100;
 
 /**
- * Slots for work in hand. Who waits is let in by turns of tenants, and one tenant never holds more than its share: a
- * tenant whose provider hangs, or who has thousands waiting, leaves the others room.
+ * Slots for work in flight. Waiters are admitted round-robin by tenant, and no tenant holds more than its share: one
+ * whose provider hangs, or that has thousands waiting, leaves room for the others.
  */
 export class FairSlots {
-  /** Of each tenant that waits: what lets its next one in. Tenants are in the order of their turns. */
-  readonly #waiting = new Map<number, ((isIn: boolean) => void)[]>();
+  /** Waiters per tenant. The map's order is the round-robin order. */
+  readonly #waiting = new Map<number, ((admitted: boolean) => void)[]>();
   readonly #held = new Map<number, number>();
-  /** Who came last, and who of all others came last: between two mails of theirs, tenants have work as well. */
-  #latest: Arrival = NOBODY;
-  #latestOther: Arrival = NOBODY;
+  /** The latest arrival, and the latest of any other tenant: tenants still count as active between two mails. */
+  #latest: Arrival = NO_ARRIVAL;
+  #latestOther: Arrival = NO_ARRIVAL;
   #free: number;
   #closed = false;
-  #look: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
 
   constructor(
     slots: number,
@@ -40,17 +40,17 @@ export class FairSlots {
     this.#free = slots;
   }
 
-  /** Runs the work when it is its turn; if the slots are closed before that, never. @returns what the work does */
+  /** Runs the work once it has a slot. @returns its result; undefined if the slots were closed first */
   async run<T>(tenantid: number, work: () => Promise<T>): Promise<T | undefined> {
     if (this.#closed) return undefined;
     this.#noteArrival(tenantid);
-    const isIn = await new Promise<boolean>((resolve) => {
+    const admitted = await new Promise<boolean>((resolve) => {
       const waiting = this.#waiting.get(tenantid);
       if (waiting) waiting.push(resolve);
       else this.#waiting.set(tenantid, [resolve]);
-      this.#letIn();
+      this.#admit();
     });
-    if (!isIn) return undefined;
+    if (!admitted) return undefined;
     try {
       return await work();
     } finally {
@@ -58,17 +58,17 @@ export class FairSlots {
       if (held === 0) this.#held.delete(tenantid);
       else this.#held.set(tenantid, held);
       this.#free += 1;
-      this.#letIn();
+      this.#admit();
     }
   }
 
-  /** Lets nobody in any more. */
+  /** Stops admitting work. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#look);
+    clearTimeout(this.#pollTimer);
     const dropped = [...this.#waiting.values()].flat();
     this.#waiting.clear();
-    for (const letIn of dropped) letIn(false);
+    for (const resolve of dropped) resolve(false);
   }
 
   #noteArrival(tenantid: number): void {
@@ -82,32 +82,32 @@ export class FairSlots {
       nowMs - other.atMs < ACTIVE_MS ||
       holdsOthers(this.#held, tenantid) ||
       holdsOthers(this.#waiting, tenantid);
-    return othersHaveWork ? this.share.besideOthers() : this.share.alone;
+    return othersHaveWork ? this.share.contended() : this.share.alone;
   }
 
-  #letIn(): void {
+  #admit(): void {
     const nowMs = performance.now();
     for (const [tenantid, waiting] of this.#waiting) {
       if (this.#free === 0) return;
       const held = this.#held.get(tenantid) ?? 0;
       if (held >= this.#shareOf(tenantid, nowMs)) continue;
       const next = waiting.shift();
-      // Its turn is over: to the end of the line, if more of it waits.
+      // Moves to the end of the line if it has more waiters.
       this.#waiting.delete(tenantid);
       if (waiting.length > 0) this.#waiting.set(tenantid, waiting);
       this.#held.set(tenantid, held + 1);
       this.#free -= 1;
       next?.(true);
     }
-    if (this.#free > 0 && this.#waiting.size > 0) this.#lookAgain();
+    if (this.#free > 0 && this.#waiting.size > 0) this.#schedulePoll();
   }
 
-  /** Shares grow as time goes by, and what is in hand may hang. */
-  #lookAgain(): void {
-    this.#look ??= setTimeout(() => {
-      this.#look = undefined;
-      this.#letIn();
-    }, LOOK_MS).unref();
+  /** Shares may grow over time while no slot is released. */
+  #schedulePoll(): void {
+    this.#pollTimer ??= setTimeout(() => {
+      this.#pollTimer = undefined;
+      this.#admit();
+    }, ADMIT_POLL_MS).unref();
   }
 }
 

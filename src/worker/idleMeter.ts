@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
-/** Shorter than a person notices, longer than a turn of a busy event loop. */
+/** Sampling window: shorter than a person notices, longer than an iteration of a busy event loop. */
 const WINDOW_MS = 100;
 
-/** @returns what of its time this process had nothing to do since it was asked before: 1 is all of it. Cheap to ask. */
+/** @returns a function that tells the event loop's idle ratio, from 0 to 1, over the last window; cheap to call. */
 export function createIdleMeter(): () => number {
   let begun = performance.eventLoopUtilization();
   let begunMs = performance.now();

@@ -1,27 +1,27 @@
-import { renewLeases, type AttemptInHand } from '../db/delivery/leases.js';
+import { renewLeases, type InFlightAttempt } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
 
 /** A lease on a delivery, held while its mail is being sent. */
 export interface Lease {
-  /** Whether the delivery is surely still ours. Counted by the monotonic clock, which also runs while we are stopped. */
+  /** Whether the lease is certain to be still ours. Uses the monotonic clock, which keeps running while the process is stopped. */
   isHeld(): boolean;
   release(): void;
 }
 
-/** Renews the leases of attempts that take longer than most. */
+/** Renews the leases of slow attempts. */
 export interface LeaseKeeper extends Stoppable {
-  /** @param askedAtMs `performance.now()` from before the lease was asked for: it can't end earlier than we think */
-  hold(attempt: AttemptInHand, askedAtMs: number): Lease;
+  /** @param askedAtMs `performance.now()` from before the lease was requested, so that we never overestimate its end */
+  hold(attempt: InFlightAttempt, askedAtMs: number): Lease;
 }
 
-/** Of the lease's length: what two clocks may differ by, and the way of a request to the provider. */
-const MARGIN = 0.2;
+/** Fraction of the lease reserved for clock drift and the time a request takes to reach the provider. */
+const CLOCK_MARGIN = 0.2;
 
 export function createLeaseKeeper(ledger: Ledger, leaseMs: number, log: Logger): LeaseKeeper {
-  const held = new Map<AttemptInHand, { untilMs: number }>();
-  const usableMs = leaseMs * (1 - MARGIN);
+  const held = new Map<InFlightAttempt, { untilMs: number }>();
+  const usableMs = leaseMs * (1 - CLOCK_MARGIN);
 
   const renew = async (): Promise<void> => {
     const now = performance.now();

@@ -2,7 +2,7 @@ import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import type { DeliveryPolicy } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 
-/** What the outcome of an attempt means for its delivery. */
+/** What to record for an attempt, and what happens to its delivery. */
 export type Decision = Pick<
   AttemptFinish,
   | 'outcome'
@@ -15,11 +15,11 @@ export type Decision = Pick<
   | 'nextAttemptMs'
 >;
 
-/** Outcomes that this policy decides on. A paused tenant is parked, a fenced attempt belongs to somebody else. */
+/** Outcomes subject to this policy. Deliveries of a paused tenant are paused; a fenced attempt belongs to another worker. */
 export type DecidableOutcome = Exclude<SendOutcome, { kind: 'tenant_paused' } | { kind: 'fenced' }>;
 
 export interface RetryTerms {
-  /** Attempts used up before this one. */
+  /** Counted attempts before this one. */
   readonly attempts: number;
   readonly policy: DeliveryPolicy;
   readonly maxAttempts: number;
@@ -29,10 +29,10 @@ export interface RetryTerms {
   readonly random: () => number;
 }
 
-/** Deliveries that waited for the same rate limit spread over this time. */
+/** Jitter for deliveries that waited for the same rate limit. */
 const SPREAD_MS = 2_000;
 
-/** The whole retry policy, as a function of nothing but its arguments. */
+/** The whole retry policy, as a pure function. */
 export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
   switch (outcome.kind) {
     case 'sent':
@@ -66,7 +66,7 @@ export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
   }
 }
 
-/** Exponential with full jitter: any time up to a bound that doubles with each attempt, up to the cap. */
+/** Exponential backoff with full jitter. */
 export function backoffMs(
   attempts: number,
   terms: Pick<RetryTerms, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,

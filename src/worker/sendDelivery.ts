@@ -10,7 +10,7 @@ import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
-import { leaveOutSuppressed } from './leaveOutSuppressed.js';
+import { removeSuppressed } from './removeSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
 
@@ -27,49 +27,49 @@ export interface SendDeps extends ComposeDeps {
 }
 
 /**
- * One attempt at a delivery, from the queue's hint to the ledger's record. Whatever the tenant, the provider or the
- * network do ends as a state of the delivery; it rejects only when the database is away.
- * @param repeated whether an earlier worker began with the same job and ended without a word
- * @param loaded the delivery as it was a moment ago: if it has gone on since, its start is refused
- * @returns 'suspect' when nothing was done, because it is one for `sendSuspect`
+ * One attempt at a delivery, from the job to the ledger's record. Failures of the tenant, the provider or the network
+ * become a state of the delivery; rejects only when the database is unavailable.
+ * @param redelivered whether an earlier worker started the same job and died
+ * @param loaded a recent copy of the delivery: if it is stale, the start is refused
+ * @returns 'suspect' when nothing was done, because the delivery is for `sendSuspect`
  */
 export async function sendDelivery(
   deps: SendDeps,
   job: DeliveryJob,
-  repeated: boolean,
+  redelivered: boolean,
   loaded?: LoadedDelivery,
 ): Promise<'done' | 'suspect'> {
   const delivery = loaded ?? (await deps.ledger.load(job));
   if (!delivery || !isOpen(delivery, job)) return 'done';
   if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
-  await attemptDelivery(deps, delivery, repeated);
+  await attemptDelivery(deps, delivery, redelivered);
   return 'done';
 }
 
-/** The same for a delivery that may be what ends processes. */
-export async function sendSuspect(deps: SendDeps, job: DeliveryJob, repeated: boolean): Promise<void> {
+/** As `sendDelivery`, for a delivery that may be what crashes workers. */
+export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
   const delivery = await deps.ledger.load(job);
-  if (delivery && isOpen(delivery, job)) await attemptDelivery(deps, delivery, repeated);
+  if (delivery && isOpen(delivery, job)) await attemptDelivery(deps, delivery, redelivered);
 }
 
-/** Attempts in a row that ended with their process and make a delivery a suspect. */
+/** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
-async function attemptDelivery(deps: SendDeps, delivery: LoadedDelivery, repeated: boolean): Promise<void> {
-  if (repeated && !(await deps.ledger.countRepeatedStart(delivery))) return;
+async function attemptDelivery(deps: SendDeps, delivery: LoadedDelivery, redelivered: boolean): Promise<void> {
+  if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
   const obstacle = findObstacle(deps, delivery);
-  if (obstacle) return meetObstacle(deps, delivery, obstacle);
+  if (obstacle) return handleObstacle(deps, delivery, obstacle);
 
   const composed = await compose(deps, delivery);
   if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
-  const allowed = await leaveOutSuppressed(deps.ledger, delivery, composed.email);
+  const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
   if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
 
   await sendEmail(deps, delivery, allowed.email);
 }
 
-/** A job is a hint: the delivery may have gone on since. */
+/** A job is a hint: the delivery may have moved on since. */
 function isOpen(delivery: LoadedDelivery, job: DeliveryJob): boolean {
   return delivery.starts === job.starts && (delivery.state === 'pending' || delivery.state === 'retrying');
 }
@@ -88,7 +88,7 @@ function findObstacle(deps: SendDeps, { apiKey }: LoadedDelivery): Obstacle | un
   return undefined;
 }
 
-async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: Obstacle): Promise<void> {
+async function handleObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: Obstacle): Promise<void> {
   switch (obstacle.kind) {
     case 'paused':
       return deps.ledger.pause({
@@ -113,7 +113,7 @@ async function meetObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: 
   }
 }
 
-/** Why nothing is sent this time, as the ledger says it. */
+/** Why nothing is sent this time, as recorded in the ledger. */
 interface NoEmail {
   readonly kind: 'failed' | 'skipped' | 'retry';
   readonly code: string;
@@ -137,7 +137,7 @@ async function compose(
     if (composed.kind === 'email') return composed;
     return { kind: composed.kind, code: composed.failure.code, error: composed.failure.message };
   } catch (error) {
-    // The database broke off, or it is a bug. Counted as an attempt, so that it ends either way.
+    // The database failed, or it is a bug. Counted as an attempt, so that retries end either way.
     deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
     return { kind: 'retry', code: 'INTERNAL_ERROR', error: 'the mail could not be composed' };
   }
@@ -163,7 +163,7 @@ async function recordNoEmail(deps: SendDeps, delivery: LoadedDelivery, why: NoEm
 
 const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
 
-/** From here on mail can leave: the start is committed first, and every end is recorded under its number. */
+/** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
 async function sendEmail(deps: SendDeps, delivery: LoadedDelivery, email: Email): Promise<void> {
   const apiKey = delivery.apiKey ? deps.decryptApiKey(delivery.tenantid, delivery.apiKey) : '';
   const askedAtMs = performance.now();
@@ -206,7 +206,7 @@ async function recordOutcome(deps: SendDeps, delivery: LoadedDelivery, outcome: 
   await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
 }
 
-/** Writes the end of an attempt down, and hints at the next one. */
+/** Records the outcome of an attempt, and queues the next one. */
 async function record(
   deps: SendDeps,
   delivery: LoadedDelivery,
@@ -223,14 +223,14 @@ async function record(
   };
   const recorded = await deps.ledger.finish(finish);
   if (recorded && finish.state === 'failed') {
-    // What it failed of is the tenant's own text, and in the ledger.
+    // The error text is tenant data: it is in the ledger, not in the log.
     const { tenantid, deliveryid } = finish;
     deps.log.warn({ tenantid, deliveryid, code: finish.errorCode }, 'a delivery failed');
   }
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
   const job = { ...keyOf(delivery), starts };
-  // It is in the ledger: when the queue is away the reconciler finds the delivery when it is due.
+  // If the queue is unavailable, the reconciler finds the delivery in the ledger when it is due.
   const order = { job, delayMs: finish.nextAttemptMs, ahead: 0 };
   await deps.queue.addDeliveries([order]).catch((error: unknown) => {
     deps.log.debug({ err: error }, 'a retry could not be queued; the reconciler will');

@@ -1,18 +1,18 @@
 import { FairSlots } from './fairSlots.js';
 
-/** Those beyond are left to the reconciler, which brings them back some seconds later. */
+/** Excess deliveries are dropped; the reconciler queues them again seconds later. */
 const MAX_WAITING = 32;
 
 /**
- * Deliveries that were in hand when processes ended, time and again. One of them may be the cause, and who was merely
- * beside it is counted as lost like it. One at a time, only the one in hand is counted, and no bystander fails as
- * poison. They hold none of the slots that the others share.
+ * Deliveries that were in flight during several crashes. One of them may be the cause, but each crash counts against
+ * every delivery in flight. Suspects run one at a time, so that only the culprit is counted and no bystander fails as
+ * poison. They take none of the shared slots.
  */
 export class Suspects {
-  readonly #slot = new FairSlots(1, { alone: 1, besideOthers: () => 1 });
+  readonly #slot = new FairSlots(1, { alone: 1, contended: () => 1 });
   #waiting = 0;
 
-  /** Runs the work when nobody else's runs; never when too many wait, or when it is closed before that. */
+  /** Runs the work once no other suspect is running; not at all if too many wait, or if closed first. */
   async run(tenantid: number, work: () => Promise<void>): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting += 1;
@@ -23,7 +23,7 @@ export class Suspects {
     }
   }
 
-  /** Lets nobody in any more. */
+  /** Stops admitting work. */
   close(): void {
     this.#slot.close();
   }

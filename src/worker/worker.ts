@@ -14,7 +14,7 @@ import type { KeyRing } from '../secrets.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
-import { DeliveriesInHand } from './deliveriesInHand.js';
+import { ClaimedDeliveries } from './claimedDeliveries.js';
 import { evaluateRules } from './evaluateRules.js';
 import { FairSlots, type TenantShare } from './fairSlots.js';
 import { createIdleMeter } from './idleMeter.js';
@@ -38,7 +38,7 @@ export interface WorkerDeps {
   readonly queue: Queue;
 }
 
-/** Takes batches and deliveries from the queue until stopped. Stopping finishes those in hand, within the grace. */
+/** Processes batches and deliveries from the queue until stopped. Stopping drains work in flight, within the grace period. */
 export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
@@ -55,7 +55,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     baseUrl: config.baseUrl,
     now: () => deps.clock.now(),
     log,
-    decryptApiKey: createKeyReader(deps.keyRing),
+    decryptApiKey: createApiKeyReader(deps.keyRing),
     retryTerms: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,
@@ -64,17 +64,17 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     },
     sendDeadlineMs: config.sendDeadlineMs,
   };
-  const slots = new FairSlots(config.workerConcurrency, createShare(config.workerConcurrency));
+  const slots = new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency));
   const suspects = new Suspects();
-  const inHand = new DeliveriesInHand(ledger, config.leaseMs, log);
+  const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
   const send = async (
     job: DeliveryJob,
-    repeated: boolean,
+    redelivered: boolean,
     loaded: () => LoadedDelivery | undefined = () => undefined,
   ): Promise<void> => {
-    await inHand.hold(job, async () => {
-      const end = await slots.run(job.tenantid, () => sendDelivery(sendDeps, job, repeated, loaded()));
-      if (end === 'suspect') await suspects.run(job.tenantid, () => sendSuspect(sendDeps, job, repeated));
+    await claimed.claim(job, async () => {
+      const end = await slots.run(job.tenantid, () => sendDelivery(sendDeps, job, redelivered, loaded()));
+      if (end === 'suspect') await suspects.run(job.tenantid, () => sendSuspect(sendDeps, job, redelivered));
       return end === undefined ? 'dropped' : 'done';
     });
   };
@@ -85,9 +85,9 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const loopTrips = new LoopTrips(log);
   const work = queue.work(
     {
-      async onBatch(job, repeated) {
+      async onBatch(job, redelivered) {
         const evaluateDeps = { ledger, engine: deps.engine, limits, log };
-        const { ready, soon, trips } = await evaluateRules(evaluateDeps, job, repeated);
+        const { ready, soon, trips } = await evaluateRules(evaluateDeps, job, redelivered);
         const closedMs = performance.now();
         const isFresh = (): boolean => performance.now() - closedMs < FRESH_MS;
         loopTrips.report(job.tenantid, trips);
@@ -98,7 +98,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
           ),
         );
       },
-      onDelivery: (job, repeated) => send(job, repeated),
+      onDelivery: (job, redelivered) => send(job, redelivered),
     },
     {
       concurrency: config.workerConcurrency,
@@ -108,68 +108,68 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   );
   return Promise.resolve({
     async stop() {
-      // They are in the ledger: the reconciler hands them to another worker.
+      // Waiting deliveries are in the ledger: the reconciler queues them again.
       slots.close();
       suspects.close();
       await work.stop();
-      await inHand.stop();
+      await claimed.stop();
       await leases.stop();
       await transport.close();
     },
   });
 }
 
-/** Deliveries of a capped tenant whose turn comes in a moment. */
+/** Queues deliveries whose rate limit slot is moments away. */
 async function queueForLater(
   { queue, log }: WorkerDeps,
   deliveries: readonly (DeliveryKey & { readonly delayMs: number })[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
   const orders = deliveries.map(({ delayMs, ...key }) => ({ job: { ...key, starts: 0 }, delayMs, ahead: 0 }));
-  // They are in the ledger: when the queue is away the reconciler adds them.
+  // If the queue is unavailable, the reconciler adds them from the ledger.
   await queue.addDeliveries(orders).catch((error: unknown) => {
     log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
   });
 }
 
-/** Waits for all of them, also when one breaks off. Rejects with the first reason. */
+/** Waits for all, even if one fails. Rejects with the first reason. */
 async function settleAll(all: readonly Promise<void>[]): Promise<void> {
   const broken = (await Promise.allSettled(all)).find((result) => result.status === 'rejected');
   if (broken) throw broken.reason;
 }
 
 /**
- * Of a worker's slots a tenant may hold half. While others have work it is the less the busier the process is: their
- * mails then wait for each turn of its event loop, and not for slots. Where it mostly waits itself, for a provider or
- * for slow queries, nothing would be gained by holding anybody back.
+ * A tenant may hold half of a worker's slots. While other tenants have work, its share shrinks as the process gets busier:
+ * then their mails wait for the event loop rather than for slots. A process that mostly waits for a provider or slow
+ * queries gains nothing from holding a tenant back.
  */
-function createShare(slots: number): TenantShare {
+function createTenantShare(slots: number): TenantShare {
   const alone = Math.ceil(slots / 2);
-  const least = Math.ceil(slots / 32);
+  const minShare = Math.ceil(slots / 32);
   const idle = createIdleMeter();
   return {
     alone,
-    besideOthers: () => Math.max(least, Math.round(alone * Math.min(1, idle() / EASY) ** 2)),
+    contended: () => Math.max(minShare, Math.round(alone * Math.min(1, idle() / IDLE_ENOUGH) ** 2)),
   };
 }
 
-/** A process that is idle for so much of its time holds nobody back. */
-const EASY = 0.7;
-/** The rest of the grace is for closing connections. */
+/** Idle ratio above which the share is not reduced. */
+const IDLE_ENOUGH = 0.7;
+/** Fraction of the grace period for jobs; the rest is for closing connections. */
 const GRACE_FOR_JOBS = 0.8;
-/** A delivery that waited longer for a slot is loaded again: its tenant may have been paused meanwhile. */
+/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile. */
 const FRESH_MS = 100;
-const MAX_KEYS = 1_000;
+const MAX_CACHED_KEYS = 1_000;
 
-/** Decrypting is cheap, but not for every mail. */
-function createKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey) => string {
+/** Caches decrypted keys: decrypting is cheap, but not per mail. */
+function createApiKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey) => string {
   const known = new Map<string, string>();
   return (tenantid, key) => {
     const name = `${tenantid}:${key.encrypted}`;
     let apiKey = known.get(name);
     if (apiKey === undefined) {
       apiKey = decryptEmailApiKey(keyRing, tenantid, key.encrypted);
-      if (known.size >= MAX_KEYS) known.clear();
+      if (known.size >= MAX_CACHED_KEYS) known.clear();
       known.set(name, apiKey);
     }
     return apiKey;

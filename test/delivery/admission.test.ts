@@ -58,7 +58,7 @@ describe('delivery: admission to the queue', () => {
   it('keeps what the queue could not take, in its order', () => {
     const admission = new Admission(100);
     const admitted = admission.offer([batch(1), batch(1), batch(2)]);
-    admission.takeBack(admitted);
+    admission.requeue(admitted);
     const again = admission.offer([]);
     expect(tenants(again)).to.deep.equal([1, 2, 1]);
     expect(again.map((each) => each.ahead)).to.deep.equal([0, 0, 10]);

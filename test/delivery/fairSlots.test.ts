@@ -20,7 +20,7 @@ function openWork() {
 }
 
 /** The same beside others as alone. */
-const share = (slots: number): TenantShare => ({ alone: slots, besideOthers: () => slots });
+const share = (slots: number): TenantShare => ({ alone: slots, contended: () => slots });
 
 /** Until all that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -46,7 +46,7 @@ describe('delivery: slots for deliveries in hand', () => {
   });
 
   it('holds a tenant to less while others have work, and for a second after', async () => {
-    const slots = new FairSlots(8, { alone: 4, besideOthers: () => 2 });
+    const slots = new FairSlots(8, { alone: 4, contended: () => 2 });
     const { begun, work, endOne } = openWork();
     for (let i = 0; i < 20; i++) void slots.run(1, work('a'));
     await settled();
@@ -64,7 +64,7 @@ describe('delivery: slots for deliveries in hand', () => {
   });
 
   it('holds a tenant to less for as long as the work of others is in hand or waits', async () => {
-    const slots = new FairSlots(3, { alone: 3, besideOthers: () => 1 });
+    const slots = new FairSlots(3, { alone: 3, contended: () => 1 });
     const { begun, work } = openWork();
     void slots.run(2, work('b'));
     await delay(1_100);
@@ -75,7 +75,7 @@ describe('delivery: slots for deliveries in hand', () => {
 
   it('lets in more as its process gets idle, though nobody comes or goes', async () => {
     let most = 1;
-    const slots = new FairSlots(8, { alone: 8, besideOthers: () => most });
+    const slots = new FairSlots(8, { alone: 8, contended: () => most });
     const { begun, work } = openWork();
     void slots.run(2, work('b'));
     for (let i = 0; i < 5; i++) void slots.run(1, work('a'));

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { loadBatch, type DeliveryKey } from '../../src/db/delivery/batches.js';
 import { closeBatch, closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../src/db/delivery/finishAttempts.js';
-import { countRepeatedStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
+import { countRedeliveredStart, endLostAttempts, renewLeases } from '../../src/db/delivery/leases.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
-import { dueDeliveries, noteQueued } from '../../src/db/delivery/openDeliveries.js';
+import { dueDeliveries, markQueued } from '../../src/db/delivery/openDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../src/db/delivery/partitions.js';
 import { pauseDeliveries, pauseTenant, resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDelivery } from '../../src/db/delivery/redrive.js';
@@ -231,7 +231,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('again and again before anything was sent: poison as well, and nothing is ambiguous', async () => {
       const { key } = await deliver(1, 'at_most_once');
       const alive = [];
-      for (let i = 0; i < 5; i++) alive.push(await countRepeatedStart(ledger, { ...key, starts: 0 }));
+      for (let i = 0; i < 5; i++) alive.push(await countRedeliveredStart(ledger, { ...key, starts: 0 }));
       expect(alive).to.deep.equal([true, true, true, true, false]);
       expect(await read(key)).to.include({ state: 'failed', error_code: 'POISON' });
       expect(await attempts(key)).to.deep.equal([]);
@@ -384,14 +384,14 @@ describe('delivery: the ledger (contract 5.6)', () => {
 
   it('finds deliveries whose time has come, each once in a while', async () => {
     const { keys } = await deliver(3);
-    await noteQueued(ledger, await dueDeliveries(ledger, 1000), 10);
+    await markQueued(ledger, await dueDeliveries(ledger, 1000), 10);
     await expireLease(keys[0]!);
     await start(keys[1]!, 0);
     await expireLease(keys[1]!);
     const due = await dueDeliveries(ledger, 1000);
     expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
     expect(await dueDeliveries(ledger, 1000), 'nobody has said that it is queued').to.deep.equal(due);
-    expect(await noteQueued(ledger, due, 10)).to.equal(1);
+    expect(await markQueued(ledger, due, 10)).to.equal(1);
     expect(await dueDeliveries(ledger, 1000)).to.deep.equal([]);
   });
 
@@ -402,10 +402,10 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const other = await db.database.pool.connect();
     await other.query('begin');
     await other.query('select from rowpost.delivery for update');
-    expect(await noteQueued(ledger, due, 10)).to.equal(0);
+    expect(await markQueued(ledger, due, 10)).to.equal(0);
     await other.query('rollback');
     other.release();
-    expect(await noteQueued(ledger, due, 10)).to.equal(1);
+    expect(await markQueued(ledger, due, 10)).to.equal(1);
   });
 
   it('noting that a delivery is queued leaves the lease of the worker that has begun with it', async () => {
@@ -414,7 +414,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const due = await dueDeliveries(ledger, 1000);
     await start(keys[0]!, 0);
     const before = await read(keys[0]!);
-    await noteQueued(ledger, due, 10);
+    await markQueued(ledger, due, 10);
     expect(await read(keys[0]!)).to.deep.equal(before);
   });
 

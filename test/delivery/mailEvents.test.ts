@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { systemClock } from '../../src/clock.js';
-import { keepPartitions } from '../../src/relay/retention.js';
+import { maintainPartitions } from '../../src/relay/retention.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { testLog } from '../support/testConfig.js';
 import { insertSentDeliveries, Reporter, sendgridEvent, type GivenEvent } from './webhook.js';
@@ -252,7 +252,7 @@ describe('events of mails', () => {
     it('counts an event once however old its delivery is, and forgets it with its delivery', async () => {
       const { database } = fixture.testDatabase;
       const ledger = database.ledger;
-      const keep = (): Promise<void> => keepPartitions({ ledger, clock: systemClock, log: testLog }, 30);
+      const keep = (): Promise<void> => maintainPartitions({ ledger, clock: systemClock, log: testLog }, 30);
       await keep();
       const [old] = await insertSentDeliveries(database, tenantid, 1, 20);
       const [expired] = await insertSentDeliveries(database, tenantid, 1, 40);

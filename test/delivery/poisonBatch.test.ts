@@ -37,7 +37,7 @@ describe('a batch of events that ends its workers', () => {
   });
 
   /** A worker that ends while it evaluates the record named deadly, without a word. @returns false when it did. */
-  async function begin(key: BatchKey, repeated: boolean): Promise<boolean> {
+  async function begin(key: BatchKey, redelivered: boolean): Promise<boolean> {
     let ends = (): void => undefined;
     const ended = new Promise<false>((resolve) => (ends = () => resolve(false)));
     const engine = {
@@ -50,7 +50,7 @@ describe('a batch of events that ends its workers', () => {
       },
     };
     const deps = { ledger, engine, limits: NO_LIMITS, log: testLog };
-    return Promise.race([ended, evaluateRules(deps, key, repeated).then(() => true)]);
+    return Promise.race([ended, evaluateRules(deps, key, redelivered).then(() => true)]);
   }
 
   const write = async (...names: string[]): Promise<Batch> => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { forgetRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
+import { purgeRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
 import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { waitFor } from '../support/waitFor.js';
@@ -269,7 +269,7 @@ describe('suppressed addresses', () => {
     await database.pool.query(
       `update rowpost.email_suppression set removetime = now() - interval '4 days' where address like 'forgotten%'`,
     );
-    await forgetRemovedSuppressions(ledger);
+    await purgeRemovedSuppressions(ledger);
     const { rows } = await database.pool.query(
       'select address from rowpost.email_suppression order by address',
     );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DeliveryKey } from '../../src/db/delivery/batches.js';
 import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../src/db/delivery/finishAttempts.js';
-import { countRepeatedStart, renewLeases } from '../../src/db/delivery/leases.js';
+import { countRedeliveredStart, renewLeases } from '../../src/db/delivery/leases.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../src/db/delivery/loadDeliveries.js';
 import { makePartitions } from '../../src/db/delivery/partitions.js';
@@ -111,6 +111,6 @@ describe('delivery: what waits for another session, and then looks again', () =>
   it('counts a repeated start', async () => {
     const [key] = await deliver(1);
     await trackDeliveries(ledger, [key!]);
-    expect(await beside([key!], () => countRepeatedStart(ledger, { ...key!, starts: 0 }))).to.equal(true);
+    expect(await beside([key!], () => countRedeliveredStart(ledger, { ...key!, starts: 0 }))).to.equal(true);
   });
 });

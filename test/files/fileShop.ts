@@ -157,9 +157,9 @@ export function onFixture(fixture: WebFixture, url: string): string {
 }
 
 /** One round of the relay's sweeper. */
-export async function sweepNow(shop: FileShop, patienceSeconds = 0): Promise<void> {
+export async function sweepNow(shop: FileShop, orphanGraceSeconds = 0): Promise<void> {
   const { testDatabase, config } = shop.fixture;
   const storage = openStorage(config);
-  await new FileSweeper({ database: testDatabase.database, storage, log: testLog, patienceSeconds }).sweep();
+  await new FileSweeper({ database: testDatabase.database, storage, log: testLog, orphanGraceSeconds }).sweep();
   await storage.close();
 }

@@ -1,7 +1,7 @@
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { hasEmailApiKey, storeEmailApiKey } from '../../db/delivery/emailApiKeys.js';
 import { resumeTenant } from '../../db/delivery/pause.js';
-import { giveTurns } from '../../db/delivery/turns.js';
+import { assignRateLimitSlots } from '../../db/delivery/rateLimitSlots.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -28,7 +28,7 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
       setBy: principal.roleid,
     });
     await resumeTenant(db, principal.tenantid);
-    await giveTurns(db, principal.tenantid, deps.config.tenantEmailsPerSecond);
+    await assignRateLimitSlots(db, principal.tenantid, deps.config.tenantEmailsPerSecond);
     return { apikey };
   },
 };

@@ -1,33 +1,33 @@
 import type { Pool } from 'pg';
 
-/** What waits, and for how long. Times in seconds; null when nothing waits. */
+/** Queue depths and ages. Ages are in seconds, null when nothing is waiting. */
 export interface Waiting {
-  /** Committed events that no relay has read, of those older than some seconds. */
+  /** Committed events that no relay has read, excluding those of the last few seconds. */
   readonly unreadEvents: number;
   readonly unreadSeconds: number | null;
-  /** Deliveries that are to be sent now or are being sent: not those that wait for their next attempt. */
+  /** Deliveries that are due or in flight; those backing off are not counted. */
   readonly waiting: number;
   readonly waitingSeconds: number | null;
-  /** Deliveries that wait for their next attempt, or their turn. */
+  /** Deliveries scheduled for later: backing off, or waiting for a rate limit slot. */
   readonly later: number;
-  /** Deliveries that wait for a tenant's key or credit. */
+  /** Deliveries paused until their tenant has a working key or credit. */
   readonly paused: number;
-  /** Pairs of a rule and a record that were held as a loop in the last minutes. */
+  /** (rule, record) pairs that tripped the loop guard in the last minutes. */
   readonly loopsTripped: number;
 }
 
 export interface Backlog extends Waiting {
-  /** Batches of the last hour whose rules are not evaluated. */
+  /** Batches of the last hour whose rules have not been evaluated. */
   readonly openBatches: number;
   readonly openBatchSeconds: number | null;
 }
 
-/** Reads along indexes only: cheap enough to be asked for every few seconds. */
+/** Index scans only: cheap enough to poll every few seconds. */
 export function readWaiting(pool: Pool): Promise<Waiting> {
   return readRow<Waiting>(pool, `${WAITING_CTES} select ${WAITING_COLUMNS}`);
 }
 
-/** Reads the batches as well, which are many. */
+/** Also scans the batches, of which there are many. */
 export function readBacklog(pool: Pool): Promise<Backlog> {
   return readRow<Backlog>(pool, BACKLOG);
 }
@@ -39,14 +39,14 @@ async function readRow<Row extends object>(pool: Pool, text: string): Promise<Ro
   return row;
 }
 
-/** An event this young is on its way: nothing is amiss. */
-const YOUNG = `interval '5 seconds'`;
+/** Younger events are still on their way. */
+const UNREAD_GRACE = `interval '5 seconds'`;
 
 const WAITING_CTES = `
   with unread as (
     select o.time from rowpost.outbox o
     where o.xid >= (select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
-      and o.time < now() - ${YOUNG}
+      and o.time < now() - ${UNREAD_GRACE}
   ), tracked as (
     select state, next_attempt > now() as later, createtime from rowpost.delivery where due is not null and tracked
   ), untracked as (

@@ -2,17 +2,17 @@ import type { Ledger } from '../connection/ledger.js';
 import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
 import type { Batch } from './tick.js';
 
-/** What names a batch. Times are text as PostgreSQL writes them, exact to the microsecond. */
+/** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {
   readonly tenantid: number;
   readonly batchid: string;
   readonly createtime: string;
-  /** Of its first and last event: they say which partitions to look at. All, when it comes from an older release. */
+  /** Times of its first and last event, for partition pruning. Absent in jobs queued by an older release. */
   readonly mintime?: string;
   readonly maxtime?: string;
 }
 
-/** The times of a batch's first and last event, as far as they are known; see `timeRange`. */
+/** The times of a batch's first and last event, unbounded where unknown; see `timeRange`. */
 export function timesOf(key: BatchKey): readonly [first: string, last: string] {
   return [key.mintime ?? '-infinity', key.maxtime ?? 'infinity'];
 }
@@ -36,14 +36,14 @@ export interface EmailRule {
 export interface LoadedBatch {
   /** The tenant's schema. */
   readonly schema: string;
-  /** Another worker was here already. */
+  /** Another worker has closed it already. */
   readonly done: boolean;
   readonly events: readonly OutboxEvent[];
-  /** The enabled ones. */
+  /** Enabled rules only. */
   readonly rules: readonly EmailRule[];
 }
 
-/** @returns undefined when the batch, or its tenant, is gone. */
+/** @returns undefined when the batch or its tenant no longer exists. */
 export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBatch | undefined> {
   const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime, ...timesOf(key)]);
   return rows[0];
@@ -65,16 +65,16 @@ const LOAD = {
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and t.schema is not null`,
 };
 
-/** The rows of an event before and after, as JSON texts; null where there is none. */
+/** The row before and after an event, as JSON text; null where there is none. */
 export interface EventRecords {
   readonly eventid: string;
   readonly old: string | null;
   readonly new: string | null;
-  /** Larger than a worker reads: then `old` or `new` is null. */
+  /** Over the size limit: `old` or `new` is null because of that. */
   readonly isTooLarge: boolean;
 }
 
-/** Records of the first of these events of a batch, in the order of `eventids`: as many as fit into memory. */
+/** Records of a batch's events in the order of `eventids`: the longest prefix that fits the memory budget, at least one. */
 export async function loadEventRecords(
   ledger: Ledger,
   key: BatchKey,
@@ -100,7 +100,7 @@ const RECORDS = {
     where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1 order by position`,
 };
 
-/** What names a delivery. `createtime` is text as PostgreSQL writes it, exact to the microsecond. */
+/** Identifies a delivery. `createtime` is PostgreSQL text, exact to the microsecond. */
 export interface DeliveryKey {
   readonly tenantid: number;
   readonly deliveryid: string;
@@ -108,8 +108,8 @@ export interface DeliveryKey {
 }
 
 /**
- * Batches that are not done, oldest first, from `fromBatchid` on: lost between commit and queue, or still waiting
- * there. Batches younger than `minAgeMs` are on their way.
+ * Batches that are not done, oldest first, from `fromBatchid` on: lost between commit and queue, or still queued.
+ * Skips batches younger than `minAgeMs`, which are still on their way.
  */
 export async function openBatches(
   ledger: Ledger,
@@ -123,7 +123,7 @@ export async function openBatches(
   return { batches: rows[0]?.batches ?? [], nextFrom: rows[0]?.next_from ?? range.fromBatchid };
 }
 
-// Batch ids are given under the tick's lock, so their order is that of commits: below an old one nothing new appears.
+// Batch ids are assigned under the tick's lock, hence in commit order: no batch appears below an older one later.
 const OPEN = {
   name: 'batch_open',
   text: `
@@ -141,7 +141,6 @@ const OPEN = {
       coalesce((select min(batchid) from open), (select max(batchid) from aged), $1::bigint)::text as next_from`,
 };
 
-/** Which of the batches are done. */
 export async function doneBatches(ledger: Ledger, batchids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await ledger.query<{ batchid: string }>(DONE, [batchids]);
   return new Set(rows.map((row) => row.batchid));

@@ -2,35 +2,35 @@ import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from '../connection/ledger.js';
 import { toDelivery, type LoadedDelivery, type LoadedRow } from './loadDeliveries.js';
-import { AHEAD_SECONDS } from './turns.js';
+import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
 
-/** A delivery to record: an event and a rule that matches it, or whose condition can't be evaluated. */
+/** A delivery to record: an event, and a rule that matches it or whose condition can't be evaluated. */
 export interface Match {
   readonly eventid: string;
   readonly ruleid: string;
-  /** Why nothing can be sent: the delivery is `failed` from the start. */
+  /** Why nothing can be sent: the delivery is recorded as `failed`. */
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
-/** What holds a tenant's mail back. Zero for no limit. */
+/** Per-tenant limits. Zero means no limit. */
 export interface DeliveryLimits {
-  /** Most times that a rule fires for one record within a minute. */
+  /** Maximum firings of one rule for one record per minute. */
   readonly firesPerMinute: number;
-  /** Most emails of one tenant in a second. */
+  /** Maximum emails of one tenant per second. */
   readonly emailsPerSecond: number;
 }
 
-/** What a batch has become. */
+/** Deliveries recorded for a batch. */
 export interface ClosedBatch {
   /** New deliveries that can be sent now. */
   readonly ready: readonly ReadyDelivery[];
-  /** New deliveries whose turn comes within seconds. The relay sees to those whose turn comes later. */
+  /** New deliveries with a rate limit slot within seconds. The relay queues those with a later slot. */
   readonly soon: readonly (DeliveryKey & { readonly delayMs: number })[];
-  /** Rules that fire for one record again and again: their deliveries are skipped. */
+  /** Rules that fired in a loop for one record: the excess deliveries are skipped. */
   readonly trips: readonly Trip[];
 }
 
-/** What was recorded comes with it as `loadDeliveries` reads it, when the batch is small: it would be the next statement. */
+/** For a small batch, each delivery comes preloaded as `loadDeliveries` reads it, which saves that statement. */
 export type ReadyDelivery = DeliveryKey & { readonly loaded?: LoadedDelivery };
 
 export interface Trip {
@@ -43,8 +43,8 @@ export interface Trip {
 }
 
 /**
- * Records a batch's deliveries and that it is done, as one statement. Of several workers with the same batch, one
- * records; the others find nothing left.
+ * Records a batch's deliveries and marks it done, in one statement. Of several workers with the same batch, one
+ * records them; the others get an empty result.
  */
 export async function closeBatch(
   ledger: Ledger,
@@ -63,8 +63,8 @@ export async function closeBatch(
 }
 
 /**
- * The same for a batch whose rules have no conditions: they are matched in the statement that records.
- * @returns undefined when no delivery was recorded: a rule has a condition, or the batch was done already, say
+ * As `closeBatch`, for rules without conditions: matching happens in the same statement.
+ * @returns undefined when no delivery was recorded, e.g. a rule has a condition or the batch was done already
  */
 export async function closePlainBatch(
   ledger: Ledger,
@@ -80,7 +80,7 @@ const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => 
   key.createtime,
   limits.firesPerMinute,
   limits.emailsPerSecond,
-  MAX_LOADED,
+  MAX_PRELOADED,
   ...timesOf(key),
 ];
 
@@ -89,13 +89,13 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
   return {
     ready: pending.filter((row) => row.delayMs === 0).map(toReady),
     soon: pending
-      .filter((row) => row.delayMs > 0 && row.delayMs <= AHEAD_SECONDS * 1000)
+      .filter((row) => row.delayMs > 0 && row.delayMs <= QUEUE_AHEAD_SECONDS * 1000)
       .map((row) => ({ ...keyOf(row), delayMs: row.delayMs })),
     trips: tripsOf(rows.filter((row) => row.state === 'skipped')),
   };
 }
 
-/** Where it is not loaded, what a delivery holds of its event, its rule and its tenant is null. */
+/** Unless `isLoaded`, the columns of the event, the rule and the tenant are null. */
 interface ClosedRow extends LoadedRow {
   isLoaded: boolean;
   delayMs: number;
@@ -122,5 +122,5 @@ function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
   return [...trips.values()];
 }
 
-/** Deliveries of a larger batch wait for a slot before they are loaded: their records together may be large. */
-const MAX_LOADED = 8;
+/** Deliveries of a larger batch are loaded once they have a slot: their records together may not fit in memory. */
+const MAX_PRELOADED = 8;

@@ -1,35 +1,35 @@
 import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
-import { AHEAD_SECONDS } from './turns.js';
+import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
 
-/** Seconds after its turn at which a delivery is checked to be in the queue. */
+/** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
-/** Of an event `o` of the batch: what is known of its partition before the statement runs. */
+/** Partition pruning for an event `o` of the batch; see `timeRange`. */
 const IN_PARTITIONS = 'o.time between $6::timestamptz and $7::timestamptz';
-/** Of a batch `b`: its event `o`. */
+/** Event `o` belongs to batch `b`. */
 const IN_BATCH = `o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
 
-/** Where the matches of a batch come from; SQL texts. */
+/** SQL fragments that produce a batch's matches. */
 interface MatchSource {
   /** Joins a batch `b`, its events `o` and rules `r`. */
   readonly matches: string;
-  /** Orders the matches. */
+  /** Sort position of a match. */
   readonly position: string;
-  /** The columns `code` and `message`: why nothing can be sent; null where it can. */
+  /** The columns `code` and `message`: why nothing can be sent; null where something can. */
   readonly failure: string;
-  /** Whether this statement is the one for what was found. */
+  /** Whether this statement may close the batch, given the matches found. */
   readonly mayClose: string;
 }
 
-// Nobody waits for the disk: a crash takes back the deliveries and that the batch is done. What comes before a mail is
-// on disk, since the start of sending waits for it, and a disk writes in order.
+// Commits asynchronously: a crash loses the deliveries together with the batch's done mark. No mail can leave before
+// this is durable, because `startSending` commits synchronously and the WAL is flushed in order.
 //
-// Firings are counted in rows that several workers lock in one order, by the minute in which the change was made: a
-// backlog that is worked off in a moment trips nothing. Turns of a capped tenant are given out from one row of it.
+// Firings are counted by the minute of the change, so draining a backlog quickly trips nothing; workers lock the counter
+// rows in one order. A rate-limited tenant's slots are allocated from its one row.
 //
-// Values: the batch's id and time, most firings a minute, most emails a second, most deliveries that are loaded, the
-// times of its first and last event.
+// Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries, times of the
+// first and last event.
 const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
@@ -69,8 +69,8 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       from judged
     ), paced as (
       insert into rowpost.email_pace as p (tenantid, next_slot)
-      select b.tenantid, now() + interval '1 second' / nullif($4::int, 0) * s.turns
-      from batch b, (select max(before_last) as turns from seated) s where s.turns > 0
+      select b.tenantid, now() + interval '1 second' / nullif($4::int, 0) * s.slots
+      from batch b, (select max(before_last) as slots from seated) s where s.slots > 0
       on conflict (tenantid) do update
       set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
       returning next_slot
@@ -85,7 +85,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
         case when trips then 'LOOP_TRIPPED' else code end,
         case when trips then 'the rule fired more than ' || $3::int
           || ' times within a minute for this record; it goes on with the next minute' else message end,
-        slot, case when slot > now() + interval '${AHEAD_SECONDS} seconds' then slot - interval '${AHEAD_SECONDS} seconds'
+        slot, case when slot > now() + interval '${QUEUE_AHEAD_SECONDS} seconds' then slot - interval '${QUEUE_AHEAD_SECONDS} seconds'
           when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
       from placed order by position
@@ -106,11 +106,11 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;
 
-/** Of a batch `b` and its event `o`: a rule `r` that the event concerns. */
-const CONCERNED =
+/** Rule `r` applies to event `o` of batch `b`, its condition aside. */
+const RULE_COVERS_EVENT =
   'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
 
-/** Records the matches that are given: their events, rules, and codes and messages of failure. */
+/** Records the matches given as arrays of event id, rule id, failure code and failure message. */
 export const CLOSE = {
   name: 'batch_close',
   text: closeSql({
@@ -125,14 +125,14 @@ export const CLOSE = {
   }),
 };
 
-/** Records what the rules match, if none that is concerned has a condition. */
+/** Records what the rules match, provided that no applicable rule has a condition. */
 export const CLOSE_PLAIN = {
   name: 'batch_close_plain',
   text: closeSql({
     matches: `
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
         join rowpost.outbox o on ${IN_BATCH}
-        join rowpost.email_rule r on ${CONCERNED}`,
+        join rowpost.email_rule r on ${RULE_COVERS_EVENT}`,
     position: 'row_number() over (order by o.eventid, r.ruleid)',
     failure: 'null::text as code, null::text as message',
     mayClose: 'not exists (select from found where condition is not null)',

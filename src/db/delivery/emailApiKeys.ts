@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
 
-/** Stores the tenant's one active key; its version tells the provider's answers about older keys apart. */
+/** Stores the tenant's one active key; its version distinguishes responses to requests made with an older key. */
 export async function storeEmailApiKey(
   knex: Knex,
   keyRing: KeyRing,
@@ -28,10 +28,9 @@ export async function hasEmailApiKey(knex: Knex, tenantid: number): Promise<bool
   return row !== undefined;
 }
 
-/** The tenant's key as it may be used now; undefined when it has none. */
 export interface UsableEmailApiKey {
   readonly apikey: string;
-  /** How long the provider still asks the tenant to wait, in milliseconds; 0 for not at all. */
+  /** Time left until the provider accepts requests again; 0 if not rate limited. */
   readonly waitMs: number;
 }
 
@@ -54,5 +53,5 @@ export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted
   return keyRing.decrypt(encrypted, emailApiKeyContext(tenantid));
 }
 
-/** A ciphertext decrypts for its own tenant only. */
+/** Encryption context: a ciphertext decrypts for its own tenant only. */
 export const emailApiKeyContext = (tenantid: number): string => `email_apikey:${tenantid}`;

@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** An email type as stored: every text may be a template. */
+/** An email type as stored: any text may be a template. */
 export interface EmailType {
   readonly syntax: 'jinja2' | 'liquid';
   readonly template: string;
@@ -13,7 +13,7 @@ export interface EmailType {
     readonly cc?: readonly string[] | string | null;
     readonly bcc?: readonly string[] | string | null;
   };
-  /** Names of what is attached: `file`, queries, or columns of the record. */
+  /** Names of attachments: `file`, queries, or columns of the record. */
   readonly attachments?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface EmailQuery {
   readonly offset?: number | null;
 }
 
-/** @returns undefined when the type is gone. `version` is what `loadDeliveries` calls the type's version. */
+/** @returns undefined when the type no longer exists. `version` is comparable with `LoadedDelivery.typeVersion`. */
 export async function loadEmailType(
   ledger: Ledger,
   tenantid: number,

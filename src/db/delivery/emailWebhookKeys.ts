@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** A tenant's event webhook as it is set up. */
+/** A tenant's event webhook. */
 export interface EmailWebhookRow {
   /** DER of a SubjectPublicKeyInfo in base64. */
   readonly verification_key: string;
@@ -8,7 +8,7 @@ export interface EmailWebhookRow {
   readonly set_time: string;
 }
 
-/** Sets the public key that the provider's reports are verified with, in place of the one before. */
+/** Sets or replaces the public key that verifies the provider's event reports. */
 export async function storeEmailWebhookKey(
   knex: Knex,
   key: { readonly tenantid: number; readonly verificationKey: string; readonly setBy: number },
@@ -20,12 +20,12 @@ export async function storeEmailWebhookKey(
     .merge({ ...values, set_time: knex.fn.now() });
 }
 
-/** Without a key every report is refused. */
+/** Without a key every report is rejected. */
 export async function deleteEmailWebhookKey(knex: Knex, tenantid: number): Promise<void> {
   await knex('rowpost.email_webhook_key').where({ tenantid }).delete();
 }
 
-/** @returns undefined when the tenant has none, or there is no such tenant. */
+/** @returns undefined when the tenant has no key or does not exist. */
 export async function readEmailWebhookKey(
   knex: Knex,
   tenantid: number,

@@ -6,23 +6,23 @@ import { trackDeliveries } from './track.js';
 export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
 
-/** How an attempt ended, and what becomes of its delivery. */
+/** The outcome of an attempt and the resulting state of its delivery. */
 export interface AttemptFinish extends DeliveryKey {
-  /** Whether `startSending` was committed for it. If not, the attempt ended before any mail could leave. */
+  /** Whether `startSending` was committed. If not, the attempt ended before any mail could leave. */
   readonly sending: boolean;
-  /** The delivery's newest attempt as the caller knows it: the fencing token. */
+  /** Fencing token: the number of the newest attempt known to the caller. */
   readonly starts: number;
-  /** What goes into the history; null for an end that was not an attempt at all, such as waiting for a rate limit. */
+  /** Recorded in the history; null when there was no attempt, e.g. the delivery only waits for a rate limit. */
   readonly outcome: AttemptOutcome | null;
   readonly httpStatus: number | null;
   readonly state: Exclude<DeliveryState, 'sending' | 'paused'>;
-  /** Whether the attempt counts against the most attempts allowed. */
+  /** Whether the attempt counts towards the maximum. */
   readonly counted: boolean;
-  /** Null keeps what is there. */
+  /** Null keeps the recorded one. */
   readonly providerMessageId: string | null;
   readonly errorCode: string | null;
   readonly error: string | null;
-  /** Milliseconds from now; null when there is none. */
+  /** Milliseconds from now; null for no further attempt. */
   readonly nextAttemptMs: number | null;
 }
 
@@ -30,8 +30,8 @@ export interface AttemptFinish extends DeliveryKey {
 const RETRY_CHECK_SECONDS = 5;
 
 /**
- * Records ends of attempts. One that was fenced meanwhile changes nothing, except that a known `sent` ends a delivery
- * whose next attempt has not begun. @returns for each, whether it was recorded.
+ * Records outcomes of attempts. An attempt that has been fenced off changes nothing, except that a known `sent` ends a
+ * delivery whose next attempt has not begun. @returns for each, whether it was recorded.
  */
 export async function finishAttempts(
   ledger: Ledger,
@@ -61,12 +61,12 @@ export async function finishAttempts(
   return finishes.map((finish) => finished.has(finish));
 }
 
-/** As nearly all end: by the first attempt. If its delivery is not tracked, the attempt's row is the whole record. */
+/** The common case, sent on the first attempt. For an untracked delivery the attempt's row is the whole record. */
 function isFirstSent(finish: AttemptFinish): boolean {
   return finish.sending && finish.starts === 1 && finish.outcome === 'sent';
 }
 
-// The lock is shared: it only keeps others from tracking the delivery in this moment.
+// The lock is shared: it only prevents the delivery from becoming tracked concurrently.
 const FINISH_FIRST_SENT = {
   name: 'attempt_finish_first_sent',
   text: `
@@ -122,7 +122,7 @@ const FINISH = {
       select tenantid, deliveryid, starts, case when sending then started else now() end, now(), outcome, http_status,
         attempt_error, provider_message_id, createtime
       from finished where outcome is not null
-      -- The attempt was given up as lost, and now its outcome is known.
+      -- The attempt had been recorded as lost; now its outcome is known.
       on conflict (tenantid, deliveryid, attempt, createtime) do update
       set finished = excluded.finished, outcome = excluded.outcome, http_status = excluded.http_status,
         error = excluded.error, provider_message_id = excluded.provider_message_id

@@ -2,15 +2,15 @@ import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { trackDeliveries } from './track.js';
 
-/** An attempt in hand: a delivery and the attempt's number, its fencing token. */
-export interface AttemptInHand extends DeliveryKey {
+/** An attempt in flight; its number is the fencing token. */
+export interface InFlightAttempt extends DeliveryKey {
   readonly attempt: number;
 }
 
 /** Extends leases. @returns for each, whether the caller still holds it. */
 export async function renewLeases(
   ledger: Ledger,
-  attempts: readonly AttemptInHand[],
+  attempts: readonly InFlightAttempt[],
   leaseMs: number,
 ): Promise<readonly boolean[]> {
   await trackDeliveries(ledger, attempts);
@@ -36,14 +36,14 @@ const RENEW = {
     returning w.position::int as position`,
 };
 
-/** A delivery that a worker has taken and not begun to send. */
+/** A delivery that a worker has claimed but not begun to send. */
 export interface WaitingDelivery extends DeliveryKey {
   readonly starts: number;
   /** Known to be tracked. */
   readonly isTracked: boolean;
 }
 
-/** Until the lease ends the reconciler gives them to nobody. What has begun to be sent, or has ended, stays as it is. */
+/** Keeps the reconciler from queueing them until the lease expires. Deliveries already sending or ended are unchanged. */
 export async function holdDeliveries(
   ledger: Ledger,
   deliveries: readonly WaitingDelivery[],
@@ -62,7 +62,7 @@ export async function holdDeliveries(
   ]);
 }
 
-// Sorted: the reconciler locks rows in this order too.
+// Sorted, as the reconciler locks rows in this order too.
 const HOLD = {
   name: 'lease_hold',
   text: `
@@ -79,13 +79,13 @@ const HOLD = {
     where d.tenantid = h.tenantid and d.deliveryid = h.deliveryid and d.createtime = h.createtime`,
 };
 
-/** Processes that a delivery may end, in a row, before it is `failed` as poison. */
+/** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */
 const MAX_LOST_STARTS = 5;
 
 /**
- * Ends attempts whose worker is gone. Whether the provider took the mail is unknown, and the attempt is recorded so:
- * `at_least_once` goes on with a next attempt, a possible duplicate; `at_most_once` ends as `unknown`. A delivery whose
- * attempts end with their process again and again is the likely cause, and fails as POISON. @returns how many there were.
+ * Ends attempts whose lease has expired. Whether the provider accepted the mail is unknown and recorded as such:
+ * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts
+ * repeatedly end with their process is the likely cause and fails as POISON. @returns the number of lost attempts.
  */
 export async function endLostAttempts(ledger: Ledger, maxAttempts: number, limit: number): Promise<number> {
   const rows = await ledger.query(END_LOST, [maxAttempts, limit]);
@@ -125,15 +125,15 @@ const END_LOST = {
 };
 
 /**
- * Counts that a worker begins with a delivery which an earlier worker left without a word, before anything was sent.
- * @returns false when that has happened too often: the delivery has `failed` as POISON, or another worker has it.
+ * Counts a redelivered job: an earlier worker died while preparing this delivery, before anything was sent.
+ * @returns false when the delivery must not be attempted: it has `failed` as POISON, or another worker has it.
  */
-export async function countRepeatedStart(
+export async function countRedeliveredStart(
   ledger: Ledger,
   delivery: DeliveryKey & { readonly starts: number },
 ): Promise<boolean> {
   await trackDeliveries(ledger, [delivery]);
-  const rows = await ledger.query<{ alive: boolean }>(REPEATED_START, [
+  const rows = await ledger.query<{ alive: boolean }>(REDELIVERED_START, [
     delivery.tenantid,
     delivery.deliveryid,
     delivery.createtime,
@@ -142,7 +142,7 @@ export async function countRepeatedStart(
   return rows[0]?.alive ?? false;
 }
 
-const REPEATED_START = {
+const REDELIVERED_START = {
   name: 'lease_repeated_start',
   text: `
     update rowpost.delivery d

@@ -8,49 +8,49 @@ export type DeliveryState =
 
 export type DeliveryPolicy = 'at_least_once' | 'at_most_once';
 
-/** A delivery with all that sending it needs, except the email type's own texts. */
+/** A delivery with everything needed to send it except the email type's texts. */
 export interface LoadedDelivery extends DeliveryKey {
   readonly state: DeliveryState;
   /** See `trackDeliveries`. */
   readonly tracked: boolean;
   readonly attempts: number;
-  /** Number of the newest attempt; the fencing token of whoever changes the delivery next. */
+  /** Number of the newest attempt: the fencing token for changes to the delivery. */
   readonly starts: number;
-  /** Attempts in a row that ended with their process. */
+  /** Consecutive attempts that ended with their process. */
   readonly lost: number;
   readonly policy: DeliveryPolicy;
   readonly operation: string;
   readonly target: string;
   readonly emailType: string;
-  /** Changes with every change of the email type; null when the type is gone. */
+  /** Changes with every update of the email type; null when the type was deleted. */
   readonly typeVersion: string | null;
-  /** The role whose rights the type's queries have; null when the rule is gone. */
+  /** The role that the type's queries run as; null when the rule was deleted. */
   readonly queryRoleid: number | null;
-  /** The row before and after, as JSON texts; null where there is none. */
+  /** The row before and after, as JSON text; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
-  /** The file of an upload, as JSON text. */
+  /** The uploaded file, as JSON text. */
   readonly file: string | null;
-  /** The row is larger than a worker reads: `old` or `new` is null because of that. */
+  /** The row is over the size limit: `old` or `new` is null because of that. */
   readonly isTooLarge: boolean;
   /** False when retention has removed the event. */
   readonly hasEvent: boolean;
-  /** Whether there are addresses that the tenant sends nothing to. */
+  /** Whether the tenant has suppressed addresses. */
   readonly hasSuppressions: boolean;
-  /** Null when the tenant has none. */
+  /** Null when the tenant has no key. */
   readonly apiKey: StoredApiKey | null;
 }
 
 export interface StoredApiKey {
   readonly encrypted: string;
   readonly version: number;
-  /** Why sending stands still; null while it runs. */
+  /** Why the tenant is paused; null when it is not. */
   readonly pausedCode: string | null;
-  /** Until when the provider asked the tenant to wait; milliseconds since the epoch, null when that has passed. */
+  /** When the provider's rate limit ends, in milliseconds since the epoch; null when not rate limited. */
   readonly waitUntilMs: number | null;
 }
 
-/** Reads deliveries. @returns in the order of `keys`; undefined for one that is gone. */
+/** @returns deliveries in the order of `keys`; undefined for one that no longer exists. */
 export async function loadDeliveries(
   ledger: Ledger,
   keys: readonly DeliveryKey[],
@@ -65,7 +65,7 @@ export async function loadDeliveries(
   return keys.map((_, index) => byPosition.get(index + 1));
 }
 
-/** As PostgreSQL gives it. */
+/** As selected by `LOAD`. */
 export interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
   keyEncrypted: string | null;
   keyVersion: number;
@@ -80,20 +80,20 @@ export function toDelivery(row: LoadedRow): LoadedDelivery {
   return { ...delivery, apiKey };
 }
 
-/** Of a delivery `d`: what its tenant holds now. */
+/** Current state of the tenant of a delivery `d`. */
 export const TENANT_COLUMNS = `
   t.xmin::text as "typeVersion", sup.listed is not null as "hasSuppressions",
   k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
   case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"`;
 
-/** @param tenantid its tenant; where that is null nothing is looked up */
+/** @param tenantid SQL; where null, nothing is looked up */
 export const tenantJoins = (tenantid: string): string => `
   left join rowpost.email_types t on t.tenantid = ${tenantid} and t.email_type = d.email_type
   left join rowpost.email_apikey k on k.tenantid = ${tenantid}
   left join lateral (select true as listed from rowpost.email_suppression s
     where s.tenantid = ${tenantid} and s.removetime is null limit 1) sup on true`;
 
-/** What is known of a row's partition before the statement runs. */
+/** Partition pruning; see `timeRange`. */
 const inPartitions = (time: string): string => `${time} between $4::timestamptz and $5::timestamptz`;
 
 const LOAD = {

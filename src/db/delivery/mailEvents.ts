@@ -1,9 +1,9 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** What happened to a mail after it was sent, as the provider reports it. All texts can be stored. */
+/** An event of a sent mail, as reported by the provider. All texts are storable. */
 export interface MailEvent {
   readonly deliveryid: string;
-  /** The provider's own name of the event: the same when it is reported again. */
+  /** The provider's id of the event; the same when it is reported again. */
   readonly providerEventId: string;
   readonly event: string;
   /** ISO 8601 */
@@ -11,26 +11,25 @@ export interface MailEvent {
   readonly recipient: string | null;
   readonly reason: string | null;
   readonly status: string | null;
-  /** Of a bounce: `bounce` or `blocked`. */
+  /** For a bounce: `bounce` or `blocked`. */
   readonly type: string | null;
   readonly url: string | null;
-  /** What is to get no more mail because of this event. */
+  /** The address to suppress because of this event. */
   readonly suppress: { readonly address: string; readonly source: 'bounce' | 'spamreport' } | null;
 }
 
-/** What became of the events of one report. */
+/** Counts of one report's events by outcome. */
 export interface RecordedEvents {
   readonly recorded: number;
-  /** Known already. */
+  /** Recorded before. */
   readonly repeated: number;
-  /** The tenant has no such delivery: it is another tenant's, another installation's, or older than what is kept. */
+  /** The tenant has no such delivery: another tenant's, another installation's, or past retention. */
   readonly foreign: number;
 }
 
 /**
- * Writes the events of one report down, each once, and suppresses the addresses that bounced or complained, as one
- * statement. Reported again, in whatever order, they change nothing: also an address that was taken off the list after
- * its event stays off.
+ * Records each event of a report once and suppresses addresses that bounced or complained, in one statement.
+ * Idempotent in any order: an address removed from the list after its event stays off it.
  */
 export async function recordMailEvents(
   ledger: Ledger,
@@ -51,7 +50,8 @@ export async function recordMailEvents(
   return { recorded, repeated: placed - recorded, foreign: events.length - placed };
 }
 
-// Looked up one by one, whatever the planner believes of a partition that has just been filled. Sorted, so that two reports with the same events wait for each other instead of both failing.
+// The lateral `limit 1` forces an index lookup even when a partition that has just been filled has stale statistics.
+// Sorted, so that two reports with the same events wait for each other instead of deadlocking.
 const RECORD = {
   name: 'mail_events_record',
   text: `

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Database } from '../connection/database.js';
 
-/** Mail kept locally instead of sent. Addresses are written as `Name <a@b>`. */
+/** Mail captured locally instead of sent. Addresses are formatted as `Name <a@b>`. */
 export interface KeptMail {
   readonly tenantid: number;
   /** Null for a test mail. */
@@ -12,7 +12,7 @@ export interface KeptMail {
   readonly bcc: readonly string[];
   readonly subject: string;
   readonly html: string;
-  /** Their bytes stay where they are. */
+  /** Metadata only; the bytes are not copied. */
   readonly attachments: readonly KeptAttachment[];
 }
 
@@ -22,7 +22,7 @@ export interface KeptAttachment {
   readonly size: number;
 }
 
-/** @returns the mail's id; the same one when the delivery's mail is kept already. */
+/** @returns the mail's id; unchanged when the delivery's mail is kept already. */
 export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail): Promise<string> {
   const { rows } = await pool.query<{ mailid: string }>(KEEP, [
     mail.tenantid,
@@ -60,7 +60,7 @@ export interface MailSummary {
   readonly subject: string;
 }
 
-/** The newest mail first. */
+/** Newest first. */
 export async function listMail(
   knex: Knex,
   page: { readonly limit: number; readonly offset: number; readonly tenantid?: number },
@@ -76,7 +76,6 @@ export async function listMail(
   return query;
 }
 
-/** @returns undefined when there is no such mail. */
 export async function readMail(
   knex: Knex,
   mailid: string,

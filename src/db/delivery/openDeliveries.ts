@@ -2,14 +2,14 @@ import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED } from './track.js';
 
-/** A delivery that should be in the queue, now that its time has come. */
+/** A due delivery that should be in the queue. */
 export interface OpenDelivery extends DeliveryKey {
   readonly starts: number;
-  /** Until its turn, when it is a capped tenant's and comes in a moment. */
+  /** Until its rate limit slot, if that is moments away; otherwise 0. */
   readonly delayMs: number;
 }
 
-/** Deliveries that wait or whose retry is due, oldest first, and that were not put into the queue for some seconds. */
+/** Deliveries pending or due for a retry and not queued in the last few seconds, oldest first. */
 export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
   return ledger.query<OpenDelivery>(DUE, [limit]);
 }
@@ -23,11 +23,11 @@ const DUE = {
 };
 
 /**
- * Notes down that deliveries are in the queue: they are looked at again so many seconds later. Said afterwards, so that a
- * relay that ends between the two leaves nothing to wait for; another one adds them again, which changes nothing.
- * @returns for how many: not for those that another session holds.
+ * Marks deliveries as queued, to be rechecked after `recheckSeconds`. Called after queueing them: if the relay dies in
+ * between, another one queues them again, which is idempotent.
+ * @returns the number marked: those locked by another session are skipped
  */
-export async function noteQueued(
+export async function markQueued(
   ledger: Ledger,
   deliveries: readonly DeliveryKey[],
   recheckSeconds: number,
@@ -42,8 +42,8 @@ export async function noteQueued(
   return noted.length;
 }
 
-// A worker may have begun with it meanwhile: then its lease is what counts. Sorted, and what another relay is noting is
-// left to it.
+// A worker may have claimed a delivery meanwhile: then its lease takes precedence. Sorted; rows that another relay is
+// marking are skipped.
 const QUEUED = {
   name: 'delivery_queued',
   text: `
@@ -61,14 +61,14 @@ const QUEUED = {
     returning d.deliveryid`,
 };
 
-/** How many deliveries of each tenant are in the queue or in hand, as the ledger knows it. */
+/** Deliveries queued or in flight per tenant, according to the ledger. */
 export async function countInFlight(ledger: Ledger): Promise<ReadonlyMap<number, number>> {
   const rows = await ledger.query<{ tenantid: number; deliveries: number }>(IN_FLIGHT, []);
   return new Map(rows.map((row) => [row.tenantid, row.deliveries]));
 }
 
-// Of the tracked ones those that wait or are being sent are due soon; retries of a far future need not be read. The
-// others were recorded since the last sweep but one.
+// Tracked deliveries that are pending or sending are due soon, so distant retries need not be read. Untracked ones were
+// recorded since the last sweep but one.
 const IN_FLIGHT = {
   name: 'delivery_in_flight',
   text: `

@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** The tables that grow, each with its column of time, all partitioned by day (UTC). */
+/** Tables partitioned by day (UTC). */
 const PARTITIONED = [
   'outbox',
   'relay_batch',
@@ -13,15 +13,15 @@ const PARTITIONED = [
   'email_event',
 ] as const;
 
-/** Of interest for minutes, and as many as deliveries. */
+/** Needed for minutes only, but with as many rows as deliveries. */
 const SHORT_LIVED: ReadonlySet<string> = new Set(['rule_firing']);
 const SHORT_LIFE_DAYS = 1;
 
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * Makes the partitions of today and the days after it that are missing. A day whose first rows are in the default
- * partition already stays there. @returns the names made.
+ * Creates missing partitions for today and the days ahead. A day that already has rows in the default partition stays
+ * there. @returns the names of the new partitions.
  */
 export async function makePartitions(
   ledger: Ledger,
@@ -53,8 +53,8 @@ async function makePartition(
 ): Promise<boolean> {
   try {
     await ledger.transaction([
-      [ONE_RELAY, []],
-      [SHORT_WAIT, []],
+      [MAINTENANCE_LOCK, []],
+      [LOCK_TIMEOUT, []],
       [
         {
           text: `create table if not exists rowpost.${name} partition of rowpost.${table}
@@ -73,8 +73,8 @@ async function makePartition(
 }
 
 /**
- * Drops what is older than `keepDays`, and deletes it from the default partitions. Dropping takes an exclusive lock,
- * so it waits for a moment only: a table in use is left to the next round. @returns the names dropped.
+ * Drops partitions older than `keepDays` and deletes such rows from the default partitions. Dropping takes an exclusive
+ * lock, so with a short timeout: a table in use is left to the next run. @returns the names dropped.
  */
 export async function dropOldPartitions(
   ledger: Ledger,
@@ -90,8 +90,8 @@ export async function dropOldPartitions(
     if (day === null || day >= oldestOf(table).replaceAll('-', '')) continue;
     try {
       await ledger.transaction([
-        [ONE_RELAY, []],
-        [SHORT_WAIT, []],
+        [MAINTENANCE_LOCK, []],
+        [LOCK_TIMEOUT, []],
         [{ text: `drop table rowpost.${name}` }, []],
       ]);
       dropped.push(name);
@@ -108,7 +108,7 @@ export async function dropOldPartitions(
   return dropped;
 }
 
-/** Removes ticks, sweeps and marks that nothing reads any more, all but the newest. */
+/** Removes ticks, sweeps and low-water marks older than an hour, except the newest of each. */
 export async function pruneTicks(ledger: Ledger): Promise<void> {
   await ledger.query(PRUNE_TICKS, []);
   await ledger.query(PRUNE_SWEEPS, []);
@@ -135,13 +135,13 @@ const PRUNE_MARKS = {
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-// Of several relays one makes a partition, and the others find it made.
-const ONE_RELAY = {
+// Serializes relays: one creates a partition, the others find it.
+const MAINTENANCE_LOCK = {
   name: 'partition_one_relay',
   text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
 };
 
-const SHORT_WAIT = {
+const LOCK_TIMEOUT = {
   name: 'partition_short_wait',
   text: `select set_config('lock_timeout', '300ms', true)`,
 };

@@ -4,8 +4,8 @@ import type { Ledger } from '../connection/ledger.js';
 import { trackDeliveries } from './track.js';
 
 /**
- * Stops a tenant's sending because the provider refuses its key. An answer about an older key stops nothing.
- * @param reason in words for the tenant's administrator
+ * Pauses a tenant because the provider rejects its key. A response about an older key is ignored.
+ * @param reason shown to the tenant's administrator
  */
 export async function pauseTenant(
   ledger: Ledger,
@@ -23,12 +23,12 @@ const PAUSE_TENANT = {
     where tenantid = $1::int and version = $2::int and paused_code is null`,
 };
 
-/** Keeps a tenant's deliveries from the provider until the time that the provider has named. */
+/** Holds a tenant's deliveries back until the provider's Retry-After. */
 export async function holdTenant(ledger: Ledger, tenantid: number, waitMs: number): Promise<void> {
   await ledger.query(HOLD_TENANT, [tenantid, Math.ceil(waitMs)]);
 }
 
-// Every delivery in hand gets the same answer: the first one is enough.
+// Every delivery in flight gets the same response: the first one is enough.
 const HOLD_TENANT = {
   name: 'hold_tenant',
   text: `update rowpost.email_apikey set wait_until = now() + $2::bigint * interval '1 ms'
@@ -40,14 +40,14 @@ const HOLD_TENANT = {
 export interface PausedDelivery extends DeliveryKey {
   /** Fencing token, as in `finishAttempts`. */
   readonly starts: number;
-  /** Whether the provider was called and answered that the tenant is paused. */
+  /** Whether the provider was called, and its response paused the tenant. */
   readonly sending: boolean;
   readonly httpStatus: number | null;
 }
 
 /**
- * Parks deliveries until `resumeTenant`. Those whose tenant has been resumed meanwhile wait to be sent again. The
- * tenant's key row is locked, so that none is parked just after the others were resumed.
+ * Pauses deliveries until `resumeTenant`. If the tenant has been resumed meanwhile, they become pending instead. The
+ * tenant's key row is locked, so that none is paused just after the others were resumed.
  */
 export async function pauseDeliveries(ledger: Ledger, deliveries: readonly PausedDelivery[]): Promise<void> {
   await trackDeliveries(ledger, deliveries);
@@ -84,11 +84,11 @@ const PAUSE_DELIVERIES = {
 };
 
 /**
- * Lets a tenant's deliveries go on, after a new key was set or its account was put in order. Give a transaction that
- * has written the tenant's key row, or none. @returns how many deliveries were waiting.
+ * Resumes a tenant's deliveries after a new key was set or its account was fixed. Pass a transaction that has written
+ * the tenant's key row, or none. @returns the number of deliveries resumed.
  */
 export async function resumeTenant(knex: Knex, tenantid: number): Promise<number> {
-  // Two statements: the second one sees every delivery that was parked before the key row was ours.
+  // Two statements: the second one sees every delivery that was paused before we locked the key row.
   await knex.raw(
     `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = ?`,
     [tenantid],

@@ -1,27 +1,27 @@
 import type { BatchKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
-/** Workers that a batch of several events may end before its events are evaluated one by one. */
-const MAX_STARTS_TOGETHER = 2;
-/** Workers that one event may end. */
-const MAX_STARTS_ALONE = 5;
+/** Workers that a batch of several events may crash before it is split into single events. */
+const MAX_BATCH_STARTS = 2;
+/** Workers that a single event may crash before it is given up. */
+const MAX_EVENT_STARTS = 5;
 
 /**
- * What becomes of a batch that an earlier worker began with and left without a word: it is tried again; or each of its
- * events becomes a batch of its own, so that one of them can't take the others along; or it is given up.
+ * What to do with a batch whose earlier worker died: retry it; split it into one batch per event, so that a poison event
+ * can't take the others with it; or give it up.
  */
 export type BatchFate = 'try' | 'split' | 'give-up';
 
-/** Counts that a worker begins again with a batch, and does the splitting. */
-export async function countRepeatedBatchStart(
+/** Counts a redelivered batch, and splits it if due. */
+export async function countRedeliveredBatchStart(
   ledger: Ledger,
   key: BatchKey,
   events: number,
 ): Promise<BatchFate> {
   const rows = await ledger.query<{ starts: number }>(COUNT, [key.batchid, key.createtime]);
   const starts = rows[0]?.starts ?? 0;
-  if (events <= 1) return starts >= MAX_STARTS_ALONE ? 'give-up' : 'try';
-  if (starts < MAX_STARTS_TOGETHER) return 'try';
+  if (events <= 1) return starts >= MAX_EVENT_STARTS ? 'give-up' : 'try';
+  if (starts < MAX_BATCH_STARTS) return 'try';
   await ledger.transaction([
     [LOCK, []],
     [SPLIT, [key.batchid, key.createtime]],
@@ -29,7 +29,7 @@ export async function countRepeatedBatchStart(
   return 'split';
 }
 
-// The statement does not see the row that it inserts.
+// The statement doesn't see the row it inserts.
 const COUNT = {
   name: 'batch_repeated_start',
   text: `
@@ -40,7 +40,7 @@ const COUNT = {
     where batchid = $1::bigint and createtime = $2::timestamptz`,
 };
 
-/** Ids of batches are given under the relay's lock: see `openBatches`, by which the relay finds these. */
+/** Batch ids are assigned under the relay's lock; see `openBatches`, which finds the new batches. */
 const LOCK = {
   name: 'batch_split_lock',
   text: 'lock table rowpost.relay_lock in share update exclusive mode',

@@ -1,15 +1,15 @@
-/** Largest row, before or after a change, that a worker reads: it holds dozens of them at once. */
+/** Largest row, before or after a change, that a worker loads: it holds dozens of them at once. */
 export const MAX_RECORD_BYTES = 8_388_608;
 
-/** No compression of PostgreSQL's makes a text smaller than by this factor. */
-const MAX_COMPRESSED = 300;
+/** Upper bound of PostgreSQL's compression ratio (pglz and lz4). */
+const MAX_COMPRESSION_RATIO = 300;
 
-/** SQL: whether a json column is larger than a worker reads. What is stored small need not be unpacked for that. */
+/** SQL: whether a json column is over the size limit. Values stored small enough are not decompressed for that. */
 export const isTooLargeSql = (json: string): string =>
-  `(case when pg_column_size(${json}) > ${Math.floor(MAX_RECORD_BYTES / MAX_COMPRESSED)}
+  `(case when pg_column_size(${json}) > ${Math.floor(MAX_RECORD_BYTES / MAX_COMPRESSION_RATIO)}
     then octet_length(${json}::text) > ${MAX_RECORD_BYTES} else false end)`;
 
-/** SQL: a json column as text; null where it is larger. */
+/** SQL: a json column as text; null where it is over the size limit. */
 export const recordTextSql = (json: string): string =>
   `(case when ${isTooLargeSql(json)} then null else ${json}::text end)`;
 

@@ -1,13 +1,12 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
-import { giveTurns } from './turns.js';
+import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { lockUntrackedSql, trackSql } from './track.js';
 
 /**
- * Sends a delivery again that has ended, whatever the end was, in its turn when the tenant's rate is capped. The history
- * says so with an entry of its own, and the count of attempts begins anew. Throws AppError NOT_FOUND or
- * REDRIVE_NOT_ALLOWED.
- * @param emailsPerSecond 0 for no cap
+ * Redrives a delivery that has ended in any state, subject to the tenant's rate limit. Adds a history entry and resets
+ * the attempt count. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
+ * @param emailsPerSecond 0 for no limit
  */
 export async function redriveDelivery(
   knex: Knex,
@@ -15,7 +14,7 @@ export async function redriveDelivery(
   deliveryid: string,
   emailsPerSecond: number,
 ): Promise<void> {
-  const [row] = await redriveInTurns(knex, tenantid, [deliveryid], emailsPerSecond);
+  const [row] = await redriveRateLimited(knex, tenantid, [deliveryid], emailsPerSecond);
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
   if (!row.redriven) {
     throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
@@ -25,9 +24,9 @@ export async function redriveDelivery(
 }
 
 /**
- * Sends those of the deliveries again that have ended, in turns when the tenant's rate is capped.
- * @param emailsPerSecond 0 for no cap
- * @returns how many these were
+ * Redrives those of the deliveries that have ended, subject to the tenant's rate limit.
+ * @param emailsPerSecond 0 for no limit
+ * @returns the number redriven
  */
 export async function redriveDeliveries(
   knex: Knex,
@@ -36,11 +35,11 @@ export async function redriveDeliveries(
   emailsPerSecond: number,
 ): Promise<number> {
   if (deliveryids.length === 0) return 0;
-  const rows = await redriveInTurns(knex, tenantid, deliveryids, emailsPerSecond);
+  const rows = await redriveRateLimited(knex, tenantid, deliveryids, emailsPerSecond);
   return rows.filter((row) => row.redriven).length;
 }
 
-function redriveInTurns(
+function redriveRateLimited(
   knex: Knex,
   tenantid: number,
   deliveryids: readonly string[],
@@ -48,13 +47,13 @@ function redriveInTurns(
 ): Promise<readonly Redriven[]> {
   return knex.transaction(async (transaction) => {
     const redriven = await redrive(transaction, tenantid, deliveryids);
-    await giveTurns(transaction, tenantid, emailsPerSecond);
+    await assignRateLimitSlots(transaction, tenantid, emailsPerSecond);
     return redriven;
   });
 }
 
 interface Redriven {
-  /** Before. */
+  /** The state before. */
   state: string;
   redriven: boolean;
 }

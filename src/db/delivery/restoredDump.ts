@@ -1,18 +1,18 @@
 import type { Ledger } from '../connection/ledger.js';
 
 /**
- * After a dump was restored into another cluster the outbox holds transaction ids that mean nothing here, and that
- * this cluster will use again. They become a transaction of long ago. Events that the relay had not read when the dump
- * was made go into batches now: those of the time since its last tick which are in no batch. An event that comes twice
- * this way changes nothing, since the ledger has one delivery per event and rule.
+ * After a dump is restored into another cluster, the outbox holds transaction ids that are meaningless here and will be
+ * reused. They are reset to an old transaction id. Events that the relay had not read when the dump was made are batched
+ * now: those since its last tick that are in no batch. Batching an event twice is harmless, since the ledger has one
+ * delivery per event and rule.
  */
 export async function adoptRestoredOutbox(ledger: Ledger, batchEvents: number): Promise<void> {
   await ledger.transaction([
     [NO_TIMEOUT, []],
-    [ONE_RELAY, []],
+    [MAINTENANCE_LOCK, []],
     [BATCH_UNREAD, [batchEvents]],
-    [FORGET_FOREIGN_IDS, []],
-    [START_AFRESH, []],
+    [RESET_FOREIGN_XIDS, []],
+    [RESET_CURSOR, []],
   ]);
 }
 
@@ -21,16 +21,16 @@ const NO_TIMEOUT = {
   text: `select set_config('statement_timeout', '0', true)`,
 };
 
-const ONE_RELAY = {
+const MAINTENANCE_LOCK = {
   name: 'restored_one_relay',
   text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
 };
 
-/** Guards against a second relay that saw the same: after the first one the cursor is no longer ahead. */
+/** Guards against a second relay doing the same: once the first is through, the cursor is no longer ahead. */
 const CURSOR_IS_AHEAD = `(select pg_snapshot_xmax(snapshot) > pg_snapshot_xmax(pg_current_snapshot())
   from rowpost.relay_tick order by tickid desc limit 1)`;
 
-// A transaction that was open at the last tick may have begun before it; an hour is more than any may take.
+// A transaction that was open at the last tick may have begun before it; none may take as long as an hour.
 const BATCH_UNREAD = {
   name: 'restored_batch_unread',
   text: `
@@ -50,13 +50,13 @@ const BATCH_UNREAD = {
     group by part, tenantid`,
 };
 
-const FORGET_FOREIGN_IDS = {
+const RESET_FOREIGN_XIDS = {
   name: 'restored_forget_foreign_ids',
   text: `update rowpost.outbox set xid = '3'
     where ${CURSOR_IS_AHEAD} and xid >= pg_snapshot_xmax(pg_current_snapshot())`,
 };
 
-const START_AFRESH = {
+const RESET_CURSOR = {
   name: 'restored_start_afresh',
   text: `
     insert into rowpost.relay_tick (previous, snapshot)

@@ -1,7 +1,7 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 
-/** Says that the provider is about to be called. */
+/** An attempt about to call the provider. */
 export interface SendingStart extends DeliveryKey {
   /** The newest attempt's number when the delivery was loaded. */
   readonly starts: number;
@@ -12,8 +12,8 @@ export interface SendingStart extends DeliveryKey {
 }
 
 /**
- * Commits that an attempt begins to send, numbered `starts + 1`, with a lease. Of several workers with the same
- * delivery one gets it. @returns for each, whether the caller may call the provider.
+ * Commits the start of attempt number `starts + 1`, with a lease. Of several workers with the same delivery, one wins.
+ * @returns for each, whether the caller may call the provider.
  */
 export async function startSending(
   ledger: Ledger,
@@ -38,7 +38,7 @@ export async function startSending(
     START,
     starts.filter((start) => !start.tracked),
   );
-  // Some may have been tracked since they were loaded, while they were being composed: that changes nothing else of them.
+  // Some may have become tracked since they were loaded, which changes nothing else about them.
   await run(
     START_TRACKED,
     starts.filter((start) => !started.has(start)),
@@ -52,7 +52,7 @@ const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
-// The lock is shared: it only keeps others from tracking the delivery in this moment. The key lets one start in.
+// The lock is shared: it only prevents the delivery from becoming tracked concurrently. The primary key admits one start.
 const START = {
   name: 'sending_start',
   text: `

@@ -1,12 +1,12 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** Addresses of one delivery, in lower case. */
+/** Addresses of one delivery, lowercased. */
 export interface AddressesOfTenant {
   readonly tenantid: number;
   readonly addresses: readonly string[];
 }
 
-/** Looks up many deliveries' addresses at once. @returns for each, those that get no mail, with the reason's source. */
+/** @returns for each request, its suppressed addresses and the source of the suppression. */
 export async function findSuppressed(
   ledger: Ledger,
   requests: readonly AddressesOfTenant[],
@@ -40,13 +40,13 @@ const FIND = {
     where s.removetime is null`,
 };
 
-/** Forgets addresses that were taken off the list so long ago that no event from before can come any more. */
-export async function forgetRemovedSuppressions(ledger: Ledger): Promise<void> {
-  await ledger.query(FORGET, []);
+/** Deletes addresses removed from the list so long ago that no older event can still arrive. */
+export async function purgeRemovedSuppressions(ledger: Ledger): Promise<void> {
+  await ledger.query(PURGE, []);
 }
 
-// The provider reports an event for a day at most.
-const FORGET = {
+// The provider retries a report for up to a day.
+const PURGE = {
   name: 'suppression_forget',
   text: `delete from rowpost.email_suppression where removetime < now() - interval '3 days'`,
 };

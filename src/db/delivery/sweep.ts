@@ -2,16 +2,16 @@ import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
 
-/** Shortest time between two sweeps: a delivery that takes longer than once or twice this is tracked. */
+/** Minimum time between sweeps: a delivery that takes longer than one or two intervals becomes tracked. */
 const SWEEP_SECONDS = 2;
-/** Most deliveries tracked in one transaction. */
-const MAX_AT_ONCE = 500;
+/** Deliveries tracked per transaction. */
+const TRACK_CHUNK_SIZE = 500;
 
 /**
- * Tracks what was recorded a moment ago and has not ended, so that the reconciler sees to it. Each delivery is looked
- * at once: those that became visible between the snapshots of the last two sweeps. Several relays may sweep at once;
- * one that dies in the middle has changed nothing that the next one does not do again.
- * @returns how many deliveries had not ended
+ * Tracks deliveries that were recorded recently and have not ended, so that the reconciler picks them up. Each delivery
+ * is examined once: those that became visible between the snapshots of the last two sweeps. Concurrent and interrupted
+ * sweeps are safe, since tracking is idempotent.
+ * @returns the number of deliveries that had not ended
  */
 export async function sweep(ledger: Ledger): Promise<number> {
   const [last] = await ledger.query<LastSweep>(LAST, []);
@@ -19,14 +19,14 @@ export async function sweep(ledger: Ledger): Promise<number> {
   const unended = last.restored
     ? await findAllUnended(ledger)
     : await ledger.query<DeliveryKey>(UNENDED, [last.sweepid]);
-  for (let start = 0; start < unended.length; start += MAX_AT_ONCE) {
-    await trackDeliveries(ledger, unended.slice(start, start + MAX_AT_ONCE));
+  for (let start = 0; start < unended.length; start += TRACK_CHUNK_SIZE) {
+    await trackDeliveries(ledger, unended.slice(start, start + TRACK_CHUNK_SIZE));
   }
   await ledger.query(NEXT, [last.sweepid, last.restored]);
   return unended.length;
 }
 
-/** The transaction ids in the rows mean nothing in this cluster: all that is kept is read, however long it takes. */
+/** After a restore the rows' transaction ids are meaningless in this cluster, so the whole table is scanned, without a timeout. */
 async function findAllUnended(ledger: Ledger): Promise<readonly DeliveryKey[]> {
   const [, rows] = await ledger.transaction([
     [NO_TIMEOUT, []],
@@ -38,11 +38,11 @@ async function findAllUnended(ledger: Ledger): Promise<readonly DeliveryKey[]> {
 interface LastSweep {
   sweepid: string;
   due: boolean;
-  /** The snapshot lies ahead of this database: it was restored from a dump. */
+  /** The snapshot is ahead of this database, which was restored from a dump. */
   restored: boolean;
 }
 
-// Qualified: the ids as texts would be ordered as texts, and 9 comes after 10.
+// Qualified: an unqualified `sweepid` would order by the text column, where 9 comes after 10.
 const LAST = {
   name: 'sweep_last',
   text: `
@@ -53,7 +53,7 @@ const LAST = {
 
 const KEY_COLUMNS = `d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
 
-// What was still running at `since` is named in its list: see tick.ts.
+// Transactions still running at `since` are in its xip list; see tick.ts.
 const UNENDED = {
   name: 'sweep_unended',
   text: `

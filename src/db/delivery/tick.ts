@@ -1,45 +1,45 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** Events of one tenant that a worker evaluates as one job. */
+/** Events of one tenant that a worker evaluates in one job. */
 export interface Batch {
   readonly batchid: string;
   readonly tenantid: number;
-  /** How many events it holds. */
+  /** Number of events. */
   readonly events: number;
-  /** Of the batch, as PostgreSQL writes it: the other half of its key. */
+  /** PostgreSQL text; the other half of the batch's key. */
   readonly createtime: string;
-  /** Of its first and last event. */
+  /** Times of its first and last event. */
   readonly mintime: string;
   readonly maxtime: string;
 }
 
 export interface Tick {
-  /** False when another relay is ticking at this moment: there is nothing to do. */
+  /** False when another relay holds the lock: nothing was done. */
   readonly held: boolean;
-  /** Events that became visible since the tick before, with and without a rule. */
+  /** Events that became visible since the previous tick, with or without a matching rule. */
   readonly events: number;
-  /** In the order in which tenants take turns. */
+  /** Interleaved round-robin by tenant. */
   readonly batches: readonly Batch[];
-  /** There are more events than one tick takes. */
+  /** There are more events than fit into one tick. */
   readonly more: boolean;
-  /** The cursor lies ahead of this database: it was restored from a dump. See `adoptRestoredOutbox`. */
+  /** The cursor is ahead of this database, which was restored from a dump. See `adoptRestoredOutbox`. */
   readonly restored: boolean;
 }
 
 export interface TickLimits {
-  /** Most events of one batch. */
+  /** Maximum events per batch. */
   readonly batchEvents: number;
-  /** Most events of one tick, so that a long backlog is read in statements of bounded time. */
+  /** Maximum events per tick, so that a long backlog is read in statements of bounded duration. */
   readonly tickEvents: number;
 }
 
 /**
- * Puts the events that became visible since the last tick into batches. Order of commit is not order of id, so events
- * are found by snapshots: new is what this statement sees and the last tick's snapshot did not. A transaction that
- * writes for long is in that snapshot's list of running ones and does not widen the range that is read.
+ * Batches the events that became visible since the last tick. Commit order is not id order, so events are found by
+ * snapshot: new events are visible to this statement and were not to the last tick's snapshot. A long-running writer is
+ * in that snapshot's xip list and does not widen the scanned range.
  */
 export async function tick(ledger: Ledger, limits: TickLimits): Promise<Tick> {
-  // Two statements: the second one's snapshot is taken after the lock, so it sees the other relay's last tick.
+  // Two statements: the second one's snapshot is taken under the lock, so it sees the other relay's last tick.
   const [, rows] = await ledger.transaction([
     [LOCK, []],
     [TICK, [limits.tickEvents, limits.batchEvents]],
@@ -57,15 +57,15 @@ interface TickRow {
 }
 
 // A transaction of millions of events is read in one piece, and again if it were canceled: everybody's mail stood still.
-// Nobody waits for the disk: what a crash takes back is the cursor with its batches, and the events are still there.
+// Commits asynchronously: a crash loses the cursor together with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
   text: `select set_config('rowpost.ticking', rowpost.try_relay_lock()::text, true),
     set_config('synchronous_commit', 'off', true), set_config('statement_timeout', '0', true)`,
 };
 
-// `beyond` is the transaction that fills the tick when there is a backlog. The tick then ends just after it: its
-// snapshot is the present one, cut at that transaction's id.
+// With a backlog, `beyond` is the transaction that fills the tick. The tick then ends just after it: its snapshot is the
+// current one, truncated at that transaction's id.
 const TICK = {
   name: 'relay_tick',
   text: `

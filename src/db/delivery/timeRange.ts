@@ -1,13 +1,13 @@
 /**
- * The first and the last of some times as PostgreSQL writes them: in UTC, so their texts have their order. A statement
- * that is given them besides finds its partitions before it runs; else it opens all of them, each time.
+ * The earliest and latest of some times in PostgreSQL's text form, which sorts correctly because it is in UTC. Given as
+ * extra parameters, they allow partition pruning at executor startup; without them a statement opens every partition.
  *
- * Such a statement looks each row up by a lateral subquery with `limit 1`. Joined plainly, the planner may read all of
- * the range instead and pick the rows from it: it made its plan when the day's partition was all but empty.
+ * Such a statement looks each row up in a lateral subquery with `limit 1`. With a plain join the planner may scan the
+ * whole range instead, from a plan made while the day's partition was nearly empty.
  *
- * None that locks or changes rows is given a range, nor any other time to compare a partitioned table's with, nor does
- * it lock in a lateral subquery: where it waits for another session and looks again, PostgreSQL 18 (seen in 18.4; 15 does
- * not) loses what it knew of the partitions, and finds nothing or breaks down.
+ * A statement that locks or changes rows must not be given a range, or any other time to compare with a partitioned
+ * table's, nor lock rows in a lateral subquery: when it rechecks a row after waiting for another session (EvalPlanQual),
+ * PostgreSQL 18 (seen in 18.4, not in 15) loses its pruning state and finds no rows or fails.
  */
 export function timeRange(times: readonly string[]): readonly [first: string, last: string] {
   let [first = '-infinity'] = times;

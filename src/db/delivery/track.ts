@@ -2,8 +2,8 @@ import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
 /**
- * From here on each delivery's own row says how it is, with what its start and its attempt have said so far. All that
- * changes a delivery in place does this first; one that is tracked already stays as it is.
+ * Makes each delivery's own row authoritative, by copying the state of its start and first attempt into it. Everything
+ * that updates a delivery in place does this first; a tracked delivery is left unchanged.
  */
 export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey[]): Promise<void> {
   if (keys.length === 0) return;
@@ -12,8 +12,8 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
     keys.map((key) => key.deliveryid),
     keys.map((key) => key.createtime),
   ];
-  // Two statements: the second one's snapshot is taken when no start and no end of an attempt is being written any
-  // more, since those lock the row too.
+  // Two statements: the second one's snapshot is taken once no attempt is being started or finished concurrently, since
+  // those lock the row too.
   await ledger.transaction([
     [LOCK, values],
     [TRACK, values],
@@ -23,8 +23,8 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
 const KEYS = `select * from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)`;
 
 /**
- * That a delivery `d` is neither tracked nor ended. A scalar subquery is a look into the index for each row, whatever
- * the planner believes of tables that were empty a moment ago; `not exists` became a join of everything with everything.
+ * SQL: delivery `d` is neither tracked nor ended. A scalar subquery guarantees an index lookup per row even with stale
+ * statistics; `not exists` was planned as a nested loop over both tables while they were nearly empty.
  */
 export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
   and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime) is null`;

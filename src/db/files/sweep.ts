@@ -113,7 +113,7 @@ export async function settleRowless(
   pool: Pool,
   seen: readonly string[],
   rowless: readonly string[],
-  patienceSeconds: number,
+  orphanGraceSeconds: number,
 ): Promise<number> {
   await pool.query(
     `update rowpost.file set rowless_since = case when storagekey = any ($2::uuid[]) then now() end
@@ -127,7 +127,7 @@ export async function settleRowless(
        returning objectkey
      ), objects as (insert into rowpost.file_object (objectkey, due) select objectkey, now() from gone)
      select count(*)::int as count from gone`,
-    [rowless, patienceSeconds],
+    [rowless, orphanGraceSeconds],
   );
   return rows[0]?.count ?? 0;
 }

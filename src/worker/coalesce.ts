@@ -1,10 +1,10 @@
 /**
- * Runs single requests together: a request that comes while nothing runs goes at once and alone, those that come
- * meanwhile go together when it is done. So one statement serves many deliveries under load, and none waits when idle.
+ * Coalesces requests into batches. A request that arrives while idle runs at once; those arriving meanwhile run together
+ * when it is done. So one statement serves many deliveries under load, without adding latency when idle.
  */
-export function batched<Request, Answer>(
+export function coalesce<Request, Answer>(
   run: (requests: readonly Request[]) => Promise<readonly Answer[]>,
-  mostAtOnce: number,
+  maxBatchSize: number,
 ): (request: Request) => Promise<Answer> {
   interface Waiting {
     readonly request: Request;
@@ -21,15 +21,15 @@ export function batched<Request, Answer>(
     } catch (error) {
       const [only] = group;
       if (group.length === 1) only?.reject(error);
-      // One request that PostgreSQL can't take must not fail the others.
+      // One request that PostgreSQL rejects must not fail the others.
       else for (const item of group) await runTogether([item]);
     }
   };
   const drain = async (): Promise<void> => {
     running = true;
     while (waiting.length > 0) {
-      const group = waiting.slice(0, mostAtOnce);
-      waiting = waiting.slice(mostAtOnce);
+      const group = waiting.slice(0, maxBatchSize);
+      waiting = waiting.slice(maxBatchSize);
       await runTogether(group);
     }
     running = false;

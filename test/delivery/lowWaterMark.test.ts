@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readBatchMark } from '../../src/db/delivery/batchMark.js';
+import { readLowWaterMark } from '../../src/db/delivery/lowWaterMark.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick, type Batch } from '../../src/db/delivery/tick.js';
 import type { Queue } from '../../src/queue/queue.js';
@@ -35,7 +35,7 @@ describe('delivery: where a relay that starts begins to look for open batches', 
     );
     const offered = await reconcile();
     expect(offered).to.deep.equal([batches[2]!.batchid, batches[4]!.batchid]);
-    expect(await readBatchMark(ledger)).to.equal(batches[2]!.batchid);
+    expect(await readLowWaterMark(ledger)).to.equal(batches[2]!.batchid);
     expect(await reconcile(), 'a relay that starts now').to.deep.equal(offered);
   });
 

@@ -1,7 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** Below this id every batch is done, as some relay has found. */
-export async function readBatchMark(ledger: Ledger): Promise<string> {
+/** Every batch below this id is done. */
+export async function readLowWaterMark(ledger: Ledger): Promise<string> {
   const rows = await ledger.query<{ batchid: string }>(READ, []);
   return rows[0]?.batchid ?? '0';
 }
@@ -11,8 +11,8 @@ const READ = {
   text: `select coalesce(max(m.batchid), 0)::text as batchid from rowpost.relay_batch_mark m`,
 };
 
-/** Remembers how far every batch is done, for relays that start later. */
-export async function writeBatchMark(ledger: Ledger, batchid: string): Promise<void> {
+/** Persists the low-water mark for relays that start later. */
+export async function writeLowWaterMark(ledger: Ledger, batchid: string): Promise<void> {
   await ledger.query(WRITE, [batchid]);
 }
 

@@ -3,15 +3,14 @@ import { comparable, type Address } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 
-/** What is left of an email without the addresses that the tenant sends nothing to. */
+/** An email without its suppressed addresses, if any recipient is left. */
 export type AllowedEmail =
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: 'skipped'; readonly code: string; readonly error: string };
 
 const MAX_NAMED = 5;
 
-/** Asks for the suppressed ones among an email's addresses, when the tenant has any, and leaves them out. */
-export async function leaveOutSuppressed(
+export async function removeSuppressed(
   ledger: Pick<DeliveryLedger, 'findSuppressed'>,
   delivery: Pick<LoadedDelivery, 'tenantid' | 'hasSuppressions'>,
   email: Email,
@@ -24,7 +23,7 @@ export async function leaveOutSuppressed(
   const allowed = (list: readonly Address[]): readonly Address[] =>
     list.filter((address) => !suppressed.has(comparable(address.email)));
   const recipients = allowed(email.recipients);
-  // Copies do not go without the mail itself.
+  // No copies without a recipient.
   if (recipients.length === 0) return allSuppressed(email.recipients, suppressed);
   return { kind: 'email', email: { ...email, recipients, cc: allowed(email.cc), bcc: allowed(email.bcc) } };
 }

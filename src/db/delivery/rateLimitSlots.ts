@@ -1,0 +1,36 @@
+import type { Knex } from 'knex';
+
+/** Deliveries with a slot within this time wait in the queue. The relay queues the others when their slot is near. */
+export const QUEUE_AHEAD_SECONDS = 5;
+
+/**
+ * Assigns rate limit slots to a tenant's deliveries that all became due at once, because they were resumed or redriven
+ * together. Pass the transaction that made them due, so that no relay sees them earlier.
+ * @param emailsPerSecond 0 for no limit: nothing changes
+ */
+export async function assignRateLimitSlots(knex: Knex, tenantid: number, emailsPerSecond: number): Promise<void> {
+  if (emailsPerSecond === 0) return;
+  await knex.raw(ASSIGN_SLOTS, { tenantid, emailsPerSecond });
+}
+
+// As `closeBatch` does for new deliveries: allocated from the tenant's one row.
+const ASSIGN_SLOTS = `
+  with waiting as materialized (
+    select deliveryid, createtime, row_number() over (order by deliveryid desc) as before_last from rowpost.delivery
+    where tenantid = :tenantid and state = 'pending' and tracked and due <= now()
+      and (next_attempt is null or next_attempt <= now())
+  ), paced as (
+    insert into rowpost.email_pace as p (tenantid, next_slot)
+    select :tenantid, now() + interval '1 second' / :emailsPerSecond * slots
+    from (select count(*) as slots from waiting) w where slots > 0
+    on conflict (tenantid) do update
+    set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
+    returning next_slot
+  ), slots as (
+    select deliveryid, createtime, next_slot - interval '1 second' / :emailsPerSecond * before_last as slot
+    from waiting cross join paced
+  )
+  update rowpost.delivery d
+  set next_attempt = slot, due = greatest(slot - interval '${QUEUE_AHEAD_SECONDS} seconds', now())
+  from slots s
+  where d.tenantid = :tenantid and d.deliveryid = s.deliveryid and d.createtime = s.createtime`;
