@@ -56,8 +56,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       wanted = false;
       await attempt();
       if (isStopped()) return;
-      if (failures > 0)
-        await sleep(Math.min(MIN_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), maxBackoffMs));
+      if (failures > 0) await sleep(Math.min(MIN_BACKOFF_MS * 2 ** Math.min(failures - 1, 10), maxBackoffMs));
       else if (!isWanted()) await sleep(everyMs);
     }
   };

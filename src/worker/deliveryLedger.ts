@@ -72,7 +72,10 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
       MAX_BATCH_SIZE,
     ),
     countRedeliveredStart: (delivery) => countRedeliveredStart(ledger, delivery),
-    start: coalesce((starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs), MAX_BATCH_SIZE),
+    start: coalesce(
+      (starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs),
+      MAX_BATCH_SIZE,
+    ),
     finish: (finish) => withRetries(log, () => finishOnce(finish)),
     pause: (delivery) => withRetries(log, () => pauseOnce(delivery)),
     pauseTenant: (...args) => pauseTenant(ledger, ...args),

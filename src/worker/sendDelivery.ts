@@ -55,7 +55,11 @@ export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered:
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
-async function attemptDelivery(deps: SendDeps, delivery: LoadedDelivery, redelivered: boolean): Promise<void> {
+async function attemptDelivery(
+  deps: SendDeps,
+  delivery: LoadedDelivery,
+  redelivered: boolean,
+): Promise<void> {
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
   const obstacle = findObstacle(deps, delivery);

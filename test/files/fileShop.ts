@@ -160,6 +160,11 @@ export function onFixture(fixture: WebFixture, url: string): string {
 export async function sweepNow(shop: FileShop, orphanGraceSeconds = 0): Promise<void> {
   const { testDatabase, config } = shop.fixture;
   const storage = openStorage(config);
-  await new FileSweeper({ database: testDatabase.database, storage, log: testLog, orphanGraceSeconds }).sweep();
+  await new FileSweeper({
+    database: testDatabase.database,
+    storage,
+    log: testLog,
+    orphanGraceSeconds,
+  }).sweep();
   await storage.close();
 }

@@ -8,7 +8,11 @@ export const QUEUE_AHEAD_SECONDS = 5;
  * together. Pass the transaction that made them due, so that no relay sees them earlier.
  * @param emailsPerSecond 0 for no limit: nothing changes
  */
-export async function assignRateLimitSlots(knex: Knex, tenantid: number, emailsPerSecond: number): Promise<void> {
+export async function assignRateLimitSlots(
+  knex: Knex,
+  tenantid: number,
+  emailsPerSecond: number,
+): Promise<void> {
   if (emailsPerSecond === 0) return;
   await knex.raw(ASSIGN_SLOTS, { tenantid, emailsPerSecond });
 }
