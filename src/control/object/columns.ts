@@ -10,7 +10,7 @@ export const CREATED = {
 /** Clients may name their own tenant, and no other. */
 export const OWN_TENANT = {
   type: 'int4',
-  input: { description: "The caller's own tenant." },
+  input: "The caller's own tenant.",
   read: (tenantid: number, _field: string, { principal }: ControlContext): number => {
     requireOwnTenant(principal, tenantid);
     return tenantid;

@@ -86,8 +86,8 @@ export interface Column {
   /** Filters look at this function of the column: see `Column.searchedAs` of the catalog. */
   readonly searchedAs?: string;
 
-  /** Whether clients give it, described, or of a type that is not that of its field. */
-  readonly input?: true | { readonly type?: GraphQLInputType; readonly description?: string };
+  /** Whether clients give it: true, the description, or the type where that is not the field's. */
+  readonly input?: true | string | { readonly type: GraphQLInputType; readonly description?: string };
   /** Never null, so it must be given, and not empty. */
   readonly required?: true;
   /** What it is when it is left out or null. */

@@ -65,8 +65,9 @@ export function inputType(object: ControlObject): GraphQLInputObjectType {
   const fields = [...names].flatMap((name): [string, GraphQLInputFieldConfig][] => {
     const column = columns[name];
     if (!column?.input) return [];
-    const { type = sqlTypes(column), description } = column.input === true ? {} : column.input;
-    return [[name, { type, description }]];
+    const { input } = column;
+    if (typeof input === 'object') return [[name, input]];
+    return [[name, { type: sqlTypes(column), ...(input === true ? {} : { description: input }) }]];
   });
   return new GraphQLInputObjectType({ name: `${table}Input`, fields: Object.fromEntries(fields) });
 }

@@ -17,39 +17,36 @@ export const emailRule = controlObject({
     name: { type: 'text', input: true, required: true, unique: true },
     operations: {
       type: 'text[]',
-      input: { description: 'insert, update, delete, upload.' },
+      input: 'insert, update, delete, upload.',
       fallback: [],
       read: readOperations,
     },
     targets: {
       type: 'text[]',
-      input: { description: 'Tables.' },
+      input: 'Tables.',
       fallback: [],
       read: (targets: readonly string[]) => distinct(targets),
     },
     email_type: { type: 'text', input: true, required: true },
     query_roleid: {
       type: 'int4',
-      input: { description: "The role that runs the email type's queries." },
+      input: "The role that runs the email type's queries.",
       required: true,
     },
     condition: {
       type: 'text',
-      input: {
-        description:
-          "A filter over new.<column> and old.<column>: new.status = 'paid'. Every change when left out.",
-      },
+      input: "A filter over new.<column> and old.<column>: new.status = 'paid'. Every change when left out.",
       read: blankToNull,
     },
     enabled: {
       type: 'bool',
-      input: { description: 'true when left out.' },
+      input: 'true when left out.',
       fallback: true,
       nullKeeps: true,
     },
     delivery: {
       type: 'text',
-      input: { description: '`at_least_once` (default) or `at_most_once`.' },
+      input: '`at_least_once` (default) or `at_most_once`.',
       oneOf: ['at_least_once', 'at_most_once'],
     },
     ...CREATED,

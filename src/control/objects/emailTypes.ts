@@ -35,8 +35,8 @@ export const emailTypes = controlObject({
       read: readPlainName,
       unique: true,
     },
-    template: { type: 'text', input: { description: 'The HTML document, a template.' }, required: true },
-    subject: { type: 'text', input: { description: 'A template.' }, required: true },
+    template: { type: 'text', input: 'The HTML document, a template.', required: true },
+    subject: { type: 'text', input: 'A template.', required: true },
     recipients: {
       type: 'jsonb',
       output: addressesType,
@@ -47,7 +47,7 @@ export const emailTypes = controlObject({
       fallback: [],
       read: readRecipients,
     },
-    sender: { type: 'text', input: { description: 'May be templated.' }, required: true },
+    sender: { type: 'text', input: 'May be templated.', required: true },
     queries: {
       type: 'jsonb',
       output: new GraphQLList(emailQueryType),
@@ -75,7 +75,7 @@ export const emailTypes = controlObject({
     },
     syntax: {
       type: 'text',
-      input: { description: '`jinja2` (default) or `liquid`.' },
+      input: '`jinja2` (default) or `liquid`.',
       oneOf: ['jinja2', 'liquid'],
     },
     ...CREATED,

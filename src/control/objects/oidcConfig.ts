@@ -22,13 +22,13 @@ export const oidcConfig = controlObject({
     },
     client_id: {
       type: 'text',
-      input: { description: "From the tenant's registration with the provider." },
+      input: "From the tenant's registration with the provider.",
       required: true,
     },
     client_secret: {
       type: 'text',
       description: 'In the answer of create_oidc_config only.',
-      input: { description: 'Stored encrypted, never logged.' },
+      input: 'Stored encrypted, never logged.',
       required: true,
       secret: true,
     },

@@ -17,39 +17,35 @@ export const oidcProviders = controlObject({
   columns: {
     providerid: { type: 'int4', required: true },
     name: { type: 'text', input: true, required: true, unique: true },
-    auth_uri: { type: 'text', input: { description: 'Where users sign in.' }, required: true },
+    auth_uri: { type: 'text', input: 'Where users sign in.', required: true },
     token_uri: {
       type: 'text',
-      input: { description: 'Where the code becomes an ID token.' },
+      input: 'Where the code becomes an ID token.',
       required: true,
     },
-    jwks_uri: { type: 'text', input: { description: "The provider's keys." }, required: true },
+    jwks_uri: { type: 'text', input: "The provider's keys.", required: true },
     comparison_field: {
       type: 'text',
-      input: { description: 'The claim of the ID token that says who it is; `sub` when left out.' },
+      input: 'The claim of the ID token that says who it is; `sub` when left out.',
       fallback: 'sub',
       read: (claim: string) => claim || 'sub',
     },
     issuer: {
       type: 'text',
-      input: {
-        description: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
-      },
+      input: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
       read: (issuer: string) => issuer || null,
     },
     email_always_verified: {
       type: 'bool',
-      input: {
-        description:
-          'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
-      },
+      input:
+        'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
       fallback: false,
       nullKeeps: true,
     },
     tenantid: {
       type: 'int4',
       description: 'The one tenant it is for; null for all.',
-      input: { description: 'For one tenant only; for all when left out.' },
+      input: 'For one tenant only; for all when left out.',
       references: requireKnownTenant,
     },
     // What its discovery document names. Null: none was found so far, so any issuer on the host of `auth_uri`.

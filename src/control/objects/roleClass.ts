@@ -25,10 +25,8 @@ export const roleClass = controlObject({
     tenantid: OWN_TENANT,
     inherit: {
       type: 'text',
-      input: {
-        description:
-          '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
-      },
+      input:
+        '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
       oneOf: ['none', 'creation', 'full'],
       nullKeeps: true,
     },
@@ -50,9 +48,7 @@ export const roleClass = controlObject({
     allow_signup: {
       type: 'bool',
       description: 'Whether visitors may sign up into it.',
-      input: {
-        description: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',
-      },
+      input: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',
       fallback: false,
       nullKeeps: true,
     },

@@ -14,9 +14,7 @@ export const roleOidc = controlObject({
     confid: { type: 'int4', input: { type: ID }, required: true },
     sub_id: {
       type: 'text',
-      input: {
-        description: "The user's value of the claim that the provider's comparison_field names.",
-      },
+      input: "The user's value of the claim that the provider's comparison_field names.",
       required: true,
     },
   },

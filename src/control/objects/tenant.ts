@@ -15,10 +15,10 @@ export const tenant = controlObject({
     schema: {
       type: 'text',
       description: 'The PostgreSQL schema of its tables.',
-      input: { description: 'On creation; `tenant_<tenantid>` when left out.' },
+      input: 'On creation; `tenant_<tenantid>` when left out.',
     },
-    root_login: { type: 'text', input: { description: 'On creation.' }, inputOnly: true },
-    root_password: { type: 'text', input: { description: 'On creation.' }, inputOnly: true },
+    root_login: { type: 'text', input: 'On creation.', inputOnly: true },
+    root_password: { type: 'text', input: 'On creation.', inputOnly: true },
     root_roleid: { type: 'int4' },
     createtime: { type: 'timestamptz', required: true },
   },
