@@ -11,7 +11,7 @@ import { createLogger, type Logger } from './log.js';
 import type { KeyRing } from './secrets.js';
 import { UsageError } from './errors.js';
 
-/** What every process stands on: settings, the database, the keys, and the engine that reads and writes tenants' tables. */
+/** What every process needs: settings, the database, the keys, and the engine that reads and writes tenants' tables. */
 export interface Installation {
   readonly config: Config;
   readonly log: Logger;
@@ -32,11 +32,11 @@ export async function openInstallation(
 ): Promise<Installation> {
   const log = createLogger(config.logLevel, processName);
   const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
-  const ground = await findGround(config, log);
+  const backend = await openBackend(config, log);
   const database = openDatabase({
-    url: ground.databaseUrl,
+    url: backend.databaseUrl,
     budget,
-    keyRing: ground.keyRing,
+    keyRing: backend.keyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     requestTimeoutMs: config.requestTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
@@ -47,14 +47,14 @@ export async function openInstallation(
   const unreachable = await describeReachability(database.pool);
   if (unreachable !== undefined) {
     await database.close();
-    await ground.stop();
+    await backend.stop();
     throw new UsageError(`${unreachable} Set DATABASE_URL to a PostgreSQL 15 or newer.`);
   }
   const waker = createRelayWaker({ database, log });
   const engine = createDataEngine({
     database,
     config,
-    keyRing: ground.keyRing,
+    keyRing: backend.keyRing,
     log,
     onCommitted: () => waker.wake(),
   });
@@ -62,28 +62,28 @@ export async function openInstallation(
     config,
     log,
     database,
-    keyRing: ground.keyRing,
+    keyRing: backend.keyRing,
     principals: new PrincipalSource(database.knex),
     engine,
-    pxadminPassword: ground.pxadminPassword,
+    pxadminPassword: backend.pxadminPassword,
     async stop() {
       await engine.close();
       await waker.stop();
       await database.close();
-      await ground.stop();
+      await backend.stop();
     },
   };
 }
 
-/** Where the data is, and what decrypts it. */
-interface Ground {
+/** Database URL and keys. */
+interface Backend {
   readonly databaseUrl: string;
   readonly keyRing: KeyRing;
   readonly pxadminPassword: string | undefined;
   stop(): Promise<void>;
 }
 
-async function findGround(config: Config, log: Logger): Promise<Ground> {
+async function openBackend(config: Config, log: Logger): Promise<Backend> {
   if (config.databaseUrl !== undefined && config.secretKeys !== undefined) {
     return {
       databaseUrl: config.databaseUrl,
@@ -92,11 +92,11 @@ async function findGround(config: Config, log: Logger): Promise<Ground> {
       stop: () => Promise.resolve(),
     };
   }
-  const { openEmbeddedGround } = await import('./embedded/ground.js');
-  return openEmbeddedGround(config, log);
+  const { openEmbeddedBackend } = await import('./embedded/backend.js');
+  return openEmbeddedBackend(config, log);
 }
 
-/** Opens an installation for one piece of work and closes it again. @returns the exit status 0. */
+/** Opens an installation, runs the work and closes it. @returns exit status 0 */
 export async function withInstallation(work: (installation: Installation) => Promise<void>): Promise<number> {
   const installation = await openInstallation('command', 'command');
   try {
@@ -108,7 +108,7 @@ export async function withInstallation(work: (installation: Installation) => Pro
   }
 }
 
-/** Refuses to run on a database that `rowpost release` has not brought up to date. */
+/** Refuses to run on a database that `rowpost release` has not migrated. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(database.knex).catch((error: unknown) => {
     const told = toAppError(error);

@@ -13,7 +13,7 @@ export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport' | 'storag
   readonly storageUrl: string;
 };
 
-/** All that is wrong with the environment, at once. */
+/** Lists everything wrong with the environment. */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(
@@ -88,7 +88,7 @@ function productionProblems(values: Values): string[] {
   return problems;
 }
 
-/** Whether secrets sent to the address would cross a network in the clear. */
+/** Whether secrets sent to the URL would cross a network unencrypted. */
 function isPlainHttp(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);

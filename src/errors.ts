@@ -1,6 +1,6 @@
 /**
- * Every error that may leave the process has a row here: its HTTP status and the hint that helps most callers.
- * docs/errors.md holds the same rows for readers, and a test keeps the two equal.
+ * Every error that may leave the process: its HTTP status and the hint that helps most callers. docs/errors.md is
+ * generated from this table, and a test compares the two.
  */
 const CODES = {
   // Requests
@@ -159,10 +159,10 @@ export type ErrorCode = keyof typeof CODES;
 export const ERROR_CODES: Readonly<Record<ErrorCode, readonly [status: number, hint: string]>> =
   Object.freeze(CODES);
 
-/** Details that a caller may see: names of the caller's own objects, positions, limits. Never SQL, hosts or secrets. */
+/** Details for the caller: names of the caller's own objects, positions, limits. Never SQL, hosts or secrets. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
-/** The one error type that is shown to callers as it is. Everything else becomes INTERNAL_ERROR. */
+/** The only error type shown to callers as is. Everything else becomes INTERNAL_ERROR. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -183,7 +183,7 @@ export class AppError extends Error {
   }
 }
 
-/** The command line is wrong, or a part of the installation is missing: said to the operator in one line, without a stack. */
+/** A wrong command line or an incomplete installation: shown to the operator in one line, without a stack trace. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);

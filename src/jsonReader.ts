@@ -1,15 +1,15 @@
-/** What the reader leaves to its caller: how numbers and objects are represented. */
+/** How numbers and objects are represented; chosen by the caller. */
 export interface JsonValues {
-  /** @param literal as written; integers of up to 15 digits are JavaScript's numbers and are not asked for */
+  /** @param literal as written; not called for integers of up to 15 digits, which become JavaScript numbers */
   number(literal: string): unknown;
   /**
-   * Of names among which JavaScript would change the order, or take one for the prototype; other objects are plain.
-   * @param members in the order of the text, repeated names included
+   * For objects with keys that JavaScript would reorder or take for the prototype; other objects are plain.
+   * @param members in source order, duplicate names included
    */
   object(members: readonly (readonly [name: string, value: unknown])[]): unknown;
 }
 
-/** A list or an object that is not read to its end. Of an object with an unusual name, the members are kept. */
+/** A list or an object that is still being read. For an object with an unusual key, the members are kept. */
 interface Open {
   readonly list: unknown[] | undefined;
   readonly object: Record<string, unknown>;
@@ -17,11 +17,11 @@ interface Open {
   name: string;
 }
 
-/** Digits of an integer that a double surely holds. */
+/** Digits of an integer that a double always represents exactly. */
 const SAFE_DIGITS = 15;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// eslint-disable-next-line no-control-regex -- what a string must not hold is for JSON.parse to refuse
+// eslint-disable-next-line no-control-regex -- JSON.parse rejects invalid characters in strings
 const NOT_PLAIN = /[\\\u0000-\u001f]/;
 const UNUSUAL_NAME = /^(?:\d+|__proto__)$/;
 const WORDS = [
@@ -43,8 +43,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Reads JSON as JSON.parse does, but hands over numbers as they are written. Iterative: depth costs no stack.
- * Throws SyntaxError for what is no JSON, or nests deeper than `maxDepth`.
+ * Parses JSON like JSON.parse, but passes number literals through as written. Iterative: depth costs no stack.
+ * Throws SyntaxError for invalid JSON or nesting deeper than `maxDepth`.
  */
 export function readJson(text: string, values: JsonValues, maxDepth = Infinity): unknown {
   return new Reader(text, values, maxDepth).read();
@@ -68,7 +68,7 @@ class Reader {
     }
   }
 
-  /** A value that is complete, or a list or an object whose first value comes next. */
+  /** A complete value, or an opened list or object whose first value comes next. */
   #begin(): unknown {
     const code = this.#next();
     if (code === QUOTE) return this.#string();
@@ -85,7 +85,7 @@ class Reader {
     return OPENED;
   }
 
-  /** Puts a value where it belongs, and closes what ends with it. @returns whether the text is read */
+  /** Adds a value to its container, and closes containers that end after it. @returns whether the text is complete */
   #end(value: unknown): boolean {
     for (;;) {
       const open = this.#open.at(-1);
@@ -114,7 +114,7 @@ class Reader {
     if (!open.members && UNUSUAL_NAME.test(open.name)) open.members = Object.entries(open.object);
   }
 
-  /** Most numbers: undefined for all others. */
+  /** Fast path for most numbers; undefined for all others. */
   #shortInteger(first: number): number | undefined {
     const { text } = this;
     const start = first === MINUS ? this.#at + 1 : this.#at;
@@ -162,7 +162,7 @@ class Reader {
     return (quote - first) % 2 === 1;
   }
 
-  /** The character after any space; NaN at the end. */
+  /** The next non-whitespace character; NaN at the end. */
   #next(): number {
     for (;;) {
       const code = this.text.charCodeAt(this.#at);

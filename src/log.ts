@@ -18,7 +18,7 @@ const SECRET_KEYS = [
   'secret',
 ];
 
-/** One JSON object a line on stderr, so that stdout stays for what commands answer. */
+/** One JSON object per line on stderr; stdout is reserved for command output. */
 export function createLogger(level: LogLevel, name: string): Logger {
   return pino(
     {
@@ -36,8 +36,8 @@ export function createLogger(level: LogLevel, name: string): Logger {
 }
 
 /**
- * What a log may hold of an error: its kind, message and stack. Never its other properties: a transport error
- * carries the request with its headers and body, a database error the statement's values.
+ * Logs only an error's name, message and stack, never its other properties: a transport error carries the request's
+ * headers and body, a database error the statement's parameters.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };

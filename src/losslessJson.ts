@@ -1,11 +1,11 @@
 import { readJson, type JsonValues } from './jsonReader.js';
 
-/** A JSON number that JavaScript's would write differently: too long, out of range, or with zeros that say something. */
+/** A JSON number that JavaScript would print differently: too long, out of range, or with significant zeros. */
 export class ExactNumber {
-  /** Enumerable under a name that no GraphQL field can have: where an object is wanted, it is refused as one with an unknown field. */
+  /** Enumerable, under a name that no GraphQL field can have: where an object is expected, it fails as an unknown field. */
   readonly '(number)': string;
 
-  /** @param text as the JSON has it */
+  /** @param text as written in the JSON */
   constructor(text: string) {
     this['(number)'] = text;
   }
@@ -18,15 +18,15 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** As text, so that no digit is lost where JSON is written without `writeJson`. It is also what messages of graphql-js quote. */
+  /** A string, so that no digit is lost where `writeJson` isn't used. Messages of graphql-js quote it too. */
   toJSON(): string {
     return this.text;
   }
 }
 
 /**
- * What may be a number that a double does not hold as it is written: 16 digits or more, zeros at the end of a fraction,
- * an exponent, a negative zero. Strings may match as well, which costs only the slower reader.
+ * Matches anything that may be a number a double can't reproduce as written: 16 digits or more, trailing zeros of a
+ * fraction, an exponent, a negative zero. A match inside a string only costs the slower reader.
  */
 const MAY_BE_CHANGED =
   /(?:^|[:,[\s])-?(?:(?<=-)0|\d[\d.]{15,}|\d+\.\d*0|\d+(?:\.\d+)?[eE][+-]?\d+)(?=[\s,\]}]|$)/;
@@ -34,7 +34,7 @@ const MAY_BE_CHANGED =
 /** @param literal of a number, in JSON or in GraphQL */
 export function toJsonNumber(literal: string): number | ExactNumber {
   const value = Number(literal);
-  // Beyond it, a number in JavaScript's hands may be a neighbour of the one that was meant.
+  // Beyond it, a double may be a neighbour of the number that was written.
   const isSafe = Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return isSafe && String(value) === literal ? value : new ExactNumber(literal);
 }
@@ -45,17 +45,17 @@ const EXACT: JsonValues = {
   object: (members) => Object.fromEntries(members),
 };
 
-/** JSON.parse, except that a number which a double would change is an ExactNumber. Throws SyntaxError. */
+/** JSON.parse, except that a number that a double would change becomes an ExactNumber. Throws SyntaxError. */
 export function parseJson(text: string): unknown {
   return MAY_BE_CHANGED.test(text) ? readJson(text, EXACT) : (JSON.parse(text) as unknown);
 }
 
-/** JSON.stringify, except that an ExactNumber is written as the number it is. */
+/** JSON.stringify, except that an ExactNumber is written with its exact digits. */
 export function writeJson(value: unknown): string {
   return (holdsExactNumber(value) ? write(value) : JSON.stringify(value)) ?? 'null';
 }
 
-/** A value of a JSON object: no list, no number that is kept as its text. */
+/** A JSON object: neither a list nor an ExactNumber. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
@@ -82,11 +82,11 @@ function write(value: unknown): string | undefined {
   return `{${members.join(',')}}`;
 }
 
-/** Digits that BigInt is made of: converting takes time that grows with their square. */
+/** Limits the digits passed to BigInt, whose conversion takes quadratic time. */
 const MAX_DIGITS = 1_000;
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
-/** The integer that a decimal number is, however it is written (`1e3`, `1.0`); undefined when it is none, or far too long. */
+/** The integer value of a decimal literal in any notation (`1e3`, `1.0`); undefined if it is not an integer, or too long. */
 export function exactInteger(text: string): bigint | undefined {
   const match = text.length <= MAX_DIGITS ? DECIMAL.exec(text) : null;
   if (!match) return undefined;

@@ -3,7 +3,7 @@ import { runCommandLine } from './commands/commandLine.js';
 import { ConfigError } from './config.js';
 import { AppError, UsageError } from './errors.js';
 
-/** One clear line for what the caller can mend; the stack for what only we can. */
+/** One line for errors that the caller can fix; the stack trace for bugs. */
 function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof ConfigError) return error.message;
   if (error instanceof AppError) return `${error.message} (${error.code}) ${error.hint}`;
@@ -11,7 +11,7 @@ function explain(error: unknown): string {
 }
 
 runCommandLine(process.argv.slice(2), (text) => process.stdout.write(text)).then(
-  // A server's command returns while the server goes on; then there is nothing to exit from.
+  // A server command returns while its server keeps running, so don't call process.exit.
   (status) => {
     process.exitCode = status;
   },

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** All that is assigned for use on the internet (IANA, "IPv6 Global Unicast Address Assignments"). */
+/** Global unicast addresses (IANA, "IPv6 Global Unicast Address Assignments"). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an IP address leads anywhere but to the internet: to this machine, its own network, or through a translation
- * to an address that nobody has judged. What is no IP address counts as private: names are to be resolved first.
+ * Whether an IP address is anything but public: this machine, its own network, or a translated address whose target
+ * is unchecked. Anything that is not an IP address counts as private: resolve names first.
  */
 export function isPrivateAddress(address: string): boolean {
   if (isIP(address) === 0) return true;
@@ -21,7 +21,7 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
-/** The part of an address that one visitor has to himself: all of an IPv4 address, the first 64 bits of an IPv6 address. */
+/** The part of an address that identifies one visitor: all of an IPv4 address, the /64 prefix of an IPv6 address. */
 export function visitorNetwork(address: string): string {
   if (isIP(address) === 0) return address;
   const parsed = ipaddr.process(address);

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 
 /** NIST SP 800-63B, 5.1.1.2. */
 const MIN_PASSWORD_LENGTH = 8;
-/** In UTF-16 units. Longer ones would cost without being stronger. */
+/** In UTF-16 units. Longer passwords cost more to hash without being stronger. */
 export const MAX_PASSWORD_LENGTH = 1_024;
-/** In UTF-16 units; an email address has 254 at most. Longer logins are those of nobody, and not looked for. */
+/** In UTF-16 units; an email address has at most 254. No role has a longer login, so none is looked up. */
 export const MAX_LOGIN_LENGTH = 1_024;
-/** Characters around a word that make no new one of it: "Sunshine2024!". */
-const MAX_AROUND = 5;
+/** A common word with up to this many characters around it is still common: "Sunshine2024!". */
+const MAX_EXTRA_CHARACTERS = 5;
 
 const require = createRequire(import.meta.url);
 interface CommonPasswords {
@@ -17,8 +17,8 @@ interface CommonPasswords {
 let common: ReadonlySet<string> | undefined;
 
 /**
- * What is wrong with a password that is to be set, as the rest of a sentence; undefined when nothing is. Those that were
- * set before stay good. @param names what stands beside the password: the login, the tenant's name
+ * What is wrong with a new password, as the rest of a sentence; undefined when it is acceptable. Existing passwords stay
+ * valid. @param names must not be used as the password: the login, the tenant's name
  */
 export function passwordWeakness(
   password: string,
@@ -36,14 +36,14 @@ export function passwordWeakness(
   return undefined;
 }
 
-/** The password, and the word that it is with a few digits and signs around it. */
+/** The password, and the word it consists of when a few digits and symbols are stripped. */
 function wordsOf(password: string): readonly string[] {
   const whole = password.toLowerCase();
   const word = whole.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
-  return word !== '' && whole.length - word.length <= MAX_AROUND ? [whole, word] : [whole];
+  return word !== '' && whole.length - word.length <= MAX_EXTRA_CHARACTERS ? [whole, word] : [whole];
 }
 
-/** Loaded when first asked for: most processes set no password. */
+/** Loaded lazily: most processes never set a password. */
 function commonPasswords(): ReadonlySet<string> {
   if (!common) {
     const { dictionary } = require('@zxcvbn-ts/language-common') as CommonPasswords;

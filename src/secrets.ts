@@ -13,13 +13,13 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts the secrets that are stored: API keys, client secrets, signing keys; and seals what leaves and comes back.
- * The first key encrypts and seals; every key decrypts and opens, so that keys rotate without a rewrite.
+ * Encrypts stored secrets (API keys, client secrets, signing keys) and seals values that clients hand back. The first
+ * key encrypts and seals; every key decrypts and opens, so that keys rotate without rewriting data.
  */
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #currentId: string;
-  /** By purpose and id: deriving one takes longer than sealing with it, and an answer may hold many sealed texts. */
+  /** Derived keys by purpose and id: deriving is slower than sealing, and a response may hold many sealed values. */
   readonly #derived = new Map<string, Buffer>();
 
   private constructor(keys: ReadonlyMap<string, Buffer>, currentId: string) {
@@ -46,7 +46,7 @@ export class KeyRing {
     return new KeyRing(keys, first);
   }
 
-  /** A new random entry in the form that `parse` reads. */
+  /** A new random entry in the format that `parse` reads. */
   static generateEntry(id: string): string {
     return `${id}:${randomBytes(KEY_BYTES).toString('base64')}`;
   }
@@ -80,9 +80,9 @@ export class KeyRing {
   }
 
   /**
-   * Encrypts a text that is given out, under a key of its own for each purpose. The nonce is made of the text, so that
-   * however many texts are sealed no nonce serves two of them, and a text is sealed the same each time.
-   * @param purpose what the text is for, such as `file links`: it opens for no other
+   * Encrypts a text for clients, under a key derived per purpose. The nonce is derived from the text, so that no nonce is
+   * reused for two texts however many are sealed; sealing is deterministic.
+   * @param purpose e.g. `file links`: the text opens for no other
    * @returns base64url
    */
   seal(text: string, purpose: string): string {
@@ -92,7 +92,7 @@ export class KeyRing {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** The reverse of `seal`. @returns undefined for what no key has sealed for this purpose, and for another spelling of it */
+  /** The reverse of `seal`. @returns undefined unless one of our keys sealed it for this purpose, in canonical encoding */
   open(sealed: string, purpose: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
@@ -104,18 +104,18 @@ export class KeyRing {
       try {
         return Buffer.concat([text, decipher.final()]).toString('utf8');
       } catch {
-        // Sealed by another key, or by none: that is how GCM says so.
+        // GCM authentication failed: sealed by another key, or by none.
       }
     }
     return undefined;
   }
 
-  /** @returns a password made of the current key, the same each time */
+  /** @returns a password derived deterministically from the current key */
   password(owner: string, purpose: string): string {
     return this.#macOf(this.#currentId, owner, purpose).toString('base64url');
   }
 
-  /** Whether a key of ours signed the text. */
+  /** Whether one of our keys signed the text. */
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
     return [...this.#keys.keys()].some((id) => {
       const expected = this.#macOf(id, text, purpose);
@@ -123,7 +123,7 @@ export class KeyRing {
     });
   }
 
-  /** HMAC-SHA-256 under a key of its own for each purpose; purposes are few, and ours. */
+  /** HMAC-SHA-256 under a key derived per purpose; purposes are a fixed few. */
   #macOf(id: string, text: string, purpose: string): Buffer {
     return createHmac('sha256', this.#derive(id, purpose)).update(text).digest();
   }

@@ -1,8 +1,8 @@
 import { parseStorageUrl } from './files/storage/storageUrl.js';
 
 /*
- * How the values of settings read. Each throws an Error that completes the name of the variable ("PORT is not a whole
- * number …") and never quotes the value, which may be a secret.
+ * Parsers for settings. Each throws an Error whose message follows the variable's name ("PORT is not a whole number …")
+ * and never quotes the value, which may be a secret.
  */
 
 export const text = (value: string): string => value;

@@ -20,7 +20,7 @@ export interface Setting<T> {
   readonly parse: (text: string) => T;
   /** The value when the variable is unset or empty. */
   readonly fallback: T;
-  /** How the fallback reads in the docs, where the value itself does not say it. */
+  /** How the docs show the fallback, if not as the value itself. */
   readonly fallbackText?: string;
   readonly doc: string;
 }
@@ -98,7 +98,7 @@ export const SETTINGS = {
     'Lifetime of refresh tokens, in seconds, at least 60.',
   ),
 
-  // Limits of signing in, counted in PostgreSQL for all web processes together
+  // Sign-in limits, counted in PostgreSQL across all web processes
   signInsPerAddress: setting(
     'SIGN_INS_PER_ADDRESS',
     integer(0),

@@ -1,13 +1,13 @@
 import type { Logger } from './log.js';
 
-/** Something that finishes its work in hand and then lets go. */
+/** Something that drains its work in flight before stopping. */
 export interface Stoppable {
   stop(): Promise<void>;
 }
 
 /**
- * Ends the process on SIGTERM or SIGINT: stops the parts in the order given, each after the one before it,
- * and exits 0, or 1 when that took longer than `graceMs`. A second signal exits at once.
+ * Ends the process on SIGTERM or SIGINT: stops the parts sequentially in the given order and exits 0, or 1 when that
+ * takes longer than `graceMs`. A second signal exits at once.
  */
 export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: Logger): void {
   let stopping = false;
@@ -36,7 +36,7 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
   process.on('SIGINT', onSignal);
 }
 
-/** Stops parts one after another, in the order given. */
+/** Stops parts sequentially, in the given order. */
 export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
   for (const part of parts) await part.stop();
 }

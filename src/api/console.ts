@@ -7,10 +7,10 @@ import { CONTENT_POLICY } from './contentPolicy.js';
 import { graphiqlFiles, graphiqlTags } from './graphiqlFiles.js';
 
 const NONCE = '{{nonce}}';
-// The same place relative to src/api and to dist/api.
+// Resolves from both src/api and dist/api.
 const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 
-/** GraphiQL at the addresses of the endpoints, and the files that pages need. */
+/** GraphiQL at the endpoints' URLs, and the pages' static files. */
 export function consoleRoutes(): Router {
   const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8').replace(
     '{{graphiql}}',
@@ -42,17 +42,17 @@ function pagePolicy(nonce: string): ReturnType<typeof helmet.contentSecurityPoli
     useDefaults: false,
     directives: {
       ...CONTENT_POLICY,
-      // By nonce, not by origin: files that tenants uploaded have the same origin. What a script of the page imports or
-      // adds, as GraphiQL's dialogs do a style element, carries the nonce on.
+      // By nonce, not by origin: files uploaded by tenants share the origin. Scripts and styles that the page adds, such
+      // as the style elements of GraphiQL's dialogs, carry the nonce too.
       'script-src': [`'nonce-${nonce}'`],
       'style-src': [`'nonce-${nonce}'`],
-      // Its fonts are part of its style sheet.
+      // Its fonts are inlined in its style sheet.
       'font-src': ['data:'],
     },
   });
 }
 
-/** A page and its files belong together: after an upgrade no file of the one before may be left in a cache. */
+/** After an upgrade, no cached file of the previous version may be used with the new page. */
 function revalidate(res: { setHeader(name: string, value: string): void }): void {
   res.setHeader('cache-control', 'no-cache');
 }

@@ -1,6 +1,6 @@
 /**
- * What pages may load and do: their own files and nothing from elsewhere. For helmet. No script by its origin, which is
- * that of uploaded files too: a page with scripts trusts them by nonce.
+ * Content security policy for helmet: same-origin resources only. Scripts are not allowed by origin, which uploaded files
+ * share: pages with scripts use a nonce.
  */
 export const CONTENT_POLICY = {
   'default-src': ["'none'"],

@@ -4,10 +4,10 @@ import type { Database } from '../db/connection/database.js';
 import { readWaiting, type Waiting } from '../db/delivery/backlog.js';
 import type { Logger } from '../log.js';
 
-/** Several scrapers must not cost more than one. */
-const REMEMBERED_MS = 5_000;
-/** The other figures don't wait for the database longer than this. */
-const PATIENCE_MS = 1_000;
+/** Cached, so that several scrapers cost no more than one. */
+const CACHE_MS = 5_000;
+/** The other metrics don't wait for the database any longer. */
+const QUERY_TIMEOUT_MS = 1_000;
 
 type Figure = readonly [name: string, help: string, read: (waiting: Waiting) => number];
 
@@ -32,7 +32,7 @@ const FIGURES: readonly Figure[] = [
   ],
 ];
 
-/** Figures of the ledger at `/metrics`. They are of the whole installation: every web process shows the same. */
+/** Ledger metrics at `/metrics`. Installation-wide: the same in every web process. */
 export function registerDeliveryMetrics(
   registry: Registry,
   { database, log }: { readonly database: Pick<Database, 'pool'>; readonly log: Logger },
@@ -40,13 +40,13 @@ export function registerDeliveryMetrics(
   let asked: Promise<Waiting | undefined> | undefined;
   let askedAtMs = -Infinity;
   const ask = (): Promise<Waiting | undefined> => {
-    if (asked && performance.now() - askedAtMs < REMEMBERED_MS) return asked;
+    if (asked && performance.now() - askedAtMs < CACHE_MS) return asked;
     askedAtMs = performance.now();
     const reading = readWaiting(database.pool).catch((error: unknown) => {
       log.debug({ err: error }, 'the figures of the ledger can not be read');
       return undefined;
     });
-    asked = Promise.race([reading, delay(PATIENCE_MS, undefined, { ref: false })]);
+    asked = Promise.race([reading, delay(QUERY_TIMEOUT_MS, undefined, { ref: false })]);
     return asked;
   };
   for (const [name, help, read] of FIGURES) {
@@ -56,7 +56,7 @@ export function registerDeliveryMetrics(
       registers: [registry],
       async collect() {
         const waiting = await ask();
-        // Without a database there is no figure, rather than an old one.
+        // During a database outage there is no value, rather than a stale one.
         if (waiting) this.set(read(waiting));
         else this.remove();
       },

@@ -4,7 +4,7 @@ import { introspectionFromSchema, printSchema } from 'graphql';
 import type { SchemaDescription } from './auth/authBody.js';
 import type { WebDeps } from './webDeps.js';
 
-/** What signing in tells of `/query`: the tenant's schema, or one without tables for the installation's roles. */
+/** The `/query` schema sent on sign-in: the tenant's, or one without tables for the installation's own roles. */
 export function describeFor(engine: WebDeps['engine']): (principal: Principal) => Promise<SchemaDescription> {
   const empty = describeEmpty();
   return (principal) => {

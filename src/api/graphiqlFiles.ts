@@ -12,7 +12,7 @@ const REACT = require.resolve('react/package.json');
 const REACT_DOM = require.resolve('react-dom/package.json');
 const GRAPHIQL = require.resolve('graphiql/package.json');
 
-/** What the packages hold for pages without a bundler, in the order in which a page needs it. */
+/** The packages' files for use without a bundler, in loading order. */
 const FILES = [
   packaged(REACT, 'umd/react.production.min.js'),
   packaged(REACT_DOM, 'umd/react-dom.production.min.js'),
@@ -28,13 +28,13 @@ interface PackagedFile {
 function packaged(manifest: string, file: string): PackagedFile {
   const { name, version } = require(manifest) as { readonly name: string; readonly version: string };
   return {
-    // Another version has another address, so that browsers may keep a file for good.
+    // The URL contains the version, so that browsers may cache files indefinitely.
     url: `/assets/${name}-${version}/${path.basename(file)}`,
     file: path.join(path.dirname(manifest), file),
   };
 }
 
-/** The elements that load GraphiQL into a page whose policy trusts the nonce. */
+/** The elements that load GraphiQL into a page whose policy allows the nonce. */
 export function graphiqlTags(nonce: string): string {
   const tag = (url: string): string =>
     url.endsWith('.css')
@@ -43,7 +43,7 @@ export function graphiqlTags(nonce: string): string {
   return FILES.map(({ url }) => tag(url)).join('\n    ');
 }
 
-/** GraphiQL's files from its packages: these few, and nothing else that the packages hold. */
+/** Serves GraphiQL's files from its packages, and no other files of theirs. */
 export function graphiqlFiles(): Router {
   const router = Router();
   for (const { url, file } of FILES) router.get(url, serve(file));

@@ -2,7 +2,7 @@ export type GraphqlMediaType = 'application/json' | 'application/graphql-respons
 
 const PLAIN = ['application/json', 'application/*', '*/*'];
 
-/** The media type of an answer: the first of the Accept header that this service sends. graphql-http has refused the rest by then. */
+/** The media type of a response: the first supported one of the Accept header. graphql-http has rejected the rest by then. */
 export function acceptedMediaType(accept: string | undefined): GraphqlMediaType {
   if (accept === undefined || accept === '*/*') return 'application/json';
   for (const item of accept.toLowerCase().split(',')) {
@@ -13,7 +13,7 @@ export function acceptedMediaType(accept: string | undefined): GraphqlMediaType 
   return 'application/json';
 }
 
-/** Whether a browser asks for a page. */
+/** Whether a browser requests a page. */
 export function wantsHtml(accept: string | undefined): boolean {
   return accept !== undefined && /(^|[\s,])text\/html\b/i.test(accept);
 }

@@ -33,7 +33,7 @@ function searchOf(url: string): Values {
 
 async function bodyOf(req: IncomingMessage, limitBytes: number, inTurn: InTurn): Promise<Values> {
   const { kind, values } = await readFields(req, limitBytes, inTurn);
-  // No extension is known, but one of the wrong shape means a client that is mistaken about the protocol.
+  // No extensions are supported, but a wrong shape indicates a client that misunderstands the protocol.
   const extensions = values['extensions'];
   if (kind === 'json' && extensions != null && !isJsonObject(extensions)) {
     throw new AppError('BAD_REQUEST', 'extensions must be an object.');
@@ -48,7 +48,7 @@ function queryOf(values: Values): string {
   return query;
 }
 
-/** An empty one means none: forms can't leave a field out as easily. */
+/** Empty means absent, since forms can't easily omit a field. */
 function operationNameOf(values: Values): string | undefined {
   const name = values['operationName'];
   if (name == null || name === '') return undefined;

@@ -1,18 +1,18 @@
 import { Router } from 'express';
 import { sendJson } from './http/failure.js';
 
-/** Resolves while a part works; rejects when it does not. */
+/** Resolves when a dependency is healthy, else rejects. */
 export type HealthCheck = () => Promise<unknown>;
 
 const CHECK_TIMEOUT_MS = 2_000;
 
 export interface HealthDeps {
-  /** By the name that /readyz shows: `postgres`, `queue`. */
+  /** By name as shown by /readyz: `postgres`, `queue`. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   readonly isStopping: () => boolean;
 }
 
-/** `/livez`: the process answers. `/readyz`: it can do its work; else 503 and the names of what is down. */
+/** `/livez`: the process responds. `/readyz`: it can do its work; else 503 with the names of what is down. */
 export function healthRoutes({ checks, isStopping }: HealthDeps): Router {
   return Router()
     .get('/livez', (_req, res) => sendJson(res, 200, '{"status":"ok"}'))

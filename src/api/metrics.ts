@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Router } from 'express';
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** Addresses counted on their own. The rest is one label: a stranger's URLs must not become time series. */
+/** Paths with a label of their own. All others share one: arbitrary URLs must not become time series. */
 const ROUTES = new Set([
   '/query',
   '/roles_pbac',
@@ -17,10 +17,10 @@ const ROUTES = new Set([
   '/metrics',
 ]);
 
-/** Addresses that end in an id, counted without it. */
+/** Paths that end in an id, which is left out of the label. */
 const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/'];
 
-/** Counts and times requests, and serves them with the process's own figures at `/metrics`. */
+/** Counts and times requests, and serves these and the process's metrics at `/metrics`. */
 export class HttpMetrics {
   readonly registry: Registry;
   readonly #requests: Histogram<'method' | 'route' | 'status'>;

@@ -31,7 +31,7 @@ export interface PagesDeps extends WebDeps {
   readonly isStopping: () => boolean;
 }
 
-/** Everything but GraphQL requests: sign-in, health, metrics and the pages for people. */
+/** Everything but GraphQL: sign-in, health, metrics and HTML pages. */
 export function createPages(deps: PagesDeps): (req: IncomingMessage, res: ServerResponse) => void {
   const { config, database, principals, tokens, authenticator } = deps;
   const app = express();
@@ -74,7 +74,7 @@ function securityHeaders(baseUrl: string): RequestHandler {
   });
 }
 
-/** The methods of addresses that exist, so that a wrong one is told from a wrong address. */
+/** Allowed methods per path, to tell a wrong method (405) from a wrong path (404). */
 const METHODS: Readonly<Record<string, string>> = {
   '/auth': 'GET, POST',
   '/anonauth': 'POST',
@@ -101,12 +101,12 @@ const notFound: RequestHandler = (_req, res) => sendFailure(res, nothingHere());
 
 function failure({ log }: WebDeps): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
-    // An answer has begun: Express cuts the connection, so that it can't pass for a whole one.
+    // A response has begun: Express cuts the connection, so that it can't pass for complete.
     if (res.headersSent) {
       next(error);
       return;
     }
-    // A path that is no text, such as `/mailbox/%E0`.
+    // A malformed path, such as `/mailbox/%E0`.
     const shown = error instanceof URIError ? nothingHere() : explain(error, log);
     sendFailure(res, shown);
   };

@@ -26,11 +26,11 @@ export interface Web extends Stoppable {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than load balancers keep a connection, so that it is they who close it: with no request on its way to it. */
+/** Longer than load balancers keep idle connections, so that they close first, when no request is in transit. */
 const KEEP_ALIVE_MS = 75_000;
 const SWEEP_MS = 50;
 
-/** Starts the HTTP server on `config.port`. Stopping it finishes the requests in hand. */
+/** Starts the HTTP server on `config.port`. Stopping it drains requests in flight. */
 export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
@@ -77,19 +77,19 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
     metrics.observe(req.method ?? '', path, res);
-    // The address of a file is as good as a token, also where it is not quite the address.
+    // A file URL is as good as a token, so even a near miss must not be logged.
     log.debug({ id, method: req.method, path: path.includes(FILES_PATH) ? FILES_PATH : path }, 'request');
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
     const isFile = path.startsWith(FILES_PATH);
-    // The bytes of a file have time limits of their own.
+    // File transfers have time limits of their own.
     if (!isFile || req.method !== 'PUT') endSlowRequest(req);
     if (isFile) {
       void files(req, res);
       return;
     }
     endSlowAnswer(res, config.answerTimeoutMs);
-    // A client that waits for a word before it sends its body. Those that send files are judged first.
+    // The client expects 100 Continue before it sends its body. Uploads are checked first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);
     if (graphqlAt && !isPageVisit(req)) void graphqlAt(req, res);
@@ -98,7 +98,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // The bytes of a file may take hours, and have time limits of their own. So have all other bodies.
+  // File transfers may take hours and have time limits of their own. So do all other bodies.
   server.requestTimeout = 0;
   await listen(server, config.port);
   const { port } = server.address() as AddressInfo;
@@ -109,7 +109,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   };
 }
 
-/** Keys that SECRET_KEYS does not decrypt would fail every sign-in, one by one. */
+/** Fails fast: signing keys that SECRET_KEYS can't decrypt would fail every sign-in. */
 async function requireReadable(keys: SigningKeys): Promise<void> {
   await keys.signer().catch((error: unknown) => {
     const why = error instanceof Error ? error.message : 'unknown error';
@@ -121,7 +121,7 @@ function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0] ?? '/';
 }
 
-/** A browser that is shown the console instead of an answer. */
+/** Whether to show a browser the console instead of a response. */
 function isPageVisit(req: IncomingMessage): boolean {
   return req.method === 'GET' && wantsHtml(req.headers.accept);
 }
@@ -139,7 +139,7 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-/** A body that is not there in time ends its connection. */
+/** Closes the connection if a body doesn't arrive in time. */
 function endSlowRequest(req: IncomingMessage): void {
   const { headers } = req;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
@@ -149,9 +149,9 @@ function endSlowRequest(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Idle connections end now, busy ones after their answer. */
+/** Idle connections are closed now, busy ones after their response. */
 async function close(server: Server): Promise<void> {
-  // A connection whose answer leaves during the stop would wait for its keep-alive to run out.
+  // A connection whose response completes during the stop would otherwise wait for its keep-alive timeout.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   await new Promise<void>((resolve, reject) => {
     server.close((error) => (error ? reject(error) : resolve()));

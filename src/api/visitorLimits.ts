@@ -8,20 +8,19 @@ import type { Allowance } from '../graphql/allowance.js';
 import { clientAddress } from './http/clientAddress.js';
 
 const WINDOW_SECONDS = 60;
-/** A refusal is told late, so that a visitor who asks again at once costs little. */
+/** Refusals are delayed, so that a visitor who retries at once costs little. */
 const REFUSAL_DELAY_MS = 1_000;
-/** Refusals held back at one time. */
-const MAX_DELAYED = 1_000;
+const MAX_DELAYED_REFUSALS = 1_000;
 
-/** Counters of one kind; a limit of 0 is none. */
+/** Counters of one kind; 0 means no limit. */
 interface Counters {
   readonly ofTenant: RateLimiterMemory | undefined;
   readonly ofAddress: RateLimiterMemory | undefined;
 }
 
 /**
- * What anonymous visitors may do in a minute: they are one role, for whose number nobody answers. Counted in this
- * process's memory, by tenant and, so that one visitor leaves something to the others, by address.
+ * Rate limits per minute for anonymous visitors, who share one role however many they are. Counted in memory, per tenant
+ * and, so that one visitor can't use up the others' share, per address.
  */
 export class VisitorLimits {
   readonly #requests: Counters;
@@ -35,7 +34,7 @@ export class VisitorLimits {
     this.#roles = counters(config.nobodyRolesPerMinute, config.nobodyRolesPerAddress);
   }
 
-  /** Counts a request. @returns what its visitor may write; undefined for a role of its own. Throws AppError RATE_LIMITED. */
+  /** Counts a request. @returns the visitor's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
   async admit(principal: Principal, req: IncomingMessage): Promise<Allowance | undefined> {
     if (!isNobody(principal)) return undefined;
     const tenant = String(principal.tenantid);
@@ -52,7 +51,7 @@ export class VisitorLimits {
   }
 
   async #delay(): Promise<void> {
-    if (this.#delayed >= MAX_DELAYED) return;
+    if (this.#delayed >= MAX_DELAYED_REFUSALS) return;
     this.#delayed += 1;
     await delay(REFUSAL_DELAY_MS);
     this.#delayed -= 1;
@@ -65,7 +64,7 @@ function counters(perTenant: number, perAddress: number): Counters {
   return { ofTenant: counter(perTenant), ofAddress: counter(perAddress) };
 }
 
-/** Where the tenant's visitors have spent all, addresses are not counted: there is no end of those either. */
+/** Once the tenant's limit is reached, addresses are not counted: their number is unbounded too. */
 async function spend(
   { ofTenant, ofAddress }: Counters,
   tenant: string,

@@ -12,7 +12,7 @@ import type { FileDeps } from './files/fileDeps.js';
 import type { GraphqlExecutor } from './graphqlEndpoint.js';
 import type { HealthCheck } from './health.js';
 
-/** What the web process is made of. */
+/** Dependencies of the web process. */
 export interface WebDeps {
   readonly database: Database;
   readonly config: Config;
@@ -28,8 +28,8 @@ export interface WebDeps {
     };
   /** The control objects: `/roles_pbac`. */
   readonly control: ControlEngine;
-  /** What `/readyz` asks, by name. */
+  /** Health checks of `/readyz`, by name. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
-  /** For `/metrics` of a process that runs more than the web. */
+  /** Further `/metrics` of a process that runs more than the web part. */
   readonly registry?: Registry;
 }

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.js';
 
-/** A command of the `rowpost` program: takes its arguments, answers the exit status. Servers go on after it returned. */
+/** A `rowpost` command: takes its arguments, returns the exit status. Servers keep running after it returns. */
 export type Command = (args: readonly string[]) => Promise<number>;
 
-/** The arguments don't fit the command: its usage is shown with the message. */
+/** Invalid arguments: the command's usage is shown with the message. */
 export class ArgumentError extends UsageError {}

@@ -4,9 +4,9 @@ import { ArgumentError, type Command } from './command.js';
 
 interface Declaration {
   readonly summary: string;
-  /** The ways to call it; its bare name when left out. */
+  /** Usage lines; defaults to the bare name. */
   readonly usage?: readonly string[];
-  /** A command is loaded when it is called: `rowpost render` needs no database driver. */
+  /** Loaded lazily: `rowpost render` needs no database driver. */
   readonly load: () => Promise<Command>;
 }
 
@@ -76,7 +76,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
 };
 
-/** Runs what the arguments of `rowpost` say. @returns the exit status. Throws UsageError for arguments that don't fit. */
+/** Runs `rowpost` with its arguments. @returns the exit status. Throws UsageError for invalid arguments. */
 export async function runCommandLine(
   argv: readonly string[],
   write: (text: string) => void,

@@ -8,13 +8,13 @@ import { stopAll, stopOnSignal } from '../shutdown.js';
 import { ArgumentError, type Command } from './command.js';
 import { startEverything } from './processes.js';
 
-/** Plays the whole service on a shop, then stays up. With --once it exits instead: 0 when every email has arrived. */
+/** Demonstrates the whole service on a shop, then keeps running. With --once it exits: 0 if every email arrived. */
 export const demo: Command = async (args) => {
   const once = args.includes('--once');
   const unknown = args.find((arg) => arg !== '--once');
   if (unknown !== undefined) throw new ArgumentError(`demo takes --once, not ${unknown}`);
 
-  // The story is told on stdout; the log would only interrupt it.
+  // The narration goes to stdout; log lines would interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));
   const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env, PORT: port });
   const installation = await openInstallation('demo', 'all', config);

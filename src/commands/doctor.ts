@@ -7,10 +7,10 @@ import { bad, examine, good, type Check, type Finding } from './doctor/check.js'
 import { databaseChecks } from './doctor/databaseChecks.js';
 import { outsideChecks } from './doctor/outsideChecks.js';
 
-/** Looks at everything that Rowpost stands on, one line each. It sends no mail. Exit status 1 when anything is amiss. */
+/** Checks everything that Rowpost depends on, one line each, without sending mail. Exit status 1 if any check fails. */
 export const doctor: Command = async (args) => {
   if (args.length > 0) throw new ArgumentError('doctor takes no arguments');
-  // What is wrong is said by the lines.
+  // Problems are reported by the checks' own lines.
   const failed = await runDoctor({ LOG_LEVEL: 'silent', ...process.env }, (line) => {
     process.stdout.write(`${line}\n`);
   });
@@ -63,7 +63,7 @@ function readConfig(env: Readonly<Record<string, string | undefined>>): Config |
 }
 
 async function open(config: Config): Promise<Installation | Finding> {
-  // To look at an installation must not make one.
+  // Checking an installation must not create one.
   if (config.embedded && !existsSync(config.dataDir)) {
     return bad(
       'there is no embedded PostgreSQL yet',

@@ -1,7 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { ArgumentError } from './command.js';
 
-/** Reads the options of a command, each of which takes a text; `shorts` has the single letters of some. Throws ArgumentError. */
+/** Parses a command's options, all of which take a string; `shorts` maps single-letter forms. Throws ArgumentError. */
 export function readOptions<Name extends string>(
   args: readonly string[],
   names: readonly Name[],

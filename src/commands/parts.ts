@@ -1,4 +1,4 @@
-// Each part loads what it needs when it starts: a relay that takes another's place is up sooner without the web's parts.
+// Each part imports its dependencies on start: a replacement relay starts faster without the web's modules.
 import type { Web } from '../api/server.js';
 import { systemClock } from '../clock.js';
 import type { Installation } from '../compose.js';
@@ -6,12 +6,12 @@ import type { Queue } from '../queue/jobQueue.js';
 import type { Stoppable } from '../shutdown.js';
 import { createTemplatePool, type TemplatePool } from '../templates/index.js';
 
-/** The threads that render and check templates, for one process. */
+/** The process's template threads. */
 export function openTemplates({ config }: Installation): TemplatePool {
   return createTemplatePool({ threads: config.renderThreads, deadlineMs: config.renderDeadlineMs });
 }
 
-/** HTTP. It does not need the queue: mutations commit while the queue is away. */
+/** HTTP. Doesn't need the queue: mutations commit during a queue outage. */
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
   const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
     import('../api/server.js'),
@@ -23,10 +23,10 @@ export async function startWebPart(installation: Installation, templates: Templa
   const control = createControlEngine({ ...installation, clock: systemClock, templates, transport });
   const checks = { postgres: () => database.pool.query('select') };
   const web = await startWeb({ ...installation, clock: systemClock, control, checks });
-  return { ...web, ...inTurn(web, { stop: () => transport.close() }) };
+  return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
 }
 
-/** For relay and worker. Throws UsageError when it can't be used. */
+/** For relay and worker. Throws UsageError when the queue is unusable. */
 export async function openQueuePart({ config, database, log }: Installation): Promise<Queue> {
   const { openQueue } = await import('../queue/queue.js');
   return openQueue(config, database, log);
@@ -48,8 +48,7 @@ export async function startWorkerPart(
   return startWorker({ ...installation, clock: systemClock, templates, queue });
 }
 
-/** Stops the first, then the second. */
-function inTurn(first: Stoppable, second: Stoppable): Stoppable {
+function stopInOrder(first: Stoppable, second: Stoppable): Stoppable {
   return {
     async stop() {
       await first.stop();

@@ -9,7 +9,7 @@ import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 
-/** For whoever can't sign in any more, pxadmin (tenant 0) first of all. Ends the role's tokens, like any change of a password. */
+/** Resets a lost password, notably pxadmin's (tenant 0). Revokes the role's tokens, like any password change. */
 export const password: Command = async (args) => {
   const { tenantid, login } = readRole(args);
   const given = await readPassword();
@@ -33,7 +33,7 @@ function readRole(args: readonly string[]): { readonly tenantid: number; readonl
   return { tenantid: Number(tenant), login };
 }
 
-/** Neither an argument, which every process of the machine can read, nor shown on a terminal. */
+/** Not taken from an argument, which every process on the machine can read, and not echoed on a terminal. */
 async function readPassword(): Promise<string> {
   const isTerminal = process.stdin.isTTY;
   if (isTerminal) process.stderr.write('New password: ');

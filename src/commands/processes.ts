@@ -32,8 +32,8 @@ export const all: Command = async () => {
 };
 
 /**
- * Brings the database up to date and starts all parts.
- * @returns the parts in the order to stop them: new requests end first, then what they caused is finished.
+ * Migrates the database and starts all parts.
+ * @returns the parts in stopping order: first stop accepting requests, then drain the work that they caused
  */
 export async function startEverything(
   installation: Installation,
@@ -47,7 +47,7 @@ export async function startEverything(
   return { web: webPart, parts: [webPart, relayPart, workerPart, closing(queue), closing(templates)] };
 }
 
-/** A process that scales on its own. It needs a database that the others share, already brought up to date. */
+/** A process that scales independently. Needs a shared database that is already migrated. */
 function serverCommand(
   name: 'web' | 'relay' | 'worker',
   start: (installation: Installation) => Promise<readonly Stoppable[]>,

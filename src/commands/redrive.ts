@@ -6,9 +6,9 @@ import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 
-const MAX_AT_ONCE = 1_000;
+const CHUNK_SIZE = 1_000;
 /** PostgreSQL's int. */
-const LARGEST_TENANTID = 2_147_483_647;
+const MAX_TENANTID = 2_147_483_647;
 
 /** Prints one JSON line: {"tenantid":…,"redriven":…}. A running relay and worker send them. */
 export const redrive: Command = async (args) => {
@@ -31,7 +31,7 @@ async function redriveOne(
   return 1;
 }
 
-/** Each delivery once: those that fail again meanwhile are not taken again. */
+/** Redrives each delivery once, even if it fails again meanwhile. */
 async function redriveFiltered(
   { config, database, principals }: Installation,
   tenantid: number,
@@ -42,7 +42,7 @@ async function redriveFiltered(
   let redriven = 0;
   let after: string | undefined = '0';
   while (after !== undefined) {
-    const ids = await findUnsent(database, root, filter, MAX_AT_ONCE, after);
+    const ids = await findUnsent(database, root, filter, CHUNK_SIZE, after);
     redriven += await redriveDeliveries(database.knex, tenantid, ids, config.tenantEmailsPerSecond);
     after = ids.at(-1);
   }
@@ -58,7 +58,7 @@ interface Arguments {
 function readArguments(args: readonly string[]): Arguments {
   const { tenant, delivery, filter } = readOptions(args, ['tenant', 'delivery', 'filter']);
   const tenantid = Number(tenant);
-  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > LARGEST_TENANTID) {
+  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > MAX_TENANTID) {
     throw new ArgumentError('--tenant takes the id of a tenant');
   }
   if ((delivery === undefined) === (filter === undefined))

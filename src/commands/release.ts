@@ -7,7 +7,7 @@ import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
 import type { Command } from './command.js';
 
-/** Brings the database up to date and makes `pxadmin` at the first start. Safe to run again, and by two at once. */
+/** Migrates the database and creates `pxadmin` on the first run. Idempotent, and safe to run concurrently. */
 export const release: Command = async () => {
   const installation = await openInstallation('release', 'command');
   try {
@@ -24,7 +24,7 @@ export async function releaseInstallation(installation: Installation): Promise<v
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
   const applied = await migrate(database.knex);
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
-  // Makes the roles of tenants of earlier releases.
+  // Creates the database roles of tenants from earlier releases.
   for (const { tenantid, schema } of await listTenants(database.knex)) {
     if (schema !== null) await database.tenants.settle(tenantid, schema);
   }

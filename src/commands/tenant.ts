@@ -32,7 +32,7 @@ async function create(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Runs a file as the tenant's owner in its schema, in one transaction; running servers see the new tables by themselves. */
+/** Runs a file as the tenant's owner in its schema, in one transaction; running servers pick up the new tables. */
 async function sql(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'file'], { file: 'f' });
   const tenantid = Number(required(options, 'tenant'));
@@ -51,7 +51,6 @@ async function sql(args: readonly string[]): Promise<number> {
   });
 }
 
-/** One line is read by people. */
 function shortened(problems: readonly string[]): readonly string[] {
   const left = problems.length - MAX_PROBLEMS;
   return left > 0 ? [...problems.slice(0, MAX_PROBLEMS), `${left} more`] : problems;

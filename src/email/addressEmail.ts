@@ -1,11 +1,11 @@
-import { parseAddresses, withoutRepeats, type Address } from './addresses.js';
+import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
 import { EmailProblem, type Email, type EmailFailure } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import { unmarkSigns } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
-/** Makes a mail of rendered texts. Throws EmailProblem when it would have no sender, subject or recipient. */
+/** Assembles a mail from rendered texts. Throws EmailProblem when it would lack a sender, subject or recipient. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): Email {
   const sender = readSender(textOf(fields.sender));
   const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
@@ -19,7 +19,7 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): Email {
         return parsed.valid;
       }),
     );
-  const [recipients = [], cc = [], bcc = []] = withoutRepeats([
+  const [recipients = [], cc = [], bcc = []] = uniqueAcrossLists([
     addresses(fields.recipients),
     addresses(fields.cc),
     addresses(fields.bcc),
@@ -45,7 +45,7 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
   } catch {
-    // Said below, in words for the author.
+    // Reported below, in terms of the template.
   }
   throw unsendable(
     { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },

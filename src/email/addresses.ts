@@ -7,21 +7,21 @@ export interface Address {
   readonly name: string;
 }
 
-/** The longest that mail servers must take (RFC 5321, 4.5.3.1). */
+/** Limits that mail servers must accept (RFC 5321, 4.5.3.1). */
 const MAX_LOCAL_CHARACTERS = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
 
-/** Unquoted local parts only: no provider delivers the quoted ones. */
+/** Unquoted local parts only: no provider delivers to quoted ones. */
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** Addresses found in a text, and the pieces that are none. */
+/** Addresses found in a text, and the parts that are invalid. */
 export interface ParsedAddresses {
   readonly valid: readonly Address[];
   readonly invalid: readonly string[];
 }
 
-/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, several separated by commas or semicolons. Those that a template marked as a value's own separate nothing. */
+/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, separated by commas or semicolons. Separators inside a template's values don't count. */
 export function parseAddresses(text: string): ParsedAddresses {
   const valid: Address[] = [];
   const invalid: string[] = [];
@@ -33,11 +33,11 @@ export function parseAddresses(text: string): ParsedAddresses {
   return { valid, invalid };
 }
 
-/** An address as it is compared: nobody has two mailboxes that differ in case only. */
+/** An address in comparable form: case is ignored, as no provider has mailboxes that differ only in case. */
 export const comparable = (email: string): string => email.trim().toLowerCase();
 
-/** Each address once, in the first list that has it. */
-export function withoutRepeats(lists: readonly (readonly Address[])[]): readonly (readonly Address[])[] {
+/** Keeps each address only in the first list that has it. */
+export function uniqueAcrossLists(lists: readonly (readonly Address[])[]): readonly (readonly Address[])[] {
   const seen = new Set<string>();
   return lists.map((list) =>
     list.filter(({ email }) => {
@@ -49,14 +49,14 @@ export function withoutRepeats(lists: readonly (readonly Address[])[]): readonly
   );
 }
 
-/** As mail programs write it: quoted where the name needs it. */
+/** Quotes the name where needed. */
 export function formatAddress({ email, name }: Address): string {
   if (name === '') return email;
   const quoted = /^[\p{L}\p{N} ._'-]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
   return `${quoted} <${email}>`;
 }
 
-/** Splits at commas and semicolons outside quotes and angle brackets; line breaks and runs of space become one space. */
+/** Splits at commas and semicolons outside quotes and angle brackets; collapses whitespace. */
 function splitList(text: string): readonly string[] {
   const pieces: string[] = [];
   let piece = '';
@@ -89,7 +89,7 @@ function normalize(email: string): string | undefined {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, at);
   if (at < 1 || local.length > MAX_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
-  // Encoding takes the square of the length. No sign takes less than half of itself, so a longer one stays too long.
+  // Punycode encoding takes quadratic time. No character shrinks by more than half, so a longer one would be too long anyway.
   if (email.length - at > 2 * MAX_ADDRESS_CHARACTERS) return undefined;
   const domain = domainToASCII(email.slice(at + 1));
   if (!DOMAIN.test(domain)) return undefined;

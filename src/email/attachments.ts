@@ -11,13 +11,12 @@ export interface AttachmentDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
-/** A mail's files are looked up one by one, each with the rules of its row. */
+/** Each file costs a lookup under its row's policy rules. */
 const MAX_ATTACHMENTS = 100;
 
-/** A file that the type attaches. */
 interface NamedFile {
   readonly storagekey: string;
-  /** Whether a query returned it; else the event names it, and it must belong to the event's row. */
+  /** Whether a query returned it; otherwise the event names it, and it must belong to the event's row. */
   readonly isQueried: boolean;
   readonly field: string;
 }
@@ -37,7 +36,7 @@ export async function findAttachments(
   const named = (type.attachments ?? []).flatMap((name, index) =>
     filesNamed(name, trigger, queries, `attachments[${index}]`),
   );
-  const wanted = withoutRepeats(named);
+  const wanted = uniqueFiles(named);
   const [first] = wanted;
   if (!first) return [];
   if (wanted.length > MAX_ATTACHMENTS) {
@@ -56,8 +55,8 @@ export async function findAttachments(
   });
 }
 
-/** Each file once, where it is named first. */
-function withoutRepeats(named: readonly NamedFile[]): readonly NamedFile[] {
+/** Deduplicated; the first mention counts. */
+function uniqueFiles(named: readonly NamedFile[]): readonly NamedFile[] {
   const files = new Map<string, NamedFile>();
   for (const file of named) {
     const { storagekey, isQueried } = file;
@@ -91,7 +90,7 @@ async function loadFiles(
   }
 }
 
-/** None where the record or the results name no file. */
+/** Empty where the record or the results name no file. */
 function filesNamed(
   name: string,
   trigger: EmailTrigger,

@@ -29,7 +29,7 @@ export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
   readonly now: () => number;
 }
 
-/** A mail, or why there is none. `queries` says what each query gave, as far as they were run. */
+/** A mail, or why there is none. `queries` are the outcomes of the queries that were run. */
 export type Composed = { readonly queries: readonly QueryOutcome[] } & (
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
@@ -77,8 +77,8 @@ export async function composeEmail(
 }
 
 /**
- * The context as JSON text, put together from texts that are JSON already; of two equal names the later one counts.
- * Throws the EmailProblem of a query that failed.
+ * The context as JSON text, assembled from JSON fragments; of duplicate names the last one wins. Throws the EmailProblem
+ * of a query that failed.
  */
 function contextJson(deps: ComposeDeps, trigger: EmailTrigger, queries: readonly QueryOutcome[]): string {
   const results = queries.map((query) => {

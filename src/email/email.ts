@@ -1,6 +1,6 @@
 import type { Address } from './addresses.js';
 
-/** A mail as its type makes it: no header value holds a line break. */
+/** A composed mail: no header value contains a line break. */
 export interface Email {
   readonly sender: Address;
   /** At least one. No address appears twice in the three lists. */
@@ -12,13 +12,13 @@ export interface Email {
   readonly attachments?: readonly Attachment[];
 }
 
-/** A file that goes with a mail. Its bytes are read when the mail is sent. */
+/** An attached file. Its bytes are read when the mail is sent. */
 export interface Attachment {
   readonly filename: string;
   readonly mimetype: string;
   /** In bytes. */
   readonly size: number;
-  /** In the storage of files. */
+  /** Key in the file storage. */
   readonly objectkey: string;
 }
 
@@ -29,7 +29,7 @@ export interface EmailTrigger {
   readonly operation: string;
   /** The table. Null when the trigger is made up and names none. */
   readonly target: string | null;
-  /** The row before and after, as JSON texts; null where there is none. */
+  /** The row before and after, as JSON text; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
   /** The file of an upload, as JSON text without its address. */
@@ -38,12 +38,12 @@ export interface EmailTrigger {
   readonly further?: Readonly<Record<string, unknown>>;
 }
 
-/** Why there is no mail, in words for the author of the email type. */
+/** Why there is no mail, for the author of the email type. */
 export interface EmailFailure {
   readonly code: string;
-  /** Says field, line and column as well. Can be stored. */
+  /** Includes field, line and column. Storable. */
   readonly message: string;
-  /** The email type's field, named as in errors on saving: `template`, `recipients[0]`, `queries[1].filter`. */
+  /** The email type's field, as named in validation errors: `template`, `recipients[0]`, `queries[1].filter`. */
   readonly field?: string;
   /** Counted from 1 in the field's text; in a filter in what it rendered to. */
   readonly line?: number;
@@ -51,12 +51,12 @@ export interface EmailFailure {
   readonly hint?: string;
 }
 
-/** What a query of the type gave: JSON text with the storage keys of the files in it, or an error. */
+/** A query's result, as JSON text with the storage keys of its files, or its error. */
 export type QueryOutcome =
   | { readonly outvar: string; readonly ok: true; readonly json: string; readonly files: readonly string[] }
   | { readonly outvar: string; readonly ok: false; readonly problem: EmailProblem };
 
-/** Ends the composing of an email. It does not leave this folder except inside a `QueryOutcome`. */
+/** Aborts composing an email. Doesn't leave this folder except inside a `QueryOutcome`. */
 export class EmailProblem extends Error {
   constructor(
     /** `retry`: the same may succeed later. `skipped`: the type worked, and there is nobody to send to. */

@@ -1,7 +1,7 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { TemplateRequest } from '../templates/index.js';
 
-/** A text of an email type that may be a template, under the name that errors show. */
+/** A text of an email type that may be a template, with its name in errors. */
 export type EmailField = Omit<TemplateRequest, 'syntax'>;
 
 export interface EmailFields {
@@ -15,12 +15,12 @@ export interface EmailFields {
   readonly filters: readonly (EmailField | undefined)[];
 }
 
-const known = new WeakMap<EmailType, EmailFields>();
+const cache = new WeakMap<EmailType, EmailFields>();
 
-/** Every templated field of a type, and how values are kept from changing what surrounds them there. */
+/** Every templated field of a type, with the output mode that keeps values from altering their surroundings. */
 export function fieldsOf(type: EmailType): EmailFields {
-  const fields = known.get(type) ?? readFields(type);
-  known.set(type, fields);
+  const fields = cache.get(type) ?? readFields(type);
+  cache.set(type, fields);
   return fields;
 }
 
@@ -47,12 +47,12 @@ function addressFields(
   return given.map((source, index) => addressField(`${name}[${index}]`, source));
 }
 
-/** What a template computes, as against what its author wrote out. */
+/** The computed parts of a template, as opposed to its literal text. */
 const TAGS = /\{\{[^]*?\}\}|\{%[^]*?%\}|\{#[^]*?#\}/g;
 
 /**
  * No address begins with a bracket: a text that does renders to a JSON list of addresses. Where the author wrote angle
- * brackets or a list, the author separates the addresses; a value like `{{ addresses }}` may be several else.
+ * brackets or a list, only the author separates addresses; otherwise a value like `{{ addresses }}` may hold several.
  */
 function addressField(name: string, source: string): EmailField {
   if (name !== 'sender' && source.trimStart().startsWith('[')) return { name, source, mode: 'addressList' };

@@ -8,7 +8,7 @@ export interface MarkDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
-/** What templates take for the mark of a Decimal: an exponent that changes nothing, and that PostgreSQL never writes. */
+/** Marks a Decimal for templates: an exponent that changes nothing, and that PostgreSQL never prints. */
 const MARK = 'E0';
 
 /**
@@ -37,7 +37,7 @@ function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g;
 const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
-/** The text of a JSON object, the numbers of these members (or in their lists) marked. */
+/** The JSON object's text with the numbers of these members, or in their lists, marked. */
 export function markNumbers(json: string, members: ReadonlySet<string>): string {
   let depth = 0;
   let last = '';

@@ -4,10 +4,10 @@ import { EmailProblem } from './email.js';
 import type { EmailField } from './emailFields.js';
 import { storable } from './storableText.js';
 
-/** What a field has become. */
+/** A field's rendered text. */
 export type TextOf = (field: EmailField) => string;
 
-/** Renders fields in one job, so that the context crosses to the rendering thread once. Throws EmailProblem. */
+/** Renders fields in one job, so that the context is posted to the thread once. Throws EmailProblem. */
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
   tenantid: number,
@@ -32,7 +32,7 @@ export async function renderFields(
   return (field) => texts.get(field) ?? field.source;
 }
 
-/** Whether a text holds anything to render, in either syntax. The document itself is always rendered. */
+/** Whether a text contains template syntax of either kind. The document itself is always rendered. */
 function holdsTemplate({ mode, source }: EmailField): boolean {
   return mode === 'html' || /\{[{%#]/.test(source);
 }

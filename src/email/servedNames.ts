@@ -1,12 +1,12 @@
 import { graphqlName } from '../db/catalog/names.js';
 import { isJsonObject, parseJson, writeJson } from '../losslessJson.js';
 
-/** Whether there may be a name that GraphQL would refuse; texts may match as well, which costs only time. */
+/** May match a name that is invalid in GraphQL; a false match inside a string only costs time. */
 const MAY_BE_RENAMED = /"(?:[^"\\]*[^_0-9A-Za-z"\\]|\d|__)[^"]*"\s*:/;
 
 /**
- * A record as JSON text, in which each column also goes by the name that queries and conditions have for it (`odd-name` is
- * `odd_name`), unless another column has that name.
+ * A record as JSON text in which each column is also available under its GraphQL name (`odd_name` for `odd-name`), unless
+ * another column has that name.
  */
 export function withServedNames(record: string | null): string {
   if (record === null) return 'null';

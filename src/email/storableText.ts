@@ -1,4 +1,4 @@
-/** Text that PostgreSQL can store: without NUL, and without halves of surrogate pairs. */
+/** Makes text storable in PostgreSQL: no NUL, no lone surrogates. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
 }

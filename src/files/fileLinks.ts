@@ -1,15 +1,15 @@
 import { AppError } from '../errors.js';
 import type { KeyRing } from '../secrets.js';
 
-/** What a signed address allows. It is sealed as a whole: changing a part makes it worthless, and nobody can read it. */
+/** The contents of a sealed file URL: tamper-proof and unreadable. */
 export interface FileLink {
   readonly method: 'GET' | 'PUT';
   readonly tenantid: number;
-  /** The role whose rights count, each time that the address is used. */
+  /** The role whose permissions are checked on each use. */
   readonly roleid: number;
-  /** Names one file, or one upload, of one row. */
+  /** Identifies one file, or one upload, of one row. */
   readonly storagekey: string;
-  /** Of an upload whose size was declared, in bytes. */
+  /** For an upload with a declared size, in bytes. */
   readonly size: number | null;
   /** Seconds since the epoch. */
   readonly expires: number;
@@ -18,10 +18,10 @@ export interface FileLink {
 export const FILES_PATH = '/files/';
 const PURPOSE = 'rowpost file link';
 const FORM = /^[\w-]{1,500}$/;
-/** Of addresses that earlier versions gave out: readable, with a signature. They are good until they expire. */
+/** URLs issued by earlier versions: readable, with a signature. Valid until they expire. */
 const SIGNED_FORM = /^([\w-]{1,300})\.([\w-]{43})$/;
 
-/** @returns the whole address. */
+/** @returns the full URL */
 export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): string {
   const { method, tenantid, roleid, storagekey, size, expires } = link;
   const text = JSON.stringify([method, tenantid, roleid, storagekey, size, expires]);
@@ -50,7 +50,7 @@ export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileL
 function readSigned(keyRing: KeyRing, signed: string): string | undefined {
   const [, payload = '', signature = ''] = SIGNED_FORM.exec(signed) ?? [];
   const bytes = Buffer.from(signature, 'base64url');
-  // Base64 has spare bits: of several spellings of one signature only ours counts.
+  // Base64 has spare bits: only the canonical encoding of a signature is accepted.
   const isCanonical = signature !== '' && bytes.toString('base64url') === signature;
   if (!isCanonical || !keyRing.isSignature(bytes, payload, PURPOSE)) return undefined;
   return Buffer.from(payload, 'base64url').toString('utf8');

@@ -1,10 +1,10 @@
 const MAX_BYTES = 200;
-/** Controls, line ends, signs that turn the direction of writing, and what file systems and shells take for their own. */
-// eslint-disable-next-line no-control-regex -- control characters are what must not pass
+/** Control characters, line ends, bidi controls, and characters reserved by file systems and shells. */
+// eslint-disable-next-line no-control-regex -- strips control characters
 const UNWANTED = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff<>:"|?*]/gu;
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** A name that is safe to save a file under, wherever it came from: without folders, and never empty. */
+/** Makes a name safe to save a file under: no folders, never empty. */
 export function sanitizeFileName(given: string): string {
   const last = given.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const plain = last
@@ -15,7 +15,7 @@ export function sanitizeFileName(given: string): string {
   return name === '' ? 'file' : name;
 }
 
-/** Keeps the extension. A name may be as long as a request, so it is walked once and no further than needed. */
+/** Keeps the extension. A name may be as long as a request, so it is scanned once and no further than needed. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
   const extension = /\.[\p{L}\p{N}]{1,15}$/u.exec(name.slice(-MAX_BYTES))?.[0] ?? '';

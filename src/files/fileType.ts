@@ -1,15 +1,15 @@
 import { fileTypeFromBuffer } from 'file-type';
 import mimeTypes from 'mime-types';
 
-/** So many first bytes tell the type. */
+/** Leading bytes needed to detect the type. */
 export const SNIFFED_BYTES = 4_100;
 
 const UNKNOWN = 'application/octet-stream';
 const FORM = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/;
 
 /**
- * The type of a file: what its first bytes say, or else, for types that have no signature, what the client or the name
- * says. So a program can't pass for a picture, and a page can't pass for text.
+ * The type of a file: by its leading bytes, or for types without a signature, as declared by the client or the name. So
+ * an executable can't pass for an image, nor HTML for text.
  */
 export async function typeOf(
   start: Buffer,
@@ -18,11 +18,11 @@ export async function typeOf(
   const seen = markupOf(start) ?? (await fileTypeFromBuffer(start))?.mime;
   if (seen !== undefined) return refine(seen, mimetype);
   const declared = readType(mimetype) ?? readType(mimeTypes.lookup(filename) || null);
-  // Had it been one of these, its first bytes would have said so.
+  // These types have signatures, so the declaration is wrong.
   return declared === undefined || hasSignature(declared) ? UNKNOWN : declared;
 }
 
-/** Whether one of the patterns (`image/png`, `image/*`) fits. */
+/** Whether one of the patterns (`image/png`, `image/*`) matches. */
 export function isAllowedType(type: string, patterns: readonly string[]): boolean {
   return patterns.some(
     (pattern) =>
@@ -37,7 +37,7 @@ function readType(given: string | null): string | undefined {
   return FORM.test(type) ? type : undefined;
 }
 
-/** A signature says "zip"; that it is a document of an office program only the client knows. */
+/** The signature only says "zip"; for an office document, the client's declaration counts. */
 function refine(seen: string, mimetype: string | null): string {
   const declared = readType(mimetype);
   const isContainer = ['application/zip', 'application/x-cfb', 'application/xml'].includes(seen);
@@ -47,18 +47,18 @@ function refine(seen: string, mimetype: string | null): string {
 
 /** Byte order marks of UTF-8 and UTF-16, read as latin1. */
 const MARKS = /^(?:\u00ef\u00bb\u00bf|\u00ff\u00fe|\u00fe\u00ff)+/;
-/** What may stand ahead of the first tag. */
+/** What may precede the first tag. */
 const PROLOG = /^(?:\s+|<\?[^]*?\?>|<!--[^]*?-->)+/;
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^]*?\]\s*)?>/;
-/** The name of a document type or of a tag, without the prefix of a namespace. */
+/** The name of a doctype or tag, without a namespace prefix. */
 const NAME = /^<(?:!doctype\s+)?(?:[\w.-]+:)?([a-z][\w-]*)(?=[\s>/[]|$)/;
 const PAGE_NAMES = new Set(
   'html head body script iframe style title a div p h1 table img br font'.split(' '),
 );
 
-/** Pages and pictures that can hold scripts have no signature, but a document type or a first tag. */
+/** HTML and SVG, which may contain scripts, have no signature but start with a doctype or a tag. */
 function markupOf(start: Buffer): string | undefined {
-  // Without the zeros that UTF-16 has between the letters.
+  // Strips the zero bytes of UTF-16.
   const text = start.toString('latin1').replace(MARKS, '').replace(/\0/g, '').toLowerCase();
   const document = text.replace(PROLOG, '');
   const root = document.replace(DOCTYPE, '').replace(PROLOG, '');

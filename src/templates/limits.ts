@@ -1,6 +1,6 @@
 import { limitFault } from './errors.js';
 
-/** What one render may use. Every limit is per render unless said otherwise. */
+/** Resource limits, per render unless noted otherwise. */
 export interface TemplateLimits {
   /** Characters of one template's source. */
   readonly sourceLength: number;
@@ -12,7 +12,7 @@ export interface TemplateLimits {
   readonly steps: number;
   /** Wall-clock time in milliseconds. */
   readonly timeMs: number;
-  /** Steps between two looks at the clock. */
+  /** Steps between two checks of the clock. */
   readonly clockSteps: number;
   /** Characters and items that values made by the template may hold, added up over the render. */
   readonly allocations: number;
@@ -40,7 +40,7 @@ export const DEFAULT_LIMITS: TemplateLimits = {
   formatWidth: 10_000,
 };
 
-/** Counts what one render has used, and faults at the first limit reached. */
+/** Counts one render's resource usage, and faults at the first limit reached. */
 export class Budget {
   private steps = 0;
   private nextCheck: number;

@@ -8,7 +8,7 @@ export type AllowedEmail =
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: 'skipped'; readonly code: string; readonly error: string };
 
-const MAX_NAMED = 5;
+const MAX_LISTED = 5;
 
 export async function removeSuppressed(
   ledger: Pick<DeliveryLedger, 'findSuppressed'>,
@@ -38,11 +38,11 @@ function allSuppressed(
   recipients: readonly Address[],
   suppressed: ReadonlyMap<string, string>,
 ): AllowedEmail {
-  const named = recipients.slice(0, MAX_NAMED).map(({ email }) => {
+  const named = recipients.slice(0, MAX_LISTED).map(({ email }) => {
     const source = suppressed.get(comparable(email)) ?? '';
     return `${email} (${REASONS[source] ?? source})`;
   });
-  const rest = recipients.length > MAX_NAMED ? ` and ${recipients.length - MAX_NAMED} more` : '';
+  const rest = recipients.length > MAX_LISTED ? ` and ${recipients.length - MAX_LISTED} more` : '';
   return {
     kind: 'skipped',
     code: 'SUPPRESSED',

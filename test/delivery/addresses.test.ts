@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { formatAddress, parseAddresses, withoutRepeats } from '../../src/email/addresses.js';
+import { formatAddress, parseAddresses, uniqueAcrossLists } from '../../src/email/addresses.js';
 
 const valid = (text: string): string[] => parseAddresses(text).valid.map(formatAddress);
 
@@ -61,7 +61,7 @@ describe('delivery: addresses (contract 5.4)', () => {
     const lists = ['a@b.org, A@B.ORG', 'a@b.org, c@d.org', 'c@d.org'].map(
       (text) => parseAddresses(text).valid,
     );
-    expect(withoutRepeats(lists).map((list) => list.map(formatAddress))).to.deep.equal([
+    expect(uniqueAcrossLists(lists).map((list) => list.map(formatAddress))).to.deep.equal([
       ['a@b.org'],
       ['c@d.org'],
       [],

@@ -17,10 +17,10 @@ export interface AuthBodyParts {
   readonly controlSchema: SchemaDescription;
 }
 
-/** Schemas as JSON text, for as long as the engines keep them: a big one costs milliseconds to stringify. */
+/** Schemas as JSON text, cached as long as the engines keep them: a big one takes milliseconds to stringify. */
 const rendered = new WeakMap<SchemaDescription, string>();
 
-/** The JSON text of what signing in answers. */
+/** The response to a sign-in, as JSON text. */
 export function composeAuthBody(parts: AuthBodyParts): string {
   const { principal, tokens, baseUrl } = parts;
   const head = JSON.stringify({

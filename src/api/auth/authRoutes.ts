@@ -12,7 +12,7 @@ export interface AuthRoutesDeps extends SignInDeps {
   readonly answerSignIn: SignInAnswer;
 }
 
-/** `POST /auth`, `GET /auth` and `POST /anonauth`. All answer the auth body. */
+/** `POST /auth`, `GET /auth` and `POST /anonauth`. All respond with the auth body. */
 export function authRoutes(deps: AuthRoutesDeps): Router {
   const byPassword: RequestHandler = async (req, res) => {
     const values = await readSignIn(req);

@@ -2,7 +2,7 @@ import type { Principal, PrincipalSource } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { Tokens, TokenType } from './tokens.js';
 
-/** Who sends a request: from the value of its Authorization header to a principal. */
+/** Resolves an Authorization header to a principal. */
 export class Authenticator {
   constructor(
     private readonly tokens: Tokens,

@@ -14,14 +14,14 @@ export function readCredentials(values: Values): Credentials {
   };
 }
 
-/** A number, or a string that holds one. Throws AppError BAD_REQUEST. */
+/** A number or a numeric string. Throws AppError BAD_REQUEST. */
 export function readTenantid(values: Values): number {
   const tenantid = readId(values['tenantid']);
   if (tenantid !== undefined) return tenantid;
   throw new AppError('BAD_REQUEST', 'tenantid must be the number of a tenant.');
 }
 
-/** Bounded before anything is counted, looked for or hashed. Throws AppError BAD_REQUEST. */
+/** Length is checked before anything is counted, looked up or hashed. Throws AppError BAD_REQUEST. */
 export function readText(values: Values, name: string, maxLength: number): string {
   const value = values[name];
   if (typeof value !== 'string' || value === '')

@@ -18,8 +18,8 @@ export interface SignInDeps {
 }
 
 /**
- * Who has this login and password. An unknown tenant, an unknown login and a wrong password get one answer,
- * after one time. Throws AppError LOGIN_FAILED, PERMISSION_DENIED (the role lacks the capability `login`).
+ * Signs in by login and password. An unknown tenant, an unknown login and a wrong password are indistinguishable by
+ * response or timing. Throws AppError LOGIN_FAILED, PERMISSION_DENIED (the role lacks the capability `login`).
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<Principal> {
   const { tenantid, login, password } = credentials;
@@ -31,7 +31,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return principal;
 }
 
-/** A role that somebody else vouches for. @returns undefined when it is gone. Throws AppError PERMISSION_DENIED. */
+/** A role authenticated elsewhere. @returns undefined when it no longer exists. Throws AppError PERMISSION_DENIED. */
 export async function signInAs(
   deps: Pick<SignInDeps, 'principals'>,
   tenantid: number,
@@ -51,7 +51,7 @@ export async function signInAnonymously(deps: SignInDeps, tenantid: number): Pro
   return principal;
 }
 
-/** Not what is remembered from before: the new token must count as issued after the last change of the password. */
+/** Bypasses the cache: the new token must count as issued after the last password change. */
 function loadFresh(
   principals: PrincipalSource,
   tenantid: number,
@@ -61,7 +61,7 @@ function loadFresh(
   return principals.load(tenantid, roleid);
 }
 
-/** A refresh asks again what signing in asked. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
+/** A refresh repeats the checks of sign-in. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
 export async function requireSignInAllowed(deps: SignInDeps, principal: Principal): Promise<void> {
   if (principal.login === NOBODY_LOGIN) await requireAnonymousLogins(deps.knex, principal.tenantid);
   else requireLogin(principal);

@@ -11,17 +11,17 @@ export interface SignInAnswerDeps {
   /** Of `/query` for this principal's tenant. */
   readonly describe: (principal: Principal) => Promise<SchemaDescription>;
   readonly describeControl: () => SchemaDescription;
-  /** Whose schema is large gets large answers. */
+  /** Limits buffered responses: a large schema makes them large. */
   readonly answers: AnswerBudget;
   readonly slowness: SlownessLimits;
 }
 
-/** Throws AppError TOO_BUSY while the tenant's answers that are not read hold too much. */
+/** Throws AppError TOO_BUSY while the tenant's unread responses take too much memory. */
 export type SignInAnswer = (res: ServerResponse, principal: Principal) => Promise<void>;
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** Issues tokens and sends what every way of signing in answers. */
+/** Issues tokens and sends the response common to all ways of signing in. */
 export function createSignInAnswer(deps: SignInAnswerDeps): SignInAnswer {
   return async (res, principal) => {
     const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);

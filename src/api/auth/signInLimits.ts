@@ -16,7 +16,7 @@ import type { Credentials } from './signIn.js';
 
 const ADDRESS_WINDOW_SECONDS = 60;
 const LOGIN_WINDOW_SECONDS = 900;
-/** What each failure beyond `signInFailuresBeforeDelay` adds to the wait of the next attempt. */
+/** Delay added to the next attempt by each failure beyond `signInFailuresBeforeDelay`. */
 const DELAY_STEP_MS = 50;
 const MAX_DELAY_MS = 5_000;
 const CLEANUP_MS = 60_000;
@@ -30,9 +30,9 @@ export interface SignInLimitsDeps {
 }
 
 /**
- * How often one address may try to sign in, and how often one login may fail. Counted in PostgreSQL, for all web
- * processes together: when it is away nobody signs in anyway. Wrong guesses lock a login only for the address that they
- * come from; from many addresses they slow it, for whoever guesses on, but the one who knows the password gets in.
+ * Rate limits for sign-in attempts per address and failures per login. Counted in PostgreSQL across all web processes:
+ * without it nobody can sign in anyway. Wrong guesses lock a login only for their own address; guesses from many
+ * addresses slow further attempts down, but don't lock out the owner of the password.
  */
 export class SignInLimits {
   #cleanedAtMs = 0;
@@ -52,8 +52,8 @@ export class SignInLimits {
   };
 
   /**
-   * Counts an attempt against its login, whether or not that exists, and takes it back when it succeeds: guesses that
-   * run beside each other are counted as well. Throws AppError RATE_LIMITED and what the attempt throws.
+   * Counts an attempt against its login, whether or not that exists, and uncounts it on success, so that concurrent
+   * guesses are counted too. Throws AppError RATE_LIMITED and whatever the attempt throws.
    */
   async byLogin<T>(
     req: Request,
@@ -70,7 +70,7 @@ export class SignInLimits {
       [here, everywhere].map((key) => ({ key, windowSeconds: LOGIN_WINDOW_SECONDS })),
     );
     if (mostHere > 0 && countHere && countHere.count > mostHere) {
-      // What is not tried is no failure: one address can't slow the others.
+      // An attempt that is refused is no failure: one address can't slow the others down.
       await uncountSignIns(pool, [everywhere]);
       throw limited(res, countHere);
     }
@@ -83,7 +83,7 @@ export class SignInLimits {
       await uncountSignIns(pool, [here, everywhere]);
       return result;
     } catch (error) {
-      // What was no wrong password, such as a database that is away, must not lock a login.
+      // Errors other than a wrong password, e.g. a database outage, must not lock a login.
       if (!(error instanceof AppError) || error.code !== 'LOGIN_FAILED') {
         await uncountSignIns(pool, [here, everywhere]).catch((failure: unknown) => {
           this.deps.log.warn({ err: failure }, 'an attempt to sign in stays counted');
@@ -108,12 +108,12 @@ function limited(res: Response, { msLeft }: Count): AppError {
   return new AppError('RATE_LIMITED', 'Too many attempts to sign in.');
 }
 
-/** A visitor may have a whole /64 of IPv6 addresses to try from. */
+/** A visitor may control a whole /64 of IPv6 addresses. */
 function networkOf(req: Request): string {
   return visitorNetwork(req.ip ?? '');
 }
 
-/** Of one size, whatever was sent. */
+/** Fixed size, whatever was sent. */
 function keyOf(...parts: readonly (string | number)[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }

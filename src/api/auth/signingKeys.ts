@@ -17,14 +17,14 @@ import {
 import type { ControlDb } from '../../db/connection/database.js';
 import type { KeyRing } from '../../secrets.js';
 
-/** ECDSA on P-256: verified by every JWT library, and by Node's own without a warning. */
+/** ECDSA on P-256: supported by every JWT library, and by Node without a warning. */
 export const SIGNING_ALGORITHM = 'ES256';
 
-/** Another process may have rotated the keys: the new one signs here after this long at most. */
+/** Cache lifetime: after another process rotates the keys, the new one signs here after this time at most. */
 const SIGNER_MAX_AGE_MS = 60_000;
-/** A token with an unknown key id causes a read of the keys, not more often than this. */
-const REREAD_AFTER_MS = 1_000;
-/** Kept longer than needed: clocks differ. */
+/** A token with an unknown key id triggers a reload of the keys, at most this often. */
+const MIN_REREAD_INTERVAL_MS = 1_000;
+/** Keys are kept longer than needed, because clocks differ. */
 const CLOCK_MARGIN_SECONDS = 3_600;
 
 interface Signer {
@@ -38,7 +38,7 @@ interface LoadedKeys {
   readonly loadedAt: number;
 }
 
-/** The keys that sign and verify tokens, kept in the database, encrypted, and shared by all web processes. */
+/** Keys that sign and verify tokens: stored encrypted in the database, shared by all web processes. */
 export class SigningKeys {
   #loading: Promise<LoadedKeys> | undefined;
 
@@ -48,7 +48,7 @@ export class SigningKeys {
     private readonly clock: Clock,
   ) {}
 
-  /** Makes the first key of the installation when there is none. */
+  /** Creates the installation's first key if there is none. */
   async ensure(): Promise<void> {
     await ensureSigningKey(this.knex, this.keyRing, generateSigningKey);
   }
@@ -60,19 +60,19 @@ export class SigningKeys {
   /** @returns undefined when no key has the id. */
   async verifier(kid: string): Promise<CryptoKey | undefined> {
     const known = (await this.#keys(Infinity)).verifiers.get(kid);
-    return known ?? (await this.#keys(REREAD_AFTER_MS)).verifiers.get(kid);
+    return known ?? (await this.#keys(MIN_REREAD_INTERVAL_MS)).verifiers.get(kid);
   }
 
   async #keys(maxAgeMs: number): Promise<LoadedKeys> {
     const current = this.#loading;
     const loaded = await current;
     if (loaded && this.clock.now() - loaded.loadedAt < maxAgeMs) return loaded;
-    // Of several callers that waited for the same read, the first one starts the next.
+    // Of several callers that waited for the same read, only the first starts another.
     if (this.#loading === current || this.#loading === undefined) this.#loading = this.#reload(loaded);
     return this.#loading;
   }
 
-  /** A failed read leaves in use what was known before. */
+  /** If the read fails, the cached keys stay in use. */
   async #reload(before: LoadedKeys | undefined): Promise<LoadedKeys> {
     try {
       return await this.#load();
@@ -99,8 +99,8 @@ export class SigningKeys {
 }
 
 /**
- * Makes a new key, which signs from now on, and deletes those that no good token can be signed with any more.
- * @param longestTokenSeconds lifetime of the tokens that live longest.
+ * Creates a new signing key and deletes keys whose tokens have all expired.
+ * @param longestTokenSeconds the longest lifetime of any token
  */
 export async function rotateSigningKey(
   knex: ControlDb,

@@ -6,7 +6,7 @@ import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
 
 export type TokenType = 'access' | 'refresh';
 
-/** What a verified token says. */
+/** The claims of a verified token. */
 export interface TokenClaims {
   readonly type: TokenType;
   readonly tenantid: number;
@@ -20,18 +20,18 @@ export interface TokenPair {
   readonly refresh_token: string;
 }
 
-/** Whom a token is for. It counts as issued after `tokensValidFromMs`, whatever this process's clock says. */
+/** The subject of a new token, which counts as issued after `tokensValidFromMs` whatever this process's clock says. */
 export interface TokenSubject {
   readonly tenantid: number;
   readonly roleid: number;
   readonly tokensValidFromMs: number;
 }
 
-/** A signature check costs 160 µs, remembering that it passed less than 1 µs. About 700 bytes an entry. */
-const MAX_REMEMBERED = 20_000;
+/** Verifying a signature takes 160 µs, a cache hit less than 1 µs. About 700 bytes per entry. */
+const MAX_CACHED_TOKENS = 20_000;
 /** Clocks of web processes may differ by this much. */
 const CLOCK_TOLERANCE_MS = 30_000;
-const LONGEST_TOKEN = 4_096;
+const MAX_TOKEN_CHARACTERS = 4_096;
 
 /** Issues and verifies the JWTs of the service. */
 export class Tokens {
@@ -56,7 +56,7 @@ export class Tokens {
     const issuedAtMs = Math.max(this.clock.now(), tokensValidFromMs);
     const iat = Math.floor(issuedAtMs / 1000);
     const seconds = type === 'access' ? this.lifetimes.accessSeconds : this.lifetimes.refreshSeconds;
-    // RFC 7519 wants `sub` as a string; clients of this service decode it as an object, so the claims are built here.
+    // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
     const claims = {
       iat,
       nbf: iat,
@@ -76,7 +76,7 @@ export class Tokens {
 
   /** Throws AppError TOKEN_EXPIRED, TOKEN_MALFORMED, TOKEN_INVALID. */
   async verify(token: string): Promise<TokenClaims> {
-    if (token.length > LONGEST_TOKEN) throw malformed();
+    if (token.length > MAX_TOKEN_CHARACTERS) throw malformed();
     const known = this.#verified.get(token);
     const claims = known ?? readClaims(await this.#checkSignature(token));
     const now = this.clock.now();
@@ -113,7 +113,7 @@ export class Tokens {
   }
 
   #remember(token: string, claims: TokenClaims): void {
-    if (this.#verified.size >= MAX_REMEMBERED) {
+    if (this.#verified.size >= MAX_CACHED_TOKENS) {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
@@ -142,8 +142,8 @@ function readClaims(payload: Uint8Array): TokenClaims {
 }
 
 /**
- * A version 7 UUID: it begins with the time in milliseconds. `iat` has whole seconds only, which can't tell a token
- * issued just before a change of the password from one issued just after.
+ * A version 7 UUID, which begins with the time in milliseconds. `iat` has whole seconds only, too coarse to tell a token
+ * issued just before a password change from one issued just after.
  */
 function timeOrderedId(timeMs: number): string {
   const bytes = randomBytes(16);

@@ -8,7 +8,7 @@ import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ObjectLeases } from './objectLeases.js';
 
-/** What storing and sending files stands on. */
+/** Dependencies of file uploads and downloads. */
 export interface FileDeps {
   readonly database: Database;
   readonly config: Config;

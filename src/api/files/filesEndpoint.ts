@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../errors.js';
 import { FILES_PATH, readLink } from '../../files/fileLinks.js';
-import { BrokenOff } from '../../files/storage/fileStorage.js';
+import { SourceAborted } from '../../files/storage/fileStorage.js';
 import { explain, failureBody, sendFailure } from '../http/failure.js';
 import type { FileDeps } from './fileDeps.js';
 import { receiveFile } from './receiveFile.js';
@@ -9,7 +9,7 @@ import { sendFile } from './sendFile.js';
 
 const ALLOW = 'GET, HEAD, PUT';
 
-/** `/files/<signed>`. It stands ahead of Express, which has nothing to add to a stream. */
+/** `/files/<signed>`. Handled ahead of Express, which adds nothing to a stream. */
 export function createFilesEndpoint(
   deps: FileDeps,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
@@ -36,8 +36,8 @@ async function answer(deps: FileDeps, req: IncomingMessage, res: ServerResponse)
 }
 
 function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  // Nobody is left to be told.
-  if (error instanceof BrokenOff || res.destroyed) return;
+  // No client is left to answer.
+  if (error instanceof SourceAborted || res.destroyed) return;
   if (res.headersSent) {
     deps.log.warn({ err: error }, 'a download broke off');
     res.destroy();
@@ -52,12 +52,12 @@ function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: 
   else answerEarly(req, res, known, headers);
 }
 
-/** Longest time that a client goes on sending what nobody wants. */
-const LINGER_MS = 2_000;
+/** Maximum time to drain a body that was refused. */
+const MAX_LINGER_MS = 2_000;
 
 /**
- * Answers while the client is still sending. A connection that is closed on unread bytes takes the answer with it, so
- * they are read for a while; they can't be taken for a next request, as none comes on this connection.
+ * Responds while the client is still sending. Closing a connection with unread bytes would discard the response, so they
+ * are drained for a while; they can't be taken for another request, as this connection gets none.
  */
 function answerEarly(
   req: IncomingMessage,
@@ -78,6 +78,6 @@ function answerEarly(
     clearTimeout(timer);
     res.end();
   };
-  const timer = setTimeout(end, LINGER_MS);
+  const timer = setTimeout(end, MAX_LINGER_MS);
   req.once('end', end).once('close', end).resume();
 }

@@ -3,28 +3,28 @@ import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
-import { BrokenOff } from '../../files/storage/fileStorage.js';
-import { MIN_BYTES } from './slowness.js';
+import { SourceAborted } from '../../files/storage/fileStorage.js';
+import { MIN_BYTES_PER_INTERVAL } from './slowness.js';
 
 export interface ExpectedBytes {
   readonly size: number;
-  /** Called once with the first bytes, before any byte goes on. What it throws ends the stream. */
+  /** Called once with the first bytes, before any are passed on. If it throws, the stream fails. */
   readonly onStart: (start: Buffer) => Promise<void>;
 }
 
 /**
- * Lets a file's bytes pass as they come, and counts, hashes and judges them on the way. Ends with AppError
- * FILE_LENGTH_MISMATCH when there are more or fewer than expected.
+ * Passes a file's bytes through, counting, hashing and inspecting them. Fails with AppError FILE_LENGTH_MISMATCH when
+ * there are more or fewer than expected.
  */
 export class IncomingBytes extends Transform {
   readonly #hash = createHash('sha256');
   #count = 0;
-  /** Until there are enough of them to judge. */
+  /** Buffered until there are enough to inspect. */
   #start: Buffer[] | undefined = [];
 
   constructor(private readonly expected: ExpectedBytes) {
     super();
-    // Who reads is told. Bytes may be refused before anybody does: the storage is still being opened.
+    // Readers get the error. It may come before there is one: the storage is still being opened.
     this.on('error', () => undefined);
   }
 
@@ -32,7 +32,7 @@ export class IncomingBytes extends Transform {
     return this.#count;
   }
 
-  /** Of all bytes, once the stream has ended. */
+  /** Of all bytes; valid once the stream has ended. */
   digest(): Buffer {
     return this.#hash.digest();
   }
@@ -69,19 +69,19 @@ export class IncomingBytes extends Transform {
   }
 }
 
-/** Sends a request's body through. Ends `bytes` with BrokenOff when the client goes away, and with FILE_UPLOAD_STALLED when too little comes. */
+/** Pipes a request's body through. Fails `bytes` with SourceAborted when the client disconnects, and with FILE_UPLOAD_STALLED when it is too slow. */
 export function feed(req: IncomingMessage, bytes: IncomingBytes, stallMs: number): () => void {
   let before = 0;
   const timer = setInterval(() => {
-    // What waits for the storage is not the client's fault.
+    // Backpressure from the storage is not the client's fault.
     const isWaiting = req.complete || bytes.writableLength > 0;
-    if (!isWaiting && bytes.count - before < MIN_BYTES) {
+    if (!isWaiting && bytes.count - before < MIN_BYTES_PER_INTERVAL) {
       bytes.destroy(new AppError('FILE_UPLOAD_STALLED', 'The bytes of the file came too slowly.'));
     }
     before = bytes.count;
   }, stallMs);
   const broke = (): void => {
-    if (!req.complete) bytes.destroy(new BrokenOff('the client went away'));
+    if (!req.complete) bytes.destroy(new SourceAborted('the client went away'));
   };
   req.once('close', broke);
   req.once('error', broke);

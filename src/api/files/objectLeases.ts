@@ -4,18 +4,18 @@ import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
 
-/** How long after its process's last sign of life an object counts as left behind. */
+/** How long after its process's last heartbeat an object counts as abandoned. */
 export const OBJECT_LEASE_MS = 60_000;
 
 /** Keeps the sweeper off the objects that this process is writing. */
 export interface ObjectLeases extends Stoppable {
-  /** @returns a signal that ends the writing once the object may be somebody else's; call `release` at the end */
+  /** @returns a signal that aborts the write once the lease may have expired; call `release` at the end */
   hold(objectkey: string): { readonly signal: AbortSignal; release(): void };
 }
 
 interface Held {
   readonly lost: AbortController;
-  /** By the monotonic clock, which also runs while the process is stopped. */
+  /** Monotonic clock, which keeps running while the process is stopped. */
   untilMs: number;
 }
 

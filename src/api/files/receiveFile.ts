@@ -13,9 +13,9 @@ import { feed, IncomingBytes } from './incomingBytes.js';
 import { OBJECT_LEASE_MS } from './objectLeases.js';
 
 /**
- * `PUT /files/<signed>`. First it is recorded that an object will be written; then its bytes stream to the storage,
- * bounded, and are made durable; then one transaction records the file and its event. Whatever fails on the way leaves
- * no file, and an object that the sweeper knows of. Throws AppError.
+ * `PUT /files/<signed>`. Records the intent to write an object, streams its bytes to the storage and makes them durable,
+ * then records the file and its event in one transaction. A failure leaves no file, only an object that the sweeper
+ * knows of. Throws AppError.
  */
 export async function receiveFile(
   deps: FileDeps,
@@ -46,7 +46,7 @@ interface Attempt {
   readonly size: number;
 }
 
-/** The file, or nothing that lasts. */
+/** Stores the file, or leaves nothing behind. */
 async function storeAndRecord(
   deps: FileDeps,
   link: FileLink,
@@ -59,13 +59,13 @@ async function storeAndRecord(
   let isWritten = false;
   try {
     await deps.engine.requireFileRow(principal, 'upload', upload);
-    // The client may wait for a word before it sends the bytes.
+    // The client may be waiting for 100 Continue.
     if (/100-continue/i.test(req.headers.expect ?? '')) res.writeContinue();
     isWritten = true;
     const bytes = await store(deps, attempt, lease.signal, req);
     return await record(deps, link, upload, bytes);
   } catch (error) {
-    // Whether it was recorded is not known: then the object is the file's, or else the sweeper's.
+    // Unknown whether the file was recorded: if not, the sweeper removes the object.
     const isUnknown = error instanceof AppError && error.code === 'OUTCOME_UNKNOWN';
     if (!isUnknown) await clearAway(deps, objectkey, isWritten);
     throw error;
@@ -99,7 +99,7 @@ async function store(
   return { objectkey, mimetype, size, sha256: bytes.digest() };
 }
 
-/** What may pass before the bytes would have to come again. */
+/** Attempts to record the file before the client has to upload again. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'TRANSACTION_CONFLICT',
   'DATABASE_UNAVAILABLE',
@@ -108,7 +108,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 const MAX_TRIES = 5;
 const RETRY_MS = 500;
 
-/** With the rights that the role has now: an upload may have taken hours. */
+/** With the role's current permissions: an upload may have taken hours. */
 async function record(
   deps: FileDeps,
   link: FileLink,
@@ -135,7 +135,7 @@ async function requirePrincipal(
   throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
 }
 
-/** Before a byte is read. Throws AppError FILE_LENGTH_REQUIRED, FILE_LENGTH_MISMATCH, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
+/** Checked before any byte is read. Throws AppError FILE_LENGTH_REQUIRED, FILE_LENGTH_MISMATCH, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
 function readSize({ headers }: IncomingMessage, link: FileLink, maxBytes: number): number {
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the file without Content-Encoding.');
@@ -164,7 +164,7 @@ function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
   }
 }
 
-/** What can't be cleared away now the sweeper finds. */
+/** If cleanup fails, the sweeper catches up. */
 async function clearAway(
   { storage, database: { pool }, log }: FileDeps,
   objectkey: string,

@@ -9,7 +9,7 @@ import type { ByteRange } from '../../files/storage/fileStorage.js';
 import type { FileDeps } from './fileDeps.js';
 import { endWhenSlow } from './slowness.js';
 
-/** `GET` and `HEAD /files/<signed>`: the bytes, or one range of them, to be saved and never shown. Throws AppError. */
+/** `GET` and `HEAD /files/<signed>`: the bytes or one range of them, always as a download. Throws AppError. */
 export async function sendFile(
   deps: FileDeps,
   link: FileLink,
@@ -44,7 +44,7 @@ export async function sendFile(
   }
 }
 
-/** With the rights that the role has now. */
+/** With the role's current permissions. */
 async function requireFile(
   { database, principals, engine }: FileDeps,
   { tenantid, roleid, storagekey }: FileLink,
@@ -59,7 +59,7 @@ async function requireFile(
   return file;
 }
 
-/** Nothing in a file may run in the origin of this service, whatever its type. */
+/** No file, whatever its type, may run scripts in this service's origin. */
 function headersOf({ filename, mimetype }: StoredFile): OutgoingHttpHeaders {
   return {
     'content-type': mimetype,
@@ -76,13 +76,13 @@ function matches(header: string | undefined, etag: string): boolean {
   return tags.includes('*') || tags.includes(etag);
 }
 
-/** Several ranges are answered with the whole file, as is one of another version. */
+/** Multiple ranges get the whole file, as does a range of another version. */
 function readRange({ headers }: IncomingMessage, etag: string, size: number): ByteRange | undefined {
   const wanted = headers.range;
   const onlyIf = headers['if-range'];
   if (wanted === undefined || (onlyIf !== undefined && onlyIf !== etag)) return undefined;
   const ranges = parseRange(size, withinSize(wanted, size));
-  // Malformed is as good as none (RFC 9110, 14.2).
+  // A malformed range is ignored (RFC 9110, 14.2).
   if (ranges === -2) return undefined;
   if (ranges === -1 || ranges.type !== 'bytes') {
     if (ranges !== -1) return undefined;
@@ -92,7 +92,7 @@ function readRange({ headers }: IncomingMessage, etag: string, size: number): By
   return ranges.length === 1 ? range : undefined;
 }
 
-/** More last bytes than there are mean all of them (RFC 9110, 14.1.2); the parser calls that unsatisfiable. */
+/** A suffix longer than the file means all of it (RFC 9110, 14.1.2); the parser calls that unsatisfiable. */
 function withinSize(range: string, size: number): string {
   const last = /^bytes=-(\d+)$/.exec(range)?.[1];
   return last !== undefined && Number(last) > size ? `bytes=-${size}` : range;

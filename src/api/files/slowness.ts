@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
-/** What an upload or a download must move in the time of `FILE_STALL_MS`. */
-export const MIN_BYTES = 65_536;
+/** Minimum progress of an upload or download per `FILE_STALL_MS`. */
+export const MIN_BYTES_PER_INTERVAL = 65_536;
 
-/** Ends an answer whose bytes leave too slowly: it holds a file and a socket for next to no use. */
+/** Aborts a download that is too slow: it ties up a file and a socket. */
 export function endWhenSlow(res: ServerResponse, stallMs: number): { stop(): void } {
   const { socket } = res;
   let before = socket?.bytesWritten ?? 0;
   const timer = setInterval(() => {
     const written = socket?.bytesWritten ?? 0;
-    if (written - before < MIN_BYTES) res.destroy();
+    if (written - before < MIN_BYTES_PER_INTERVAL) res.destroy();
     before = written;
   }, stallMs);
   return { stop: () => clearInterval(timer) };

@@ -6,8 +6,8 @@ const EXPOSED = 'retry-after, x-request-id, etag, accept-ranges, content-range, 
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Sets the CORS headers of an answer. Named origins may send credentials; `*` lets every origin call, without them.
- * @returns true when the request was a preflight, which is answered then.
+ * Sets the CORS headers of a response. Named origins may send credentials; `*` allows every origin, without credentials.
+ * @returns true when the request was a preflight, which has been answered
  */
 export function createCors(
   origins: readonly string[],
@@ -17,7 +17,7 @@ export function createCors(
   return (req, res) => {
     const origin = req.headers.origin;
     const preflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
-    // The answer depends on who asks, also for caches that saw it asked without an origin.
+    // Vary even without an Origin header, for caches that saw the request without one.
     if (named.size > 0) res.setHeader('vary', 'Origin');
     if (origin !== undefined && (named.has(origin) || any)) {
       res.setHeader('access-control-allow-origin', named.has(origin) ? origin : '*');

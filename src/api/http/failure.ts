@@ -3,12 +3,12 @@ import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 
-/** The body of a failure at HTTP level: these three keys, in this order, and no more. */
+/** The body of an HTTP-level failure: exactly these three keys, in this order. */
 export function failureBody(error: AppError): string {
   return JSON.stringify({ error: error.message, status: error.status, code: error.code });
 }
 
-/** What a caller may know of an error. What is nobody's doing but ours is logged. */
+/** What a caller may see of an error. Internal errors are logged. */
 export function explain(error: unknown, log: Logger): AppError {
   const known = explainControlError(error);
   if (known && known.code !== 'INTERNAL_ERROR') return known;
@@ -16,7 +16,7 @@ export function explain(error: unknown, log: Logger): AppError {
   return new AppError('INTERNAL_ERROR', 'Internal error.');
 }
 
-/** Answers a failure, unless an answer has begun already: then the connection is cut, so that it can't pass for a whole one. */
+/** Sends a failure. If a response has begun already, cuts the connection, so that it can't pass for complete. */
 export function sendFailure(
   res: ServerResponse,
   error: AppError,
@@ -26,7 +26,7 @@ export function sendFailure(
     res.destroy();
     return;
   }
-  // What is left of a body that was not read must not be taken for the next request.
+  // The unread rest of a body must not be taken for the next request.
   const close: Record<string, string> = error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {};
   sendJson(res, error.status, failureBody(error), { ...headers, ...close });
 }

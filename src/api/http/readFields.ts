@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
 import { isJsonObject, parseJson } from '../../losslessJson.js';
 
-/** The members of a request's body: of its JSON object, or the text fields of its form. */
+/** The fields of a request's body: members of a JSON object, or text fields of a form. */
 export interface Fields {
   readonly kind: 'json' | 'form';
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Does something that takes long, some time. */
+/** Schedules expensive work. */
 export type InTurn = <T>(work: () => T) => Promise<T>;
 
-/** Up to so many bytes are read in some milliseconds. */
+/** Bodies up to this size are parsed within milliseconds. */
 const QUICK_BYTES = 65_536;
 const AT_ONCE: InTurn = (work) => Promise.resolve(work());
 
@@ -106,7 +106,7 @@ export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buf
     });
     req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
     req.on('close', () => {
-      // It is said of every request; an error for each of them would cost 4 % of a small answer.
+      // Emitted for every request; creating an error each time would cost 4 % of a small response.
       if (!req.complete) reject(new AppError('BAD_REQUEST', 'The body broke off.'));
     });
     req.on('error', (error) => reject(new AppError('BAD_REQUEST', 'The body broke off.', { cause: error })));

@@ -1,6 +1,6 @@
 import { exactInteger, ExactNumber } from '../../losslessJson.js';
 
-/** An id, which comes as a number or as a string that holds one; undefined for what is none. */
+/** An id given as a number or a numeric string; undefined if it is neither. */
 export function readId(given: unknown): number | undefined {
   const isText = typeof given === 'string' || typeof given === 'number' || given instanceof ExactNumber;
   const id = isText ? exactInteger(String(given).trim()) : undefined;

@@ -1,16 +1,16 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 export interface SlownessLimits {
-  /** A client that reads less than 64 KiB in this time is cut off. */
+  /** A client that reads less than 64 KiB in this time is disconnected. */
   readonly stallMs: number;
-  /** Longest time for all of an answer. */
+  /** Maximum time for a whole response. */
   readonly timeoutMs: number;
 }
 
-/** What goes to the socket at one time: how far a client has read is known piece by piece. */
-const PIECE_BYTES = 65_536;
+/** Bytes written to the socket at a time: the client's progress is measured per chunk. */
+const CHUNK_BYTES = 65_536;
 
-/** Sends an answer as a whole. One that the client doesn't read is held for as long as the limits say, and no longer. */
+/** Sends a complete response. One that the client doesn't read is held only within the limits. */
 export function sendAnswer(
   res: ServerResponse,
   status: number,
@@ -20,7 +20,7 @@ export function sendAnswer(
 ): void {
   const length = Buffer.byteLength(body);
   res.writeHead(status, { ...headers, 'content-length': length });
-  if (length <= PIECE_BYTES) res.end(body);
+  if (length <= CHUNK_BYTES) res.end(body);
   else sendPieces(res, Buffer.from(body), limits);
 }
 
@@ -32,7 +32,7 @@ function sendPieces(res: ServerResponse, bytes: Buffer, { stallMs, timeoutMs }: 
     clearTimeout(timeout);
   });
   const sendFrom = (start: number): void => {
-    const end = start + PIECE_BYTES;
+    const end = start + CHUNK_BYTES;
     const piece = bytes.subarray(start, end);
     if (end >= bytes.length) {
       res.end(piece);
@@ -47,16 +47,16 @@ function sendPieces(res: ServerResponse, bytes: Buffer, { stallMs, timeoutMs }: 
   sendFrom(0);
 }
 
-/** When the answer has left, or its caller has. */
+/** Resolves when the response has been sent or the client has disconnected. */
 export function whenGone(res: ServerResponse, release: () => void): void {
   if (res.closed || res.destroyed) release();
   else res.once('close', release);
 }
 
-/** Cuts off a client that doesn't read an answer in time, whatever sends it. */
+/** Disconnects a client that doesn't read a response in time, whoever sends it. */
 export function endSlowAnswer(res: ServerResponse, timeoutMs: number): void {
   res.once('prefinish', () => {
-    // Most answers are in the system's hands at once.
+    // Most responses fit into the socket buffer.
     if (!res.socket || res.socket.writableLength === 0) return;
     const timer = setTimeout(() => res.destroy(), timeoutMs);
     res.once('close', () => clearTimeout(timer));

@@ -5,28 +5,28 @@ import { AppError } from '../../errors.js';
 import { isLoopback } from '../../networkAddress.js';
 import type { Authenticator } from '../auth/authenticate.js';
 
-/** Whose mail a visitor may read. */
+/** The mail that a visitor may read. */
 export type MailboxScope =
   { readonly kind: 'everything' } | { readonly kind: 'tenant'; readonly tenantid: number };
 
 export const MAILBOX_COOKIE = 'rowpost_mailbox';
 const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** What proxies and tunnels add: a request that carries one of these began somewhere else. */
+/** Headers added by proxies and tunnels: a request with one of these came from elsewhere. */
 const FORWARDED =
   /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|x-original-.+|true-client-ip|cf-.+)$/;
 
 export interface MailboxAccessDeps {
   readonly authenticator: Authenticator;
-  /** An embedded installation is for trying out: whoever sits at the machine may read. */
+  /** An embedded installation is for evaluation: anyone on the machine may read. */
   readonly embedded: boolean;
-  /** An operator who says that there is a proxy is believed, whatever headers it sends. */
+  /** If a proxy is configured, no request counts as local, whatever its headers. */
   readonly trustProxy: number;
 }
 
 /**
- * Mail holds what tenants write to their customers. On an embedded installation it is open to this machine; elsewhere a
- * tenant's root and admins read their tenant's mail, the installation's root all of it.
- * Throws AppError TOKEN_* when nobody is signed in, PERMISSION_DENIED.
+ * Mail contains what tenants write to their customers. An embedded installation shows it to this machine; elsewhere a
+ * tenant's root and admins may read their tenant's mail, and the installation's root all mail.
+ * Throws AppError TOKEN_* when not signed in, PERMISSION_DENIED.
  */
 export async function mailboxScope(req: Request, deps: MailboxAccessDeps): Promise<MailboxScope> {
   if (deps.embedded && deps.trustProxy === 0 && isLocal(req)) return { kind: 'everything' };
@@ -48,8 +48,8 @@ export function scopeOf(principal: Principal): MailboxScope {
 }
 
 /**
- * Sent by this machine itself. A proxy on this machine connects from it as well, so nothing that was forwarded counts.
- * A page of another site may make a browser here ask under a name that leads here: so the name is checked too.
+ * Whether this machine sent the request. A local proxy connects from it as well, so forwarded requests don't count. The
+ * host name is checked too, against DNS rebinding.
  */
 function isLocal({ headers, socket }: Request): boolean {
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;

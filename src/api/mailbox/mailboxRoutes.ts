@@ -27,11 +27,11 @@ export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
 
 const PAGE_SIZE = 50;
 
-/** A mail shows pictures and its own styles. It runs nothing, reaches nothing and has no origin. */
+/** A mail may show images and its own styles. No scripts, no other requests, no origin. */
 const BODY_POLICY =
   "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
 
-/** `/mailbox`: the mails that were kept instead of sent, each as its recipient would see it. JSON for who asks for it. */
+/** `/mailbox`: the mails stored instead of sent, each as its recipient would see it; JSON on request. */
 export function mailboxRoutes(deps: MailboxDeps): Router {
   const { knex } = deps;
 
@@ -74,7 +74,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
   };
 
   const enter: RequestHandler = async (req, res) => {
-    // A page elsewhere must not sign a visitor in as somebody of its choice.
+    // Prevents login CSRF.
     if (req.headers['sec-fetch-site'] === 'cross-site') {
       throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
     }
@@ -114,7 +114,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
     .use('/mailbox', askToSignIn);
 }
 
-/** Who is not signed in, or not as somebody who may read, gets the form; programs get the plain failure. */
+/** Browsers without permission to read get the sign-in form; programs get the plain failure. */
 const askToSignIn: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const isHtml = wantsHtml(req.headers.accept);
   if (isHtml && error instanceof AppError && (error.status === 401 || error.status === 403)) {

@@ -5,13 +5,13 @@ type Mail = NonNullable<Awaited<ReturnType<typeof readMail>>>;
 
 export interface MailboxView {
   readonly mails: readonly MailSummary[];
-  /** From 0. */
+  /** Zero-based. */
   readonly page: number;
   readonly hasOlder: boolean;
   readonly opened?: Mail;
 }
 
-/** The list of mails, beside the one that is open. */
+/** The list of mails, next to the open one. */
 export function mailboxPage({ mails, page, hasOlder, opened }: MailboxView): Html {
   const list = html`<nav class="list" aria-label="Mails">
     ${
@@ -35,7 +35,7 @@ export function mailboxPage({ mails, page, hasOlder, opened }: MailboxView): Htm
   );
 }
 
-/** Asks for a login, where the mailbox is not open to everyone at the machine. */
+/** The sign-in form, where the mailbox is not open to everyone on the machine. */
 export function signInPage(problem: string | undefined): Html {
   return layout(
     'Sign in · Mailbox',

@@ -8,7 +8,7 @@ export interface SignInSecrets {
   readonly codeVerifier: string;
 }
 
-/** The address of the provider's login, with a code challenge (S256) instead of the verifier. */
+/** The provider's authorization URL, with a PKCE code challenge (S256). */
 export async function authorizationUrl(
   registration: OidcRegistration,
   redirectUri: string,
@@ -32,7 +32,7 @@ export async function authorizationUrl(
   return url.href;
 }
 
-/** Asks for no more than the claim needs: providers show users what is asked for. */
+/** Requests only the scopes that the claim needs: providers show them to users. */
 function scopeFor(comparisonField: string): string {
   if (comparisonField === 'sub') return 'openid';
   if (comparisonField === 'email') return 'openid email';

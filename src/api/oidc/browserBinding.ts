@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
 
-/** A cookie that ties a sign-in to the browser that started it, so that nobody finishes another's. */
+/** A cookie that binds a sign-in to the browser that started it, so that no other browser can complete it. */
 export interface BrowserCookie {
   readonly name: string;
   readonly value: string;
@@ -11,7 +11,7 @@ export interface BrowserCookie {
 
 const SECRET_BYTES = 32;
 
-/** One cookie for each sign-in: two tabs don't disturb each other. */
+/** One cookie per sign-in, so that tabs don't interfere with each other. */
 export function createBrowserCookie(state: string, baseUrl: string, lifetimeSeconds: number): BrowserCookie {
   return {
     name: cookieName(state, baseUrl),
@@ -33,7 +33,7 @@ export function isSameBrowser(
   return timingSafeEqual(sha256(value), browserHash);
 }
 
-/** The prefix keeps sites below the same domain from setting the cookie; browsers allow it over https only. */
+/** The prefix prevents sibling subdomains from setting the cookie; browsers allow it over https only. */
 export function cookieName(state: string, baseUrl: string): string {
   const id = sha256(state).toString('hex').slice(0, 16);
   return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_oidc_${id}`;

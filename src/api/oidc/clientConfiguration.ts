@@ -18,7 +18,7 @@ export function clientConfiguration(
     undefined,
     clientAuth,
   );
-  // Whether plain http is allowed is decided where providers are called.
+  // The provider client decides whether plain http is allowed.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   allowInsecureRequests(configuration);
   return configuration;

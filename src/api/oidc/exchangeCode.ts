@@ -16,7 +16,7 @@ import type { ProviderClient } from './providerClient.js';
 
 export interface CodeExchange {
   readonly registration: OidcRegistration;
-  /** The redirect URI with the parameters that the provider added. */
+  /** The redirect URI with the provider's parameters. */
   readonly callbackUrl: URL;
   readonly state: string;
   readonly codeVerifier: string;

@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'open
 import { AppError } from '../../errors.js';
 import { oidcFailure } from './oidcFailure.js';
 
-/** What went wrong between the callback and the token endpoint, as a failure that names the likely cause. */
+/** Maps an error of the code exchange to a failure that names the likely cause. */
 export function explainExchangeError(error: unknown, callbackUrl: URL): unknown {
   const known = findAppError(error);
   if (known) return known;
@@ -15,7 +15,7 @@ export function explainExchangeError(error: unknown, callbackUrl: URL): unknown 
   return error;
 }
 
-/** RFC 6749, 4.1.2.1 and 5.2, and what providers add to them. */
+/** RFC 6749, 4.1.2.1 and 5.2, and providers' extensions. */
 function explainProviderError(code: string, description: string | undefined, callbackUrl: URL): AppError {
   if (code === 'redirect_uri_mismatch' || /redirect[_ ]?ur[il]/i.test(description ?? '')) {
     const redirectUri = `${callbackUrl.origin}${callbackUrl.pathname}`;
@@ -43,7 +43,7 @@ function explainProviderError(code: string, description: string | undefined, cal
   }
 }
 
-/** openid-client wraps what its fetch throws. */
+/** openid-client wraps errors of its fetch. */
 function findAppError(error: unknown): AppError | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof AppError) return inner;

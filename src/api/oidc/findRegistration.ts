@@ -6,7 +6,7 @@ import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/
 import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
-/** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint when the number is that of a provider. */
+/** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
   { knex, keyRing }: OidcDeps,
   tenantid: number,
@@ -24,7 +24,7 @@ export async function findRegistration(
     : oidcFailure('OIDC_CONFID_NOT_FOUND', what);
 }
 
-/** Which identity is the role. Throws AppError OIDC_ROLE_NOT_MAPPED, for roles that are missing or deleted as well. */
+/** The identity mapped to the role. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
   { knex, principals }: OidcDeps,
   tenantid: number,

@@ -11,15 +11,15 @@ import { oidcFailure } from './oidcFailure.js';
 import { verifierContext } from './startSignIn.js';
 import { verifyIdToken } from './verifyIdToken.js';
 
-/** A sign-in that came back from the provider to the browser that started it. */
+/** A sign-in returned by the provider to the browser that started it. */
 export interface ReturnedSignIn extends OidcSignIn {
   readonly state: string;
   readonly codeVerifier: string;
 }
 
 /**
- * Finds the sign-in of a callback's `state`, which is good once, for ten minutes, in one browser.
- * Throws AppError OIDC_STATE_INVALID; one text for all causes.
+ * Finds the sign-in by a callback's `state`, which is valid once, for ten minutes, in one browser. Throws AppError
+ * OIDC_STATE_INVALID, with the same message for all causes.
  */
 export async function takeSignIn(
   deps: OidcDeps,
@@ -48,7 +48,7 @@ export async function handleCallback(
   const registration = await deps.issuers.complete(deps, await findRegistration(deps, tenantid, confid));
   const idToken = await exchangeCode(deps.callProvider, { registration, callbackUrl, state, codeVerifier });
   const claims = await verifyIdToken(deps.providerKeys, registration, idToken, nonce);
-  // Read now, not at the start: a mapping that was taken away meanwhile counts no more.
+  // Read now, not at the start: a mapping deleted meanwhile no longer counts.
   const mapping = await findMapping(deps, tenantid, roleid, confid);
   matchIdentity(claims, registration.provider, mapping.sub_id);
   const principal = await signInAs(deps, tenantid, roleid);

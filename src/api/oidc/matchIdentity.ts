@@ -3,7 +3,7 @@ import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**
- * Whether the claim that the provider is compared by says what the role's mapping says. Neither value is told.
+ * Checks the provider's identity claim against the role's mapping. Discloses neither value.
  * Throws AppError OIDC_CLAIM_MISSING, OIDC_IDENTITY_MISMATCH.
  */
 export function matchIdentity(
@@ -18,8 +18,8 @@ export function matchIdentity(
   if (value !== subId) {
     throw oidcFailure('OIDC_IDENTITY_MISMATCH', 'The identity at the provider is not the one of this role.');
   }
-  // Where users may enter any address, one that is not verified proves nothing. Only `true` says that it is: OpenID
-  // Connect Core 5.1 makes the claim a boolean, and what another type means is the provider's own affair.
+  // Where users may enter any address, an unverified one proves nothing. Only `true` counts as verified: OpenID Connect
+  // Core 5.1 defines a boolean, and other types are provider-specific.
   const verified = claims['email_verified'];
   if (comparisonField !== 'email' || verified === true) return;
   if (verified !== undefined || !alwaysVerified) {

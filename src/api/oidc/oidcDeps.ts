@@ -6,7 +6,7 @@ import type { ProviderClient } from './providerClient.js';
 import type { ProviderIssuers } from './providerIssuers.js';
 import type { ProviderKeys } from './providerKeys.js';
 
-/** What the steps of a sign-in through a provider stand on. */
+/** Dependencies of a sign-in through a provider. */
 export interface OidcDeps extends SignInDeps {
   readonly keyRing: KeyRing;
   readonly log: Logger;
@@ -16,7 +16,7 @@ export interface OidcDeps extends SignInDeps {
   readonly issuers: ProviderIssuers;
 }
 
-/** Where the provider sends the browser back to: registered there exactly so. */
+/** The redirect URI, exactly as registered with the provider. */
 export function redirectUri(deps: OidcDeps): string {
   return `${deps.config.baseUrl}/oidc`;
 }

@@ -3,8 +3,8 @@ import { AppError, ERROR_CODES, type ErrorCode } from '../../errors.js';
 export type OidcErrorCode = Extract<ErrorCode, `OIDC_${string}`>;
 
 /**
- * A sign-in that failed. What is answered over HTTP has no field for a hint, so the likely cause is part of the text.
- * Neither says what the provider or the mapping holds: a stranger may be asking. No cause is kept: the library's errors
+ * A failed sign-in. The HTTP response has no field for a hint, so the message includes the likely cause. Discloses
+ * nothing of the provider or the mapping, since the caller is unauthenticated. Has no `cause`: the library's errors
  * carry tokens.
  */
 export function oidcFailure(

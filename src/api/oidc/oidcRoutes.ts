@@ -17,7 +17,7 @@ export interface OidcRoutesDeps extends OidcDeps {
   readonly answerSignIn: SignInAnswer;
 }
 
-/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is where the provider sends the browser back to. */
+/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is the redirect URI. */
 export function oidcRoutes(deps: OidcRoutesDeps): Router {
   const start: RequestHandler = async (req, res) => {
     const values = await readSignIn(req);
@@ -59,7 +59,7 @@ function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
   return { tenantid, roleid, confid };
 }
 
-/** Whether the caller asks for JSON by name, and would not rather have anything else: a browser's fetch can't follow the redirect. */
+/** Whether the caller explicitly prefers JSON: a browser's fetch can't follow the redirect. */
 function prefersJson(accept = ''): boolean {
   const quality = new Map(
     accept.split(',').map((item) => {

@@ -4,7 +4,7 @@ import { createProviderClient, type ProviderClient } from './providerClient.js';
 import { ProviderIssuers } from './providerIssuers.js';
 import { ProviderKeys } from './providerKeys.js';
 
-/** The ways to identity providers: calls of their endpoints, and what a process remembers of them. */
+/** Access to identity providers: calls of their endpoints, and per-process caches. */
 export function createProviderAccess(
   config: Pick<Config, 'production' | 'oidcAllowPrivateNetwork' | 'oidcTimeoutMs'>,
   clock: Clock,

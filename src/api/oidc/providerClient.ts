@@ -17,22 +17,22 @@ export interface ProviderAnswer {
   readonly body: Buffer;
 }
 
-/** Sends one request to a provider, follows no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no answer. */
+/** Sends one request to a provider, following no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no response. */
 export type ProviderClient = (url: URL, request: ProviderRequest) => Promise<ProviderAnswer>;
 
 export interface ProviderClientOptions {
-  /** For the whole exchange, from the name's resolution to the last byte. */
+  /** For the whole exchange, from name resolution to the last byte. */
   readonly timeoutMs: number;
-  /** Whether addresses in private networks, and plain http, are allowed. */
+  /** Allows private addresses, and plain http. */
   readonly allowPrivateNetwork: boolean;
 }
 
-/** Key sets have some kilobytes, token answers less. */
+/** Key sets take a few kilobytes, token responses less. */
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Node's own client instead of fetch: the address that a name resolves to is checked where the connection is made, so
- * that a name can't lead elsewhere between the check and the call.
+ * Node's http client instead of fetch: the resolved address is checked on connecting, so that the name can't be rebound
+ * between the check and the call.
  */
 export function createProviderClient(options: ProviderClientOptions): ProviderClient {
   return async (url, { method, headers, body }) => {
@@ -92,7 +92,7 @@ function refuseUnsafe(url: URL): void {
 const PRIVATE = 'lies in a private network';
 const PRIVATE_HINT = 'OIDC_ALLOW_PRIVATE_NETWORK=true allows it to this installation.';
 
-/** Resolves a name and refuses it when any of its addresses is private. */
+/** Resolves a name and rejects it if any of its addresses is private. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const [first] = addresses;
@@ -104,7 +104,7 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** What an administrator can do something about; no addresses. */
+/** The cause in terms that an administrator can act on; contains no addresses. */
 function describe(error: unknown, timeoutMs: number): string {
   if (error instanceof TooLarge) return `answered more than ${MAX_BYTES} bytes`;
   if (error instanceof PrivateAddress) return PRIVATE;

@@ -6,24 +6,24 @@ import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { ProviderClient } from './providerClient.js';
 
-/** A provider without a discovery document is asked for one again after this long. */
-const ASK_AGAIN_MS = 600_000;
+/** How soon to retry a provider without a discovery document. */
+const RETRY_AFTER_MS = 600_000;
 const MAX_PROVIDERS = 1_000;
-/** Addresses of one provider that are tried. */
-const MAX_PLACES = 8;
+/** Discovery URLs tried per provider. */
+const MAX_DISCOVERY_URLS = 8;
 const WELL_KNOWN = '/.well-known/openid-configuration';
 
-/** Issuers of providers that were saved without one, from their discovery documents. What is found is kept in the database. */
+/** Discovers the issuers of providers configured without one, and stores them in the database. */
 export class ProviderIssuers {
-  /** When a provider was asked in vain. */
-  readonly #inVain = new Map<string, number>();
+  /** Time of the last failed discovery per provider. */
+  readonly #failedAtMs = new Map<string, number>();
 
   constructor(
     private readonly callProvider: ProviderClient,
     private readonly clock: Clock,
   ) {}
 
-  /** The registration, with the issuer of its provider when that can be had. */
+  /** The registration with its provider's issuer, if that can be discovered. */
   async complete(
     { knex, log }: { readonly knex: ControlDb; readonly log: Logger },
     registration: OidcRegistration,
@@ -32,12 +32,12 @@ export class ProviderIssuers {
     const known = provider.issuer ?? provider.discovered_issuer;
     if (known !== null) return { ...registration, provider: { ...provider, issuer: known } };
     const key = `${provider.providerid} ${provider.auth_uri} ${provider.jwks_uri}`;
-    const askedAt = this.#inVain.get(key);
-    if (askedAt !== undefined && this.clock.now() - askedAt < ASK_AGAIN_MS) return registration;
+    const askedAt = this.#failedAtMs.get(key);
+    if (askedAt !== undefined && this.clock.now() - askedAt < RETRY_AFTER_MS) return registration;
     const issuer = await this.#discover(provider);
     if (issuer === undefined) {
-      if (this.#inVain.size >= MAX_PROVIDERS) this.#inVain.clear();
-      this.#inVain.set(key, this.clock.now());
+      if (this.#failedAtMs.size >= MAX_PROVIDERS) this.#failedAtMs.clear();
+      this.#failedAtMs.set(key, this.clock.now());
       const { providerid } = provider;
       log.warn(
         { providerid },
@@ -56,7 +56,7 @@ export class ProviderIssuers {
     return issuers.find((issuer) => issuer !== undefined);
   }
 
-  /** The document must stand where its issuer says (OpenID Connect Discovery 4.3), and name the keys that are verified with. */
+  /** The document must be where its issuer says (OpenID Connect Discovery 4.3), and name the configured keys. */
   async #issuerAt(place: string, provider: OidcProvider): Promise<string | undefined> {
     const url = new URL(place + WELL_KNOWN);
     try {
@@ -70,7 +70,7 @@ export class ProviderIssuers {
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return undefined;
       return issuer.replace(/\/$/, '') === place ? issuer : undefined;
     } catch (error) {
-      // No answer, or no document: as good as none.
+      // No response or no document: try the next.
       if (error instanceof AppError || error instanceof SyntaxError || error instanceof TypeError)
         return undefined;
       throw error;
@@ -79,8 +79,8 @@ export class ProviderIssuers {
 }
 
 /**
- * Where issuers keep their documents: the address that users sign in at, or one above it, without a step `oauth2` that
- * some put between. The nearest come first.
+ * Candidate discovery URLs: below the authorization URL or one of its parents, without the `oauth2` segment that some
+ * insert. Nearest first.
  */
 function placesOf(authUri: string): readonly string[] {
   const { origin, pathname } = new URL(authUri);
@@ -88,5 +88,5 @@ function placesOf(authUri: string): readonly string[] {
   const above = (path: readonly string[]): string[] =>
     path.map((_step, index) => [origin, ...path.slice(0, path.length - 1 - index)].join('/'));
   const places = [...above(steps), ...above(steps.filter((step) => step !== 'oauth2')), origin];
-  return [...new Set(places)].slice(0, MAX_PLACES);
+  return [...new Set(places)].slice(0, MAX_DISCOVERY_URLS);
 }

@@ -10,11 +10,11 @@ interface ReadKeys {
   readonly readAt: number;
 }
 
-/** A provider that takes a key back is believed again after this long. */
+/** Cache lifetime: a key revoked by its provider is accepted this long at most. */
 const MAX_AGE_MS = 600_000;
 const MAX_PROVIDERS = 1_000;
 
-/** The signing keys of providers, by `jwks_uri`, remembered for minutes. */
+/** Caches providers' signing keys by `jwks_uri`, for minutes. */
 export class ProviderKeys {
   readonly #read = new Map<string, ReadKeys>();
 
@@ -24,7 +24,7 @@ export class ProviderKeys {
   ) {}
 
   /**
-   * @returns the keys, and whether they were remembered: then a token that they don't fit may be signed with newer ones.
+   * @returns the keys, and whether they were cached: then a token that matches none may be signed with a newer one.
    * Throws AppError OIDC_PROVIDER_ERROR.
    */
   async get(jwksUri: string): Promise<{ keys: KeySet; remembered: boolean }> {
@@ -35,7 +35,7 @@ export class ProviderKeys {
     return { keys: await this.reread(jwksUri), remembered: false };
   }
 
-  /** Throws AppError OIDC_PROVIDER_ERROR. What was known before stays in use then. */
+  /** Throws AppError OIDC_PROVIDER_ERROR; the cached keys then stay in use. */
   reread(jwksUri: string): Promise<KeySet> {
     const before = this.#read.get(jwksUri);
     if (!before && this.#read.size >= MAX_PROVIDERS) this.#read.clear();

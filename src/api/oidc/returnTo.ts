@@ -4,7 +4,7 @@ import type { TokenPair } from '../auth/tokens.js';
 import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
-/** An address to hand the tokens to: of this service, or of an origin that the operator named. Throws AppError OIDC_RETURN_TO_REFUSED. */
+/** A URL to return the tokens to: of this service, or of an origin that the operator allows. Throws AppError OIDC_RETURN_TO_REFUSED. */
 export function readReturnTo(given: unknown, { config }: OidcDeps): string | null {
   if (given === undefined || given === null || given === '') return null;
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
@@ -15,12 +15,12 @@ export function readReturnTo(given: unknown, { config }: OidcDeps): string | nul
   throw oidcFailure('OIDC_RETURN_TO_REFUSED', 'Tokens are not sent to this address.');
 }
 
-/** The address with the tokens in its fragment, which browsers keep to themselves. */
+/** The URL with the tokens in its fragment, which browsers don't send. */
 export function withTokens(returnTo: string, tokens: TokenPair, { roleid, tenantid }: Principal): string {
   return withFragment(returnTo, { ...tokens, roleid: String(roleid), tenantid: String(tenantid) });
 }
 
-/** The same for a sign-in that failed. */
+/** The same for a failed sign-in. */
 export function withError(returnTo: string, error: AppError): string {
   return withFragment(returnTo, { error: error.code, error_description: error.message });
 }

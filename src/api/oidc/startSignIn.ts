@@ -18,7 +18,7 @@ export interface StartedSignIn {
 }
 
 /**
- * `POST /oidc`: remembers a sign-in and says where the browser goes. `values`: tenantid, roleid, confid, return_to.
+ * `POST /oidc`: stores a sign-in and returns the redirect. `values`: tenantid, roleid, confid, return_to.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
  */
 export async function startSignIn(
@@ -56,7 +56,7 @@ export function verifierContext(stateHash: Buffer): string {
   return `oidc_sign_in:${stateHash.toString('hex')}`;
 }
 
-/** Ids come as numbers or as numeric strings. Throws AppError BAD_REQUEST. */
+/** Accepts numbers and numeric strings. Throws AppError BAD_REQUEST. */
 function requireId(values: Readonly<Record<string, unknown>>, name: 'roleid' | 'confid'): number {
   const id = readId(values[name]);
   if (id !== undefined) return id;

@@ -4,7 +4,7 @@ import { isIssuerOf } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';
 
-/** Asymmetric ones only: `none` proves nothing, and with HS256 a public key would pass for a secret. */
+/** Asymmetric algorithms only: `none` proves nothing, and HS256 would accept the public key as the secret. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -18,11 +18,11 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Clocks of the provider and of this process may differ by this much. */
+/** Tolerated clock skew between the provider and this process. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
 /**
- * The claims of an ID token that is signed by the provider, for this client, for this sign-in, and current.
+ * The claims of an ID token, verified to be signed by the provider, for this client and this sign-in, and current.
  * Throws AppError OIDC_SIGNATURE_INVALID, OIDC_ID_TOKEN_INVALID, OIDC_PROVIDER_ERROR (no keys to verify with).
  */
 export async function verifyIdToken(
@@ -40,12 +40,12 @@ export async function verifyIdToken(
   if (!isIssuerOf(provider, claims.iss)) throw invalid('iss');
   if (claims['nonce'] !== nonce) throw invalid('nonce');
   const audiences = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
-  // OpenID Connect Core 3.1.3.7: a token for several parties says which of them asked for it.
+  // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
   if (claims['azp'] === undefined ? audiences.length > 1 : claims['azp'] !== clientId) throw invalid('azp');
   return claims;
 }
 
-/** When remembered keys don't fit, the provider may have rotated them: they are read once more. */
+/** If no cached key matches, the provider may have rotated them: they are fetched once more. */
 async function checkSignature(
   providerKeys: ProviderKeys,
   jwksUri: string,
@@ -75,7 +75,7 @@ async function verifyWith(keys: KeySet, idToken: string, options: JWTVerifyOptio
   }
 }
 
-/** A token without a key id may be signed with any of the provider's keys. */
+/** A token without a key id may be signed by any of the provider's keys. */
 async function verifyWithAny(
   candidates: AsyncIterable<CryptoKey>,
   idToken: string,

@@ -2,7 +2,7 @@ import type { SignInOption } from '../../control/oidc/oidcRegistration.js';
 import { Html, html } from '../mailbox/html.js';
 
 export interface SignInView {
-  /** Unknown: the page asks for it. */
+  /** If unknown, the page asks for it. */
   readonly tenantid: number | undefined;
   readonly login: string;
   readonly returnTo: string;
@@ -52,7 +52,7 @@ function tenantField(tenantid: number | undefined): Html {
     <input id="tenantid" name="tenantid" inputmode="numeric" pattern="[0-9]+" required />`;
 }
 
-/** They need no password, so the browser is told not to ask for one. */
+/** Provider buttons need no password, so the browser must not require one. */
 function providerButtons(options: readonly SignInOption[]): Html {
   if (options.length === 0) return nothing;
   const buttons = options.map(

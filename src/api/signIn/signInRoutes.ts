@@ -13,12 +13,12 @@ import { signInPage } from './signInPage.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** No role has it: an unknown login is answered like one that is not mapped. */
+/** No role has this id: an unknown login gets the same response as an unmapped one. */
 const NO_ROLE = 0;
 
 /**
- * `GET /signin?tenantid=…&return_to=…`: the page for people. It posts to itself, for a password, or to `/signin/oidc`,
- * for a provider. Both end like `/auth` and `/oidc`: with the auth body, or with the tokens at `return_to`.
+ * `GET /signin?tenantid=…&return_to=…`: the sign-in page. It posts to itself for a password, or to `/signin/oidc` for a
+ * provider. Both end like `/auth` and `/oidc`: with the auth body, or with the tokens at `return_to`.
  */
 export function signInRoutes(deps: OidcRoutesDeps): Router {
   const policy = pagePolicy(deps.config.baseUrl);
@@ -38,7 +38,7 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     res.status(status).type('html').send(page.markup);
   };
 
-  /** Answers a form. What the visitor can do something about is said on the page. */
+  /** Handles a form. Errors that the visitor can fix are shown on the page. */
   const onForm =
     (answer: (req: Request, res: Response, values: Values) => Promise<void>): RequestHandler =>
     async (req, res) => {
@@ -81,14 +81,14 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     .post('/signin/oidc', deps.limits.byAddress, byProvider);
 }
 
-/** A page elsewhere must not sign a visitor in as somebody of its choice. Throws AppError PERMISSION_DENIED. */
+/** Prevents login CSRF. Throws AppError PERMISSION_DENIED. */
 function requireOwnPage(req: Request): void {
   if (req.headers['sec-fetch-site'] === 'cross-site') {
     throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
   }
 }
 
-/** Browsers hold the redirect that answers a form against `form-action`, and providers may pass it on among their own hosts. */
+/** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */
 function pagePolicy(baseUrl: string): string {
   const schemes = baseUrl.startsWith('https:') ? 'https:' : 'https: http:';
   return `default-src 'none'; style-src 'self'; img-src data:; form-action 'self' ${schemes}; base-uri 'none'; frame-ancestors 'none'`;

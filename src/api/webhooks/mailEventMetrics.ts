@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 
 type Outcome = 'recorded' | 'repeated' | 'foreign' | 'ignored';
 
-/** Counts what became of the events that the provider reported. */
+/** Counts the provider's events by outcome. */
 export class MailEventMetrics {
   readonly #events: Counter<'outcome'>;
 

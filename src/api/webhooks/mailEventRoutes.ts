@@ -23,19 +23,19 @@ export interface MailEventDeps {
 const SIGNATURE = 'X-Twilio-Email-Event-Webhook-Signature';
 const TIMESTAMP = 'X-Twilio-Email-Event-Webhook-Timestamp';
 
-/** The provider sends a report when it has 768 KB. */
+/** The provider's reports are up to 768 KB. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 /**
- * The provider repeats a report for a day when it is not taken, perhaps as it was signed at first. An event that comes
- * again changes nothing, so a report that somebody has recorded and sends again does no harm within that day.
+ * The provider retries a report for up to a day, possibly with its original signature. Events are recorded idempotently,
+ * so replaying a captured report within that day is harmless.
  */
 const OLDEST_MS = 25 * 3_600_000;
-/** Two clocks may differ. */
+/** Tolerated clock skew. */
 const NEWEST_MS = 5 * 60_000;
 
 /**
- * `POST /events/sendgrid/<tenantid>`: SendGrid reports what became of mails. Only what the tenant's key verifies is
- * read; a tenant that does not exist, or has no key, answers like a wrong signature.
+ * `POST /events/sendgrid/<tenantid>`: SendGrid's event webhook. A report is parsed only if the tenant's key verifies it;
+ * a missing tenant or key gets the same response as a wrong signature.
  */
 export function mailEventRoutes(deps: MailEventDeps): Router {
   const signatures = new SignatureCheck();
@@ -66,7 +66,7 @@ export function mailEventRoutes(deps: MailEventDeps): Router {
   return router;
 }
 
-/** A number that no tenant has when it can't be one. */
+/** An id that no tenant has if it is invalid. */
 function tenantOf(req: Request): number {
   const text = String(req.params['tenantid']);
   return /^\d{1,9}$/.test(text) ? Number(text) : -1;

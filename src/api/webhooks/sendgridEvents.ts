@@ -4,28 +4,28 @@ import { storable } from '../../email/storableText.js';
 import { AppError } from '../../errors.js';
 import { ExactNumber, parseJson } from '../../losslessJson.js';
 
-/** Events that are kept. Others (processed, unsubscribe, group_unsubscribe, …) say nothing about a delivery. */
+/** Events that are recorded. Others (processed, unsubscribe, group_unsubscribe, …) don't concern a delivery. */
 const KEPT = new Set(['delivered', 'bounce', 'dropped', 'deferred', 'open', 'click', 'spamreport']);
 
 const MAX_REASON_CHARACTERS = 1_000;
 const MAX_URL_CHARACTERS = 2_000;
 const MAX_ID_CHARACTERS = 200;
-const MAX_WORD_CHARACTERS = 100;
+const MAX_TOKEN_CHARACTERS = 100;
 const MAX_ADDRESS_CHARACTERS = 320;
-/** The provider did not exist before 2009; its clock is right to a day. */
+/** Plausible times: the provider was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_SECONDS = 1_230_768_000;
 const CLOCK_SECONDS = 86_400;
 
 export interface ReadEvents {
-  /** About deliveries; whose they are is not known yet. */
+  /** About deliveries, whose tenant is not checked yet. */
   readonly events: readonly MailEvent[];
-  /** Of no interest, or not about a delivery of ours. */
+  /** Irrelevant, or not about a delivery of ours. */
   readonly ignored: number;
-  /** Said by themselves to be another tenant's. */
+  /** Labelled with another tenant. */
   readonly foreign: number;
 }
 
-/** Reads the body of a report: a JSON list of events. Throws AppError BAD_REQUEST. */
+/** Parses a report: a JSON list of events. Throws AppError BAD_REQUEST. */
 export function readSendgridEvents(text: string, tenantid: number, nowMs: number): ReadEvents {
   const list = parseList(text);
   const events: MailEvent[] = [];
@@ -53,20 +53,20 @@ type Given = Readonly<Record<string, unknown>>;
 
 function readEvent(given: object, tenantid: number, nowMs: number): MailEvent | 'foreign' | undefined {
   const item = given as Given;
-  const event = wordOf(item['event'], MAX_WORD_CHARACTERS);
-  const deliveryid = wordOf(item['deliveryid'], MAX_WORD_CHARACTERS);
-  const providerEventId = wordOf(item['sg_event_id'], MAX_ID_CHARACTERS);
+  const event = textOf(item['event'], MAX_TOKEN_CHARACTERS);
+  const deliveryid = textOf(item['deliveryid'], MAX_TOKEN_CHARACTERS);
+  const providerEventId = textOf(item['sg_event_id'], MAX_ID_CHARACTERS);
   const seconds = Number(item['timestamp']);
   if (event === null || !KEPT.has(event)) return undefined;
   if (deliveryid === null || !/^\d{1,18}$/.test(deliveryid) || providerEventId === null) return undefined;
   if (!(seconds >= EARLIEST_SECONDS && seconds <= nowMs / 1000 + CLOCK_SECONDS)) return undefined;
-  if (item['tenantid'] !== undefined && wordOf(item['tenantid'], MAX_WORD_CHARACTERS) !== String(tenantid)) {
+  if (item['tenantid'] !== undefined && textOf(item['tenantid'], MAX_TOKEN_CHARACTERS) !== String(tenantid)) {
     return 'foreign';
   }
-  const recipient = wordOf(item['email'], MAX_ADDRESS_CHARACTERS);
+  const recipient = textOf(item['email'], MAX_ADDRESS_CHARACTERS);
   const reason =
-    wordOf(item['reason'], MAX_REASON_CHARACTERS) ?? wordOf(item['response'], MAX_REASON_CHARACTERS);
-  const type = event === 'bounce' ? wordOf(item['type'], MAX_WORD_CHARACTERS) : null;
+    textOf(item['reason'], MAX_REASON_CHARACTERS) ?? textOf(item['response'], MAX_REASON_CHARACTERS);
+  const type = event === 'bounce' ? textOf(item['type'], MAX_TOKEN_CHARACTERS) : null;
   const source = suppressionSource(event, type, reason);
   return {
     deliveryid,
@@ -75,16 +75,16 @@ function readEvent(given: object, tenantid: number, nowMs: number): MailEvent | 
     time: new Date(seconds * 1000).toISOString(),
     recipient,
     reason,
-    status: wordOf(item['status'], MAX_WORD_CHARACTERS),
+    status: textOf(item['status'], MAX_TOKEN_CHARACTERS),
     type,
-    url: wordOf(item['url'], MAX_URL_CHARACTERS),
+    url: textOf(item['url'], MAX_URL_CHARACTERS),
     suppress: source && recipient !== null ? { address: comparable(recipient), source } : null,
   };
 }
 
 /**
- * Whether an event says that more mail to the address would be unwelcome. A bounce of type `blocked` concerns this one
- * mail; mail is dropped for many reasons, two of which are that its address bounced or complained before.
+ * Whether an event suppresses the address. A bounce of type `blocked` concerns only this mail; mail is dropped for many
+ * reasons, two of which are an earlier bounce or complaint.
  */
 function suppressionSource(
   event: string,
@@ -98,10 +98,9 @@ function suppressionSource(
   return /^spam report/i.test(reason) ? 'spamreport' : undefined;
 }
 
-/** A text or number as text that can be stored, cut to a length; null for everything else. */
-function wordOf(value: unknown, mostCharacters: number): string | null {
-  if (typeof value === 'number' || value instanceof ExactNumber)
-    return String(value).slice(0, mostCharacters);
+/** A string or number as storable text, truncated; null for everything else. */
+function textOf(value: unknown, maxCharacters: number): string | null {
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value).slice(0, maxCharacters);
   if (typeof value !== 'string' || value === '') return null;
-  return storable(value.slice(0, mostCharacters));
+  return storable(value.slice(0, maxCharacters));
 }

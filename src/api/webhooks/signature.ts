@@ -1,16 +1,16 @@
 import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 
 const CURVE = 'prime256v1';
-const MAX_KEYS = 1_000;
+const MAX_CACHED_KEYS = 1_000;
 
-/** The public half of nobody's key: what has no key is verified with it, which takes as long and never fits. */
+/** A dummy public key: verifying with it when there is no key always fails, in the same time. */
 const NOBODYS_KEY = generateKeyPairSync('ec', { namedCurve: CURVE }).publicKey;
 
 /** Verifies signatures of the event webhook: ECDSA over P-256 with SHA-256, DER, of the timestamp and the raw body. */
 export class SignatureCheck {
   readonly #keys = new Map<string, KeyObject>();
 
-  /** @param verificationKey DER in base64, as it is stored; undefined where there is none */
+  /** @param verificationKey base64 DER, as stored; undefined if there is none */
   fits(
     verificationKey: string | undefined,
     signed: { readonly timestamp: string; readonly body: Buffer; readonly signature: string },
@@ -30,7 +30,7 @@ export class SignatureCheck {
     const known = this.#keys.get(verificationKey);
     if (known) return known;
     const key = createPublicKey({ key: Buffer.from(verificationKey, 'base64'), format: 'der', type: 'spki' });
-    if (this.#keys.size >= MAX_KEYS) this.#keys.clear();
+    if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear();
     this.#keys.set(verificationKey, key);
     return key;
   }

@@ -1,6 +1,6 @@
 import { AppError, UsageError } from '../../errors.js';
 
-/** What a check found, in one line. It names no secret, no host with a password, no tenant's data. */
+/** A check's result, in one line. Contains no secrets, no URLs with passwords, no tenant data. */
 export interface Finding {
   readonly ok: boolean;
   readonly says: string;
@@ -13,13 +13,13 @@ export interface Check {
   run(): Promise<Finding>;
 }
 
-const MAX_MS = 20_000;
+const CHECK_TIMEOUT_MS = 20_000;
 
-/** Runs a check to its end, whatever it does. */
+/** Runs a check; never rejects. */
 export async function examine(check: Check): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(bad(`no answer within ${MAX_MS / 1000} s`)), MAX_MS);
+    timer = setTimeout(() => resolve(bad(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`)), CHECK_TIMEOUT_MS);
   });
   try {
     return await Promise.race([check.run(), timeout]);
@@ -38,14 +38,14 @@ export const bad = (says: string, hint?: string): Finding => ({
   ...(hint === undefined ? {} : { hint }),
 });
 
-/** Messages of libraries may hold addresses and values: of an error that is not ours only its code is shown. */
+/** Library messages may contain addresses and values: for errors that aren't ours, only the code is shown. */
 function broken(error: unknown): Finding {
   if (error instanceof AppError) return bad(error.message, error.hint);
   if (error instanceof UsageError) return bad(error.message);
   return bad(`it broke off (${codeOf(error)})`);
 }
 
-/** `ECONNREFUSED`, `42P01` or the like; the kind of error when it has none. */
+/** `ECONNREFUSED`, `42P01` or the like; the error's name if it has no code. */
 export function codeOf(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };

@@ -10,15 +10,15 @@ import type { Logger } from '../../log.js';
 import { connectPostgres } from '../../queue/postgresConnections.js';
 import { bad, good, type Check, type Finding } from './check.js';
 
-/** Tokens, signatures and leases are told from late ones by the clock. */
+/** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** A relay reads within milliseconds. */
+/** A running relay reads within milliseconds. */
 const MAX_UNREAD_SECONDS = 60;
-/** Beyond it a worker is missing, or the backlog needs more of them. */
+/** Beyond this, no worker is running, or too few. */
 const MAX_WAITING_SECONDS = 600;
-const MAX_NAMED = 3;
+const MAX_LISTED = 3;
 
-/** What only a database that answers can tell. */
+/** Checks that need a reachable database. */
 export function databaseChecks({ config, database, keyRing, log }: Installation): readonly Check[] {
   const ready = async (check: () => Promise<Finding>): Promise<Finding> =>
     (await pendingMigrations(database.knex)) === 'all'
@@ -65,8 +65,8 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         ready(async () => {
           const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
           if (unreadable.length === 0) return good(`${stored} stored, all of them decrypt`);
-          const named = unreadable.slice(0, MAX_NAMED).join(', ');
-          const rest = unreadable.length > MAX_NAMED ? ', …' : '';
+          const named = unreadable.slice(0, MAX_LISTED).join(', ');
+          const rest = unreadable.length > MAX_LISTED ? ', …' : '';
           return bad(
             `${unreadable.length} of ${stored} don't decrypt: ${named}${rest}`,
             'Put the key that encrypted them behind the present one in SECRET_KEYS.',
@@ -97,7 +97,7 @@ async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> 
 }
 
 async function checkQueue(database: Database, log: Logger): Promise<Finding> {
-  // Rejects in words for the operator when BullMQ's tables are not there.
+  // Rejects with a message for the operator when BullMQ's tables are missing.
   const connections = await connectPostgres(database, log);
   await connections.close();
   return good('in the same PostgreSQL');

@@ -5,10 +5,10 @@ import { openStorage } from '../../files/storage/openStorage.js';
 import { inspectRedis } from '../../queue/inspectRedis.js';
 import { bad, codeOf, good, type Check, type Finding } from './check.js';
 
-/** Since it BullMQ has all the commands that it wants. */
+/** The oldest version with all commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
-/** What needs no database: the queue's Redis, the mail provider, the storage of files. */
+/** Checks that need no database: Redis, the mail provider, the file storage. */
 export function outsideChecks(config: Config): readonly Check[] {
   const { redisUrl } = config;
   return [
@@ -49,7 +49,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** A request without key or mail: whatever the answer is, the provider is there. */
+/** A request without key or mail: any response means that the provider is reachable. */
 async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(sendDeadlineMs);

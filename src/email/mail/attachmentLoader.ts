@@ -3,24 +3,24 @@ import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
 import type { SendOutcome } from './transport.js';
 
-/** An attachment as providers take it. */
+/** An attachment as passed to the provider. */
 export interface LoadedAttachment {
   readonly filename: string;
   readonly mimetype: string;
   readonly base64: string;
 }
 
-/** Bytes of attachments in memory at once: some mails of the largest size. The others wait. */
+/** Maximum attachment bytes in memory: a few mails of the largest size. Other mails wait. */
 const MAX_BYTES = 64_000_000;
 
-/** Reads attachments for as long as a mail is being sent, within a bound for all mails of the process. */
+/** Keeps attachments in memory while their mail is being sent, within a process-wide limit. */
 export class AttachmentLoader {
   #free = MAX_BYTES;
   readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = [];
 
   constructor(private readonly storage: FileStorage) {}
 
-  /** @returns what `send` does, or why the attachments can't be had; then nothing was sent */
+  /** @returns the result of `send`, or why the attachments can't be read; then nothing was sent */
   async with(
     attachments: readonly Attachment[],
     send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,

@@ -5,7 +5,7 @@ import { createMailboxTransport } from './mailbox.js';
 import { createSendgridTransport } from './sendgrid.js';
 import type { MailTransport } from './transport.js';
 
-/** The way for mail to leave that the installation is configured with. */
+/** The transport that the installation is configured with. */
 export function createTransport(config: Config, database: Database): MailTransport {
   return config.mailTransport === 'mailbox'
     ? createMailboxTransport(database)

@@ -3,7 +3,7 @@ import type { Email } from '../email.js';
 /** The provider's limit, attachments included. */
 export const MAX_MAIL_BYTES = 30_000_000;
 
-/** About what a mail takes on its way, attachments in base64. */
+/** Approximate size of a mail on the wire, with attachments in base64. */
 export function bytesOf({ html, subject, attachments = [] }: Email): number {
   const attached = attachments.reduce((sum, { size }) => sum + Math.ceil(size / 3) * 4, 0);
   return Buffer.byteLength(html) + Buffer.byteLength(subject) + attached;

@@ -3,7 +3,7 @@ import { keepMail } from '../../db/delivery/mailbox.js';
 import { formatAddress } from '../addresses.js';
 import type { MailTransport } from './transport.js';
 
-/** Keeps mail in the database, for installations that send nothing: trying out, development. Shown at /mailbox. */
+/** Stores mail in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
 export function createMailboxTransport(database: Database): MailTransport {
   return {
     needsApiKey: false,

@@ -2,23 +2,23 @@ import http from 'node:http';
 import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 
-/** What was seen of one call to the provider. */
+/** What was observed of one call to the provider. */
 export interface Exchange {
-  /** The connection stood, so the mail may have left. */
+  /** The connection was established, so the mail may have left. */
   begun: boolean;
-  /** Stopped just before it began. */
+  /** Aborted just before the request was written. */
   fenced: boolean;
-  /** Ended at its deadline. */
+  /** Aborted at its deadline. */
   late: boolean;
   status: number | undefined;
   headers: Readonly<Record<string, unknown>>;
-  /** Parsed from JSON; undefined when it is none, or did not arrive whole. */
+  /** Parsed JSON; undefined when it is not JSON, or is incomplete. */
   body: unknown;
-  /** What broke it. */
+  /** The network error. */
   error: unknown;
 }
 
-/** As @sendgrid/mail gives it to its client. */
+/** The request that @sendgrid/mail passes to its client. */
 export interface ProviderRequest {
   readonly method: string;
   readonly url: string;
@@ -27,17 +27,17 @@ export interface ProviderRequest {
 }
 
 export interface CallTerms {
-  /** From connect to the last byte of the answer. */
+  /** From connecting to the last byte of the response. */
   readonly deadlineMs: number;
-  /** Asked once, on a connection that stands, just before the request is written. */
+  /** Checked once, on an established connection, just before the request is written. */
   readonly mayStart: () => boolean;
 }
 
 const MAX_SOCKETS = 256;
-/** An answer is a few hundred bytes. */
+/** Responses are a few hundred bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Calls the provider's API on connections that are kept. It follows no redirect: that would take key and mail elsewhere. */
+/** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and mail elsewhere. */
 export class ProviderClient {
   readonly #protocol: typeof http | typeof https;
   readonly #agent: http.Agent;
@@ -52,7 +52,7 @@ export class ProviderClient {
     this.#basePath = url.pathname.replace(/\/+$/, '');
   }
 
-  /** What the provider or the network did is in the exchange. Rejects for a request that HTTP can't carry. */
+  /** Provider and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
   call({ method, url, headers, body }: ProviderRequest, terms: CallTerms): Promise<Exchange> {
     const exchange = newExchange();
     const text = JSON.stringify(body);
@@ -70,12 +70,12 @@ export class ProviderClient {
       const begin = (): void => {
         exchange.begun = terms.mayStart();
         exchange.fenced = !exchange.begun;
-        // As a string it leaves in one write with the headers.
+        // A string is sent in one write with the headers.
         if (exchange.begun) request.end(text);
         else request.destroy();
       };
-      // The way to a connection may be long: all are taken, or this process was stopped on it. Whose turn the mail is
-      // is asked at its end.
+      // Getting a connection may take long: all are busy, or this process was suspended meanwhile. So the lease is checked
+      // afterwards.
       request.once('socket', (socket) => {
         if (!socket.connecting) begin();
         else socket.once(this.#protocol === https ? 'secureConnect' : 'connect', begin);
@@ -96,7 +96,7 @@ export class ProviderClient {
   }
 }
 
-/** @param error why it never began */
+/** @param error why the call was not made */
 export function newExchange(error?: unknown): Exchange {
   return {
     begun: false,
@@ -109,7 +109,7 @@ export function newExchange(error?: unknown): Exchange {
   };
 }
 
-/** The status counts as soon as it is there, whatever becomes of the body. */
+/** The status counts once received, whatever happens to the body. */
 function readAnswerInto(exchange: Exchange, response: http.IncomingMessage): void {
   exchange.status = response.statusCode;
   exchange.headers = response.headers;
@@ -124,7 +124,7 @@ function readAnswerInto(exchange: Exchange, response: http.IncomingMessage): voi
     exchange.body = parseJson(Buffer.concat(parts).toString());
   });
   response.on('error', () => {
-    // It broke off, and the status says what became of the mail.
+    // The body broke off, but the status tells the mail's outcome.
   });
 }
 
@@ -132,7 +132,7 @@ function parseJson(text: string): unknown {
   try {
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   } catch {
-    // A page of HTML or the like says nothing that the status does not.
+    // An HTML page or the like adds nothing to the status.
     return undefined;
   }
 }

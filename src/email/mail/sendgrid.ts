@@ -12,7 +12,7 @@ const MAX_RECIPIENTS = 1_000;
 
 export interface SendgridOptions {
   readonly baseUrl: string;
-  /** Where attachments are read; closed with the transport. Without it mails have none. */
+  /** Source of attachments; closed with the transport. Without it, mails have none. */
   readonly storage?: FileStorage;
 }
 
@@ -50,7 +50,7 @@ async function call(
 interface Service {
   readonly client: { readonly defaultHeaders: Readonly<Record<string, string>> };
   setClient(client: { request(request: ProviderRequest): Promise<Exchange> }): void;
-  /** @returns what its client's request does */
+  /** @returns the result of its client's request */
   send(data: object): Promise<Exchange>;
 }
 
@@ -59,9 +59,9 @@ const { MailService } = sendgrid as unknown as { MailService: new () => Service 
 const { defaultHeaders } = new MailService().client;
 
 /**
- * Each call has a service object of its own: the library keeps the key and the rest in one mutable object, and a shared
- * one has sent a tenant's mail with another tenant's key. The library's own client, on axios, takes about a
- * quarter of what a mail costs the worker's main thread.
+ * Each call gets its own service object: the library keeps the key in a mutable object, and a shared one has sent a
+ * tenant's mail with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
+ * of the worker's main-thread time per mail.
  */
 function createService(client: ProviderClient, context: SendContext): Service {
   const service = new MailService();

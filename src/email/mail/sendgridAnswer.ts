@@ -5,7 +5,7 @@ const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 3_600_000;
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** What the provider's answer means. Statuses as its documentation gives them. */
+/** Interprets the response by the statuses that the provider documents. */
 function readAnswer(status: number, headers: Readonly<Record<string, unknown>>, body: unknown): SendOutcome {
   const message = describeBody(body) ?? `the provider answered ${status}`;
   if (status >= 200 && status < 300) {
@@ -21,7 +21,7 @@ function readAnswer(status: number, headers: Readonly<Record<string, unknown>>, 
     return { kind: 'tenant_paused', httpStatus: status, code, message };
   }
   if (status === 403) {
-    // The same status says that an account is blocked, and that one sender address is not verified.
+    // The same status means a blocked account or an unverified sender address.
     return concernsSender(body)
       ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
       : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
@@ -37,12 +37,12 @@ function readAnswer(status: number, headers: Readonly<Record<string, unknown>>, 
 }
 
 /**
- * What an exchange means for the mail. Its error goes no further.
- * @param apiKey is struck out of what the provider may have echoed
+ * Interprets an exchange. Its error is not passed on.
+ * @param apiKey redacted from anything that the provider may have echoed
  */
 export function readExchange(exchange: Exchange, apiKey: string): SendOutcome {
   if (exchange.fenced) return { kind: 'fenced' };
-  // With the status in hand the rest of the answer may have dripped, broken off or been garbage: it changes nothing.
+  // Once there is a status, it doesn't matter if the rest of the response was slow, incomplete or garbage.
   if (exchange.status !== undefined) {
     return withoutKey(readAnswer(exchange.status, exchange.headers, exchange.body), apiKey);
   }
@@ -57,7 +57,7 @@ function networkCode(error: unknown): string {
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
 }
 
-/** When the provider takes mail again, milliseconds from now. */
+/** Milliseconds until the provider accepts mail again. */
 function readWait(headers: Readonly<Record<string, unknown>>): number {
   const reset = Number(headers['x-ratelimit-reset']);
   const retryAfter = headers['retry-after'];
@@ -82,7 +82,7 @@ function providerErrors(body: unknown): readonly ProviderError[] {
   return (errors as (ProviderError | null)[]).filter((item) => item !== null && typeof item === 'object');
 }
 
-/** The provider's own words. Pages of HTML and the like say nothing to the tenant. */
+/** The provider's error messages; undefined for HTML pages and the like, which are useless to the tenant. */
 function describeBody(body: unknown): string | undefined {
   const words = providerErrors(body)
     .map((item) => (typeof item.message === 'string' ? item.message : ''))

@@ -2,39 +2,39 @@ import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../errors.js';
 
-/** First and last byte, counted from 0, both included. */
+/** Zero-based first and last byte, both inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Where the bytes of files are. An object is written once, under a key that was never used, and never changed. Throws
- * AppError STORAGE_UNAVAILABLE, STORAGE_FULL; what the source of the bytes throws comes out as it is.
+ * Stores the bytes of files. An object is written once, under a fresh key, and never changed. Throws AppError
+ * STORAGE_UNAVAILABLE, STORAGE_FULL; errors of the byte source are rethrown as they are.
  */
 export interface FileStorage {
   /**
-   * Streams `size` bytes to an object. When it resolves, the bytes survive a loss of power. When it rejects, what was
-   * written may still be there: `remove` takes it away.
-   * @param signal ends the writing before the object is there
+   * Streams `size` bytes to an object. Once resolved, the bytes are durable. If it rejects, a partial object may be left
+   * for `remove`.
+   * @param signal aborts the write before the object exists
    */
   write(objectkey: string, bytes: Readable, size: number, signal: AbortSignal): Promise<void>;
-  /** Throws AppError NOT_FOUND when there is no such object. */
+  /** Throws AppError NOT_FOUND when the object doesn't exist. */
   read(objectkey: string, range?: ByteRange): Promise<Readable>;
-  /** Removes an object, and what an interrupted write has left of it. None there is fine. */
+  /** Removes an object, or the remains of an interrupted write. Idempotent. */
   remove(objectkey: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The source of the bytes broke off: nobody is left to be told. */
-export class BrokenOff extends Error {}
+/** The byte source was aborted: there is no client left to answer. */
+export class SourceAborted extends Error {}
 
-/** What the source of the bytes, or who ended the writing, has to say; undefined when it is the storage that failed. */
-export function saidBySource(error: unknown): AppError | BrokenOff | undefined {
-  return error instanceof AppError || error instanceof BrokenOff ? error : undefined;
+/** The error if it came from the byte source or the abort signal; undefined if the storage failed. */
+export function sourceError(error: unknown): AppError | SourceAborted | undefined {
+  return error instanceof AppError || error instanceof SourceAborted ? error : undefined;
 }
 
-/** A key that no object has: of the tenant, so that an operator can tell whose it is. */
+/** A fresh key, with the tenant's id so that an operator can tell whose object it is. */
 export function newObjectkey(tenantid: number): string {
   const id = randomUUID();
   return `${tenantid}/${id.slice(0, 2)}/${id}`;

@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../errors.js';
-import { objectNotFound, saidBySource, storageUnavailable, type FileStorage } from './fileStorage.js';
+import { objectNotFound, sourceError, storageUnavailable, type FileStorage } from './fileStorage.js';
 
-/** Unfinished objects lie apart, so that what has its own name is whole. */
+/** Unfinished objects are kept apart, so that an object under its final name is complete. */
 const UNFINISHED = 'unfinished';
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Files in a folder. An object is written aside and synced, then renamed and its folder synced, in this order. */
+/** Files in a folder. An object is written to a temporary file, synced, renamed, and then its folder is synced. */
 export function createFolderStorage(folder: string): FileStorage {
   const root = path.resolve(folder);
   const finishedAt = (objectkey: string): string => path.join(root, objectkey);
@@ -32,7 +32,7 @@ export function createFolderStorage(folder: string): FileStorage {
         await rename(unfinishedAt(objectkey), finished);
         await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
       } catch (error) {
-        throw saidBySource(error) ?? saidBySource(signal.reason) ?? explainWrite(error);
+        throw sourceError(error) ?? sourceError(signal.reason) ?? explainWrite(error);
       }
     },
     async read(objectkey, range) {
@@ -48,7 +48,7 @@ export function createFolderStorage(folder: string): FileStorage {
     },
     async remove(objectkey) {
       try {
-        // A folder that is not mounted holds nothing, and what it held is not removed.
+        // An unmounted folder looks empty; its objects have not been removed.
         await access(aside);
         await rm(unfinishedAt(objectkey), { force: true });
         await rm(finishedAt(objectkey), { force: true });
@@ -60,7 +60,7 @@ export function createFolderStorage(folder: string): FileStorage {
   };
 }
 
-/** The entries of a folder, and of those above it up to `top` where they are new. */
+/** Syncs a folder's entries, and those of newly created parents up to `top`. */
 async function syncFolders(folder: string, top: string | undefined): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -3,18 +3,17 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AppError } from '../../errors.js';
-import { objectNotFound, saidBySource, storageUnavailable, type FileStorage } from './fileStorage.js';
+import { objectNotFound, sourceError, storageUnavailable, type FileStorage } from './fileStorage.js';
 import type { S3Address } from './storageUrl.js';
 
 const MAX_SOCKETS = 256;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Longest silence of the storage. */
+/** Socket inactivity timeout. */
 const SILENCE_TIMEOUT_MS = 30_000;
 const QUIET = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /**
- * Files in S3 or what speaks like it. An object is written by one request, so it is there whole or not at all: what was
- * interrupted leaves nothing.
+ * Files in S3 or a compatible service. An object is written in one request, so it is stored whole or not at all.
  */
 export function createS3Storage(address: S3Address): FileStorage {
   let opened: ReturnType<typeof openClient> | undefined;
@@ -23,7 +22,7 @@ export function createS3Storage(address: S3Address): FileStorage {
 
   return {
     async write(objectkey, bytes, size, signal) {
-      // The SDK would wait for the rest of a source that has failed.
+      // Otherwise the SDK would keep waiting for a failed source.
       const source = new AbortController();
       bytes.once('error', (error) => source.abort(error));
       const ended = AbortSignal.any([signal, source.signal]);
@@ -32,7 +31,7 @@ export function createS3Storage(address: S3Address): FileStorage {
         const command = new sdk.PutObjectCommand({ ...place(objectkey), Body: bytes, ContentLength: size });
         await client.send(command, { abortSignal: ended });
       } catch (error) {
-        throw saidBySource(ended.reason) ?? explain(error);
+        throw sourceError(ended.reason) ?? explain(error);
       }
     },
     async read(objectkey, range) {
@@ -59,16 +58,16 @@ export function createS3Storage(address: S3Address): FileStorage {
   };
 }
 
-/** The SDK takes a while to load, and tens of megabytes: it is loaded when it is first needed. */
+/** Loaded lazily: the SDK is slow to load and takes tens of megabytes. */
 async function openClient({ region, endpoint, credentials }: S3Address) {
   const sdk = await import('@aws-sdk/client-s3');
   const client: S3Client = new sdk.S3Client({
     region,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...(credentials === undefined ? {} : { credentials }),
-    // What goes wrong is thrown; some of it the SDK would also write to the console.
+    // Errors are thrown; the SDK would also print some of them to the console.
     logger: QUIET,
-    // A stream can't be sent twice, and services other than Amazon's do not all know trailing checksums.
+    // A stream can't be replayed, and not all compatible services support trailing checksums.
     maxAttempts: 1,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -83,7 +82,7 @@ async function openClient({ region, endpoint, credentials }: S3Address) {
 }
 
 function ignore(): void {
-  // said elsewhere
+  // errors are thrown
 }
 
 function explain(error: unknown): AppError {

@@ -1,4 +1,4 @@
-/** Where the bytes of files are, as STORAGE_URL says it. */
+/** Parsed STORAGE_URL. */
 export type StorageAddress = FolderAddress | S3Address;
 
 export interface FolderAddress {
@@ -9,18 +9,18 @@ export interface FolderAddress {
 export interface S3Address {
   readonly kind: 's3';
   readonly bucket: string;
-  /** Before every key; ends in a slash unless it is empty. */
+  /** Key prefix; empty, or ends in a slash. */
   readonly prefix: string;
   readonly region: string;
-  /** Of a service other than Amazon's. */
+  /** For services other than Amazon's. */
   readonly endpoint?: string;
-  /** Without them the SDK finds its own: environment, profile, or the machine's role. */
+  /** If absent, the SDK's default chain applies: environment, profile, instance role. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
 const FORM = 'is not file:<folder> or s3://<bucket>[/<prefix>][?region=…&endpoint=…]';
 
-/** Throws an Error that completes "STORAGE_URL …" and names no value. */
+/** Throws an Error whose message follows "STORAGE_URL" and quotes no value. */
 export function parseStorageUrl(text: string): StorageAddress {
   if (text.startsWith('file:')) {
     const folder = text.slice('file:'.length).replace(/^\/\/(?=\/)/, '');

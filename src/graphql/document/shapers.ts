@@ -77,13 +77,13 @@ function shaperFor(argument: string, name: string): Shaper {
 function givenShape(value: unknown): string {
   if (value === undefined) return 'u';
   if (value === null) return 'n';
-  if (Array.isArray(value)) return `[${withoutRepeats(value.map(givenShape)).join('|')}]`;
+  if (Array.isArray(value)) return `[${unique(value.map(givenShape)).join('|')}]`;
   if (isJsonObject(value)) return `{${Object.keys(value).join(' ')}}`;
   return 'v';
 }
 
 /** Rows that follow each other and give the same columns are one group of an insert. */
-function withoutRepeats(shapes: readonly string[]): readonly string[] {
+function unique(shapes: readonly string[]): readonly string[] {
   return shapes.filter((shape, index) => shape !== shapes[index - 1]);
 }
 

@@ -4,20 +4,20 @@ import type { TemplateLimits } from '../limits.js';
 import type { TemplateRequest } from './templateJob.js';
 
 const MAX_TEMPLATES = 500;
-/** Characters of source; compiled, a template takes about fifty times that in bytes. */
+/** Source characters; a compiled template takes about fifty times that in bytes. */
 const MAX_CHARACTERS = 600_000;
 
-/** Compiled templates by source, syntax and mode, the least recently used ones dropped first. */
+/** LRU cache of compiled templates by source, syntax and mode. */
 export class CompiledCache {
   private readonly templates = new Map<string, CompiledTemplate>();
   private characters = 0;
 
   constructor(
     private readonly limits: TemplateLimits,
-    private readonly mostCharacters = MAX_CHARACTERS,
+    private readonly maxCharacters = MAX_CHARACTERS,
   ) {}
 
-  /** @throws TemplateError when the template doesn't compile; that is not remembered */
+  /** @throws TemplateError when the template doesn't compile; errors are not cached */
   get({ source, syntax, mode }: Omit<TemplateRequest, 'name'>): CompiledTemplate {
     const key = `${syntax}:${mode}:${source}`;
     const known = this.templates.get(key);
@@ -31,7 +31,7 @@ export class CompiledCache {
 
   private evict(): void {
     for (const key of this.templates.keys()) {
-      if (this.templates.size <= MAX_TEMPLATES && this.characters <= this.mostCharacters) return;
+      if (this.templates.size <= MAX_TEMPLATES && this.characters <= this.maxCharacters) return;
       this.templates.delete(key);
       this.characters -= key.length;
     }

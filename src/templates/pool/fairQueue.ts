@@ -1,25 +1,25 @@
 import { takeGroup, type QueuedJob } from './queuedJob.js';
 
-/** A tenant is slow whose jobs take so long on average. Most emails take a few milliseconds. */
+/** Average job time above which a tenant is slow. Most emails take a few milliseconds. */
 const SLOW_MS = 100;
-/** It yields the last thread if they take so many times as long as the quick ones of late: short of CPU, all take long. */
-const YIELDING_TIMES = 4;
-/** How fast the quick ones of late are forgotten, where only slower ones come. */
-const FORGETTING = 0.01;
-/** Weight of the newest group in the average: a tenant is slow at once, and quick again after ten or twenty quick groups. */
-const NEWEST = 0.2;
-/** Tenants without jobs that are remembered. */
+/** A slow tenant yields the last thread only if it is this many times slower than the baseline: on a busy CPU, all are slow. */
+const YIELD_FACTOR = 4;
+/** How fast the baseline of quick jobs rises when only slower ones arrive. */
+const BASELINE_DECAY = 0.01;
+/** Weight of the newest group in the moving average: a tenant turns slow at once, and quick after ten or twenty quick groups. */
+const EWMA_WEIGHT = 0.2;
+/** Accounts of idle tenants kept. */
 const MAX_IDLE_TENANTS = 5_000;
 
-/** What is known of a tenant. */
+/** Scheduling state of a tenant. */
 interface Account {
   readonly tenantid: number | undefined;
   readonly waiting: QueuedJob[];
-  /** Threads that run its jobs. */
+  /** Threads running its jobs. */
   threads: number;
-  /** What it has used, on the queue's clock. */
+  /** Thread time used, on the queue's virtual clock. */
   usedMs: number;
-  /** Of a job; 0 before the first. */
+  /** Moving average per job; 0 before the first. */
   averageMs: number;
 }
 
@@ -32,18 +32,18 @@ export interface Group {
 }
 
 /**
- * Jobs that wait for a thread. The tenant that has used least of the threads' time is next, so many jobs, or slow ones,
- * hold up the tenant whose they are. A running job can't be interrupted: one tenant never holds all threads, and the slow
- * tenants together neither. Jobs of no tenant may hold all.
+ * Fair queue of jobs waiting for a thread. The tenant that has used the least thread time goes next, so many or slow jobs
+ * delay only their own tenant. Running jobs can't be preempted, so neither one tenant nor all slow tenants together may
+ * hold all threads. Jobs without a tenant may.
  */
 export class FairQueue {
   readonly #accounts = new Map<number | undefined, Account>();
-  /** Those with waiting jobs; of two that have used as much, the one whose turn is longer ago comes first. */
+  /** Those with waiting jobs, least recently served first, which breaks ties. */
   readonly #waiting = new Set<Account>();
   readonly #running = new Set<Group>();
-  /** Where the last one that was served stood. Who comes back begins here: time that was left to others is gone. */
+  /** Virtual time of the account served last. An account that returns from idle starts here: unused time is not saved up. */
   #clockMs = 0;
-  /** What quick jobs of late took: follows quicker ones at once, and slower ones slowly. */
+  /** Baseline of recent quick jobs: drops at once, rises slowly. */
   #quickMs: number | undefined;
 
   constructor(
@@ -51,7 +51,6 @@ export class FairQueue {
     private readonly nowMs: () => number,
   ) {}
 
-  /** Whether its jobs take long, on average. */
   isSlow(tenantid: number | undefined): boolean {
     return (this.#accounts.get(tenantid)?.averageMs ?? 0) > SLOW_MS;
   }
@@ -65,8 +64,8 @@ export class FairQueue {
     this.#waiting.add(account);
   }
 
-  /** Takes jobs back that were not begun. */
-  giveBack(jobs: readonly QueuedJob[]): void {
+  /** Puts jobs that were not started back at the front. */
+  requeue(jobs: readonly QueuedJob[]): void {
     for (const job of [...jobs].reverse()) {
       const account = this.#accountOf(job.tenantid);
       account.waiting.unshift(job);
@@ -74,7 +73,7 @@ export class FairQueue {
     }
   }
 
-  /** What a free thread shall run; undefined when nothing that waits may begin now. */
+  /** The next group for a free thread; undefined when no waiting job may start now. */
   take(): Group | undefined {
     const account = this.#next();
     if (!account) return undefined;
@@ -82,7 +81,7 @@ export class FairQueue {
     this.#waiting.delete(account);
     if (account.waiting.length > 0) this.#waiting.add(account);
     this.#clockMs = Math.max(this.#clockMs, account.usedMs);
-    // Corrected when it is known: meanwhile another thread may ask.
+    // Charged up front, since another thread may ask meanwhile; corrected in `settle`.
     const estimateMs = account.averageMs * jobs.length;
     account.usedMs += estimateMs;
     account.threads += 1;
@@ -91,7 +90,7 @@ export class FairQueue {
     return group;
   }
 
-  /** A thread is done with a group, or has ended. */
+  /** A thread finished a group, or died. */
   settle(group: Group): void {
     const { account, jobs, beganMs, estimateMs } = group;
     if (!this.#running.delete(group)) return;
@@ -100,12 +99,12 @@ export class FairQueue {
     account.threads -= 1;
     account.usedMs += tookMs - estimateMs;
     const jobMs = tookMs / done;
-    account.averageMs += NEWEST * (jobMs - account.averageMs);
+    account.averageMs += EWMA_WEIGHT * (jobMs - account.averageMs);
     const quickMs = this.#quickMs ?? jobMs;
-    this.#quickMs = Math.min(jobMs, quickMs + FORGETTING * (jobMs - quickMs));
+    this.#quickMs = Math.min(jobMs, quickMs + BASELINE_DECAY * (jobMs - quickMs));
   }
 
-  /** Takes all that waits. */
+  /** Removes and returns all waiting jobs. */
   clear(): readonly QueuedJob[] {
     const jobs = [...this.#waiting].flatMap(({ waiting }) => waiting.splice(0));
     this.#waiting.clear();
@@ -123,14 +122,14 @@ export class FairQueue {
   #mayBegin(account: Account): boolean {
     const { tenantid, threads } = account;
     if (tenantid === undefined || this.threads === 1) return true;
-    const most = this.threads - 1;
-    if (threads >= most) return false;
+    const max = this.threads - 1;
+    if (threads >= max) return false;
     if (!this.#yields(account)) return true;
-    return [...this.#running].filter((group) => this.#yields(group.account)).length < most;
+    return [...this.#running].filter((group) => this.#yields(group.account)).length < max;
   }
 
   #yields({ averageMs }: Account): boolean {
-    return averageMs > SLOW_MS && averageMs > YIELDING_TIMES * (this.#quickMs ?? 0);
+    return averageMs > SLOW_MS && averageMs > YIELD_FACTOR * (this.#quickMs ?? 0);
   }
 
   #accountOf(tenantid: number | undefined): Account {

@@ -1,8 +1,8 @@
 import type { RenderOutcome, TaskResult, ThreadTask } from './templateJob.js';
 
-/** A job that waits for a thread or is in one. */
+/** A job waiting for a thread or running in one. */
 export class QueuedJob {
-  /** Of what crosses to the thread, about. */
+  /** Approximate size of the message to the thread. */
   readonly characters: number;
   #isSettled = false;
 
@@ -10,7 +10,7 @@ export class QueuedJob {
     readonly task: ThreadTask,
     private readonly resolve: (outcomes: RenderOutcome[]) => void,
     private readonly reject: (bug: unknown) => void,
-    /** Whose it is; undefined for nobody's in particular. */
+    /** Undefined for a job without a tenant. */
     readonly tenantid?: number,
   ) {
     const { contextJson = '', templates } = task;
@@ -26,7 +26,7 @@ export class QueuedJob {
     answer(result, this.resolve, this.reject);
   }
 
-  /** Every template of it fails, because its thread had to be ended. */
+  /** Fails every template, because its thread was terminated. */
   end(message: string): void {
     this.#isSettled = true;
     const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
@@ -34,7 +34,7 @@ export class QueuedJob {
   }
 }
 
-/** Settles a promise with what became of a task. */
+/** Settles a promise with a task's result. */
 export function answer(
   result: TaskResult,
   resolve: (outcomes: RenderOutcome[]) => void,
@@ -44,18 +44,18 @@ export function answer(
   else resolve(result.outcomes);
 }
 
-/** Most jobs that cross to a thread together. */
+/** Maximum jobs per message to a thread. */
 const MAX_JOBS = 16;
-/** Together with their results these are a small part of a thread's memory: a thread that runs out of it does so for the job in hand. */
+/** A small part of a thread's heap, results included, so that a thread out of memory is the fault of the running job. */
 const MAX_CHARACTERS = 250_000;
 
-/** Takes the first jobs off the queue that may cross together, so many at most; a large one goes alone. */
-export function takeGroup(queue: QueuedJob[], mostJobs: number): QueuedJob[] {
+/** Removes the first jobs that may be posted together, at most `maxJobs`; a large one goes alone. */
+export function takeGroup(queue: QueuedJob[], maxJobs: number): QueuedJob[] {
   let count = 0;
   let characters = 0;
   for (const job of queue) {
     characters += job.characters;
-    if (count === Math.min(MAX_JOBS, mostJobs) || (count > 0 && characters > MAX_CHARACTERS)) break;
+    if (count === Math.min(MAX_JOBS, maxJobs) || (count > 0 && characters > MAX_CHARACTERS)) break;
     count += 1;
   }
   return queue.splice(0, count);

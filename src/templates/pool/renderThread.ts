@@ -11,32 +11,30 @@ export interface ThreadOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What its pool is told. */
 export interface ThreadEvents {
-  /** It has started, or has done its group. */
+  /** The thread has started, or has finished its group. */
   onFree(thread: RenderThread): void;
-  /** Jobs that another thread shall run. */
+  /** Jobs for another thread to run. */
   onReturn(jobs: readonly QueuedJob[]): void;
-  /** It is no more. @param failure why it never started */
+  /** The thread has exited. @param failure why it never started */
   onEnd(thread: RenderThread, failure: Error | undefined): void;
 }
 
-/** The longest a thread may take to start, in milliseconds. */
 const STARTUP_MS = 30_000;
-/** After so long the jobs behind the one in hand are given to others. Most groups are done by then. */
-const PATIENCE_MS = 50;
-/** A look that comes so much too late says that this process stood still, and nothing of the job in hand. */
-const LATE_MS = 100;
+/** After this time the jobs behind the running one are reassigned. Most groups are done by then. */
+const REASSIGN_AFTER_MS = 50;
+/** A timer this late means that the process was stalled, and tells nothing about the running job. */
+const MAX_TIMER_LAG_MS = 100;
 
-/** A thread with the group of jobs that it has in hand. What a job does to it is that job's end and no other's. */
+/** A thread and its current group of jobs. If a job crashes the thread, only that job fails. */
 export class RenderThread {
   readonly #progress = new ThreadProgress();
   readonly #worker: Worker;
-  /** Of its group those that are not answered, and how many are. */
+  /** Jobs of the group without a result yet, and the number of those with one. */
   #jobs: QueuedJob[] = [];
   #answered = 0;
   #timer: NodeJS.Timeout;
-  #lookDueMs = 0;
+  #watchDueMs = 0;
   #hasStarted = false;
   #isEnding = false;
   #overran = false;
@@ -67,14 +65,14 @@ export class RenderThread {
     }, STARTUP_MS);
   }
 
-  /** Only for a thread that is free. */
+  /** The thread must be free. */
   run(group: readonly QueuedJob[]): void {
     this.#jobs = [...group];
     this.#answered = 0;
     this.#progress.reset(group.length);
     this.#worker.ref();
     this.#worker.postMessage(group.map((job) => job.task));
-    this.#lookAfter(PATIENCE_MS);
+    this.#watchAfter(REASSIGN_AFTER_MS);
   }
 
   async end(): Promise<void> {
@@ -83,28 +81,28 @@ export class RenderThread {
   }
 
   #take({ results, isFree }: ThreadAnswer): void {
-    // Behind those that were given to others there may be results all the same.
+    // There may be more results than jobs: some of those reassigned had been run all the same.
     const jobs = this.#jobs.splice(0, results.length);
     this.#answered += jobs.length;
     jobs.forEach((job, index) => job.settle(results[index] as (typeof results)[number]));
-    // What it had sent before it was told to end still arrives: it takes no more jobs.
+    // Messages sent before termination still arrive; the thread takes no more jobs.
     if (!isFree || this.#isEnding) return;
     this.#hasStarted = true;
     clearTimeout(this.#timer);
-    // A pool that nobody waits for keeps no process alive.
+    // An idle pool must not keep the process alive.
     this.#worker.unref();
     this.events.onFree(this);
   }
 
-  #lookAfter(ms: number): void {
-    this.#lookDueMs = nowMs() + ms;
-    this.#timer = setTimeout(() => this.#look(), ms);
+  #watchAfter(ms: number): void {
+    this.#watchDueMs = nowMs() + ms;
+    this.#timer = setTimeout(() => this.#watch(), ms);
   }
 
-  /** The jobs behind the one in hand go to others, and that one is ended when its time is over. */
-  #look(): void {
-    if (nowMs() - this.#lookDueMs > LATE_MS) {
-      this.#lookAfter(this.options.deadlineMs);
+  /** Reassigns the jobs behind the running one, and terminates the thread once that one exceeds its deadline. */
+  #watch(): void {
+    if (nowMs() - this.#watchDueMs > MAX_TIMER_LAG_MS) {
+      this.#watchAfter(this.options.deadlineMs);
       return;
     }
     const task = this.#progress.task;
@@ -116,7 +114,7 @@ export class RenderThread {
     const { deadlineMs } = this.options;
     const leftMs = task ? task.sinceMs + deadlineMs - nowMs() : deadlineMs;
     if (leftMs > 0) {
-      this.#lookAfter(Math.ceil(leftMs));
+      this.#watchAfter(Math.ceil(leftMs));
       return;
     }
     this.#overran = true;
@@ -126,7 +124,7 @@ export class RenderThread {
   #ended(code: number): void {
     clearTimeout(this.#timer);
     const error = this.#error ?? new Error(`a rendering thread ended with code ${code}`);
-    // One that it had not begun with may have been too large for it.
+    // The culprit may not have started: it may have been too large to receive.
     const at = (this.#progress.task?.index ?? 0) - this.#answered;
     const [culprit] = this.#jobs.splice(Math.max(at, 0), 1);
     const others = this.#jobs.splice(0);
@@ -134,13 +132,13 @@ export class RenderThread {
     else if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
       culprit?.end('rendering ran out of memory and was ended');
     else culprit?.settle({ bug: error });
-    // Its end first: what comes back must not be handed to it.
+    // onEnd first: returned jobs must not be dispatched to this thread.
     this.events.onEnd(this, this.#hasStarted ? undefined : error);
     this.events.onReturn(others);
   }
 }
 
-/** The file beside this one: built, or as TypeScript, of which a thread's loader sees only what is required. */
+/** The built file, or in development the TypeScript source, which the thread's loader handles only via require. */
 function threadFile(): URL {
   const file = new URL(`./templateThread${import.meta.url.slice(-3)}`, import.meta.url).href;
   if (file.endsWith('.js')) return new URL(file);

@@ -4,7 +4,7 @@ import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
 
-/** Compiles and renders tasks where it is called. What it has compiled it remembers. */
+/** Compiles and renders tasks on the calling thread, caching compiled templates. */
 export class TaskRunner {
   readonly #cache: CompiledCache;
 

@@ -4,19 +4,19 @@ import type { TemplateLimits } from '../limits.js';
 
 /** One template of a job. */
 export interface TemplateRequest {
-  /** What the caller calls it, such as the field it comes from; it comes back in the error. */
+  /** Chosen by the caller, e.g. the field it comes from; returned in errors. */
   readonly name: string;
   readonly source: string;
   readonly syntax: Syntax;
   readonly mode: OutputMode;
 }
 
-/** Templates that render with one context, which crosses to the thread once, as text. */
+/** Templates rendered with one context, which is posted to the thread once, as text. */
 export interface TemplateJob {
   readonly contextJson: string;
-  /** The same list again and again costs less: it crosses once for all jobs that cross together. */
+  /** Reuse the same list: jobs posted together then clone it once. */
   readonly templates: readonly TemplateRequest[];
-  /** Whose job it is: tenants share the threads. Undefined for nobody's in particular. */
+  /** For fair scheduling across tenants. Undefined for a job without a tenant. */
   readonly tenantid?: number | undefined;
 }
 
@@ -29,24 +29,24 @@ export type RenderOutcome =
 
 export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly error: NamedTemplateError };
 
-/** A job as it is posted to a thread. Jobs cross in groups: a list of these. */
+/** A job as posted to a thread, in a list. */
 export interface ThreadTask {
   readonly templates: readonly TemplateRequest[];
   /** Undefined to compile only. */
   readonly contextJson: string | undefined;
 }
 
-/** What became of a task. A bug is an error that no template can be blamed for. */
+/** A bug is an error that is not the template's fault. */
 export type TaskResult = { readonly outcomes: RenderOutcome[] } | { readonly bug: unknown };
 
-/** What a thread posts: results of its group in their order, from where it left off. First of all an empty one: it has started. */
+/** Posted by a thread: the next results of its group, in order. The first message is empty and means that it has started. */
 export interface ThreadAnswer {
   readonly results: readonly TaskResult[];
-  /** The thread takes another group. */
+  /** The thread is ready for another group. */
   readonly isFree: boolean;
 }
 
-/** What a thread is started with. */
+/** A thread's `workerData`. */
 export interface ThreadSettings {
   readonly limits: TemplateLimits;
   /** See `ThreadProgress`. */

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
-import { BriefRunner } from './briefRunner.js';
+import { InlineRenderer } from './inlineRenderer.js';
 import { FairQueue, type Group } from './fairQueue.js';
 import { answer, QueuedJob } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
@@ -15,42 +15,42 @@ export interface TemplatePoolOptions {
   readonly limits?: Partial<TemplateLimits>;
   /** Heap of one thread in MB; a thread that needs more dies. Default 128. */
   readonly maxOldGenerationMb?: number;
-  /** Time for one job in milliseconds, waiting not counted; then its thread is ended. Default 5,000. */
+  /** Time limit for one job in milliseconds, waiting excluded, after which its thread is terminated. Default 5,000. */
   readonly deadlineMs?: number;
-  /** Environment of the threads. Default empty: templates have no business there. */
+  /** Environment variables of the threads. Default none: templates must not see them. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Threads that render templates, away from the event loop; except for what takes less than the way to one, see `BriefRunner`. */
+/** Renders templates in threads, off the event loop, except for small tasks; see `InlineRenderer`. */
 export interface TemplatePool {
-  /** Renders all templates of a job in one place; one outcome each, in order. Rejects for bugs, and when it is closed. */
+  /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
   /** Compiles only; one outcome each, in order. */
   check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]>;
-  /** Ends the threads once what was given to it has finished. */
+  /** Finishes all jobs, then terminates the threads. */
   close(): Promise<void>;
 }
 
-/** Starts a pool. A thread that is ended for a job is replaced, and only that job fails. */
+/** Starts a pool. A thread terminated because of a job is replaced, and only that job fails. */
 export function createTemplatePool(options: TemplatePoolOptions = {}): TemplatePool {
   return new ThreadPool(options);
 }
 
 /**
- * Jobs that wait together cross to a thread together: a message costs more than most jobs do. Those of one turn of the
- * event loop are waited for, which takes no time.
+ * Waiting jobs are posted to a thread in groups, because a message costs more than most jobs. Dispatch is deferred to the
+ * end of the event loop iteration, to group the jobs that arrive in it.
  */
 class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #threads = new Set<RenderThread>();
-  /** The one that worked last comes first: its caches are warm. */
+  /** A stack: the most recently used thread is next, as its caches are warm. */
   readonly #free: RenderThread[] = [];
   readonly #waiting: FairQueue;
   readonly #running = new Map<RenderThread, Group>();
   readonly #open = new Set<Promise<unknown>>();
   readonly #threadCount: number;
   readonly #options: ThreadOptions;
-  readonly #brief: BriefRunner;
-  #isTurnShared = false;
+  readonly #inline: InlineRenderer;
+  #isDispatchScheduled = false;
   #isClosed = false;
 
   constructor({
@@ -63,7 +63,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#threadCount = threads;
     this.#waiting = new FairQueue(threads, nowMs);
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
-    this.#brief = new BriefRunner(this.#options.limits);
+    this.#inline = new InlineRenderer(this.#options.limits);
     this.#startThreads();
   }
 
@@ -85,12 +85,12 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   onFree(thread: RenderThread): void {
     this.#settle(thread);
     this.#free.push(thread);
-    this.#hand();
+    this.#dispatch();
   }
 
   onReturn(jobs: readonly QueuedJob[]): void {
-    this.#waiting.giveBack(jobs);
-    this.#hand();
+    this.#waiting.requeue(jobs);
+    this.#dispatch();
   }
 
   onEnd(thread: RenderThread, failure: Error | undefined): void {
@@ -98,7 +98,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#settle(thread);
     const at = this.#free.indexOf(thread);
     if (at >= 0) this.#free.splice(at, 1);
-    // The next job tries again.
+    // If it failed to start, the next job tries again.
     if (!failure) this.#startThreads();
     else if (this.#threads.size === 0) {
       for (const job of this.#waiting.clear()) job.settle({ bug: failure });
@@ -107,8 +107,8 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   #run(task: ThreadTask, tenantid: number | undefined): Promise<RenderOutcome[]> {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
-    // Who is slow tries nobody's patience here.
-    const result = this.#waiting.isSlow(tenantid) ? undefined : this.#brief.tryRun(task);
+    // A slow tenant must not block the event loop.
+    const result = this.#waiting.isSlow(tenantid) ? undefined : this.#inline.tryRun(task);
     if (result) return new Promise((resolve, reject) => answer(result, resolve, reject));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
@@ -117,11 +117,11 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#open.add(job);
     const isOver = (): boolean => this.#open.delete(job);
     job.then(isOver, isOver);
-    if (!this.#isTurnShared) {
-      this.#isTurnShared = true;
+    if (!this.#isDispatchScheduled) {
+      this.#isDispatchScheduled = true;
       setImmediate(() => {
-        this.#isTurnShared = false;
-        this.#hand();
+        this.#isDispatchScheduled = false;
+        this.#dispatch();
       });
     }
     return job;
@@ -132,7 +132,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     while (this.#threads.size < this.#threadCount) this.#threads.add(new RenderThread(this.#options, this));
   }
 
-  #hand(): void {
+  #dispatch(): void {
     while (this.#free.length > 0) {
       const group = this.#waiting.take();
       const thread = group && this.#free.pop();

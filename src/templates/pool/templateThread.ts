@@ -3,8 +3,8 @@ import { TaskRunner } from './taskRunner.js';
 import type { TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './templateJob.js';
 import { ThreadProgress } from './threadProgress.js';
 
-/** Results are posted early when they hold so many characters: a thread that dies for one task keeps little of others. */
-const MAX_CHARACTERS_KEPT = 250_000;
+/** Results are posted early at this size, so that a thread that dies for one task loses few results of others. */
+const MAX_UNPOSTED_CHARACTERS = 250_000;
 
 const settings = workerData as ThreadSettings;
 const progress = new ThreadProgress(settings.progress);
@@ -21,7 +21,7 @@ function runGroup(tasks: readonly ThreadTask[]): void {
     const result = runner.run(task);
     results.push(result);
     characters += lengthOf(result);
-    if (characters <= MAX_CHARACTERS_KEPT) continue;
+    if (characters <= MAX_UNPOSTED_CHARACTERS) continue;
     post({ results, isFree: false });
     results = [];
     characters = 0;

@@ -1,11 +1,11 @@
 const NONE = -1;
 
 /**
- * What a thread and its pool tell each other while the thread is busy and messages can't pass: which task of its group
- * the thread is at and since when, and where in the group it shall stop.
+ * Shared memory between a thread and its pool while the thread is too busy for messages: which task of its group is
+ * running and since when, and at which task to stop.
  */
 export class ThreadProgress {
-  /** Index of the task in hand, then the index to stop at. */
+  /** Index of the running task, then the index to stop at. */
   readonly #indexes: Int32Array;
   readonly #since: Float64Array;
 
@@ -14,34 +14,34 @@ export class ThreadProgress {
     this.#since = new Float64Array(memory, 2 * Int32Array.BYTES_PER_ELEMENT, 1);
   }
 
-  /** The pool, before it posts a group of so many tasks. */
+  /** Called by the pool before it posts a group. */
   reset(tasks: number): void {
     Atomics.store(this.#indexes, 0, NONE);
     Atomics.store(this.#indexes, 1, tasks);
   }
 
-  /** The pool: the thread shall begin no task from this one on. It may just have done so. */
+  /** Called by the pool: the thread must not begin this task or any later one, though it may just have done so. */
   stopAt(index: number): void {
     Atomics.store(this.#indexes, 1, index);
   }
 
-  /** The thread, before each task. @returns whether it may begin it */
+  /** Called by the thread before each task. @returns whether to begin it */
   begin(index: number): boolean {
     if (index >= Atomics.load(this.#indexes, 1)) return false;
-    // The time first: who reads the index reads its time, or a later one.
+    // The time is written first: a reader of the index sees its time, or a later one.
     this.#since[0] = nowMs();
     Atomics.store(this.#indexes, 0, index);
     return true;
   }
 
-  /** The task in hand, or the last one; undefined before the first. */
+  /** The running task, or the last one; undefined before the first. */
   get task(): { readonly index: number; readonly sinceMs: number } | undefined {
     const index = Atomics.load(this.#indexes, 0);
     return index === NONE ? undefined : { index, sinceMs: this.#since[0] ?? 0 };
   }
 }
 
-/** Milliseconds by a clock that all threads of the process share and nobody sets. */
+/** Milliseconds on a monotonic clock shared by all threads of the process. */
 export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

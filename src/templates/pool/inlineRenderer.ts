@@ -4,47 +4,47 @@ import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
 
-/** Of a task. */
-const MAX_CONTEXT = 8_000;
+/** Limits per task. */
+const MAX_CONTEXT_CHARACTERS = 8_000;
 const MAX_TEMPLATES = 10;
-const MAX_SOURCE = 8_000;
-const MAX_MS = 10;
+const MAX_SOURCE_CHARACTERS = 8_000;
+const MAX_RENDER_MS = 10;
 
-/** Of each template. The clock is looked at so often because one step may handle the whole context. */
-const BRIEF_LIMITS = {
+/** Limits per template. The clock is checked this often because one step may process the whole context. */
+const INLINE_LIMITS = {
   nesting: 20,
   nodes: 500,
   steps: 10_000,
   allocations: 30_000,
   outputLength: 30_000,
   formatWidth: 100,
-  timeMs: MAX_MS,
+  timeMs: MAX_RENDER_MS,
   clockSteps: 8,
 } satisfies Partial<TemplateLimits>;
 
-/** Templates that were not for here go to a thread so many times before they are tried again. */
-const REST = 50;
-const MAX_RESTING = 500;
-/** Characters of the compiled templates that are remembered: this memory is the service's own. */
-const MAX_CACHED = 200_000;
+/** After a failed attempt, templates go to a thread this many times before they are tried inline again. */
+const SKIP_COUNT = 50;
+const MAX_SKIP_ENTRIES = 500;
+/** Source characters of cached templates: this is the main thread's heap. */
+const MAX_CACHE_CHARACTERS = 200_000;
 
-/** Renders what is done in a moment, where it is called: the way to a thread and back would take longer. */
-export class BriefRunner {
+/** Renders small tasks on the calling thread: a round trip to a worker thread would take longer. */
+export class InlineRenderer {
   readonly #cache: CompiledCache;
-  /** Sources that were not for here, with how often they are still passed over. */
-  readonly #resting = new Map<string, number>();
+  /** Sources that failed inline, with how many more times to skip them. */
+  readonly #skips = new Map<string, number>();
 
   constructor(limits: TemplateLimits) {
-    this.#cache = new CompiledCache(strictest(limits), MAX_CACHED);
+    this.#cache = new CompiledCache(strictest(limits), MAX_CACHE_CHARACTERS);
   }
 
-  /** @returns undefined when it takes more than a moment, or fails: a thread has the time to do it, and to say why */
+  /** @returns undefined when the task is too large or fails: a thread has time to run it, and to report the error */
   tryRun({ templates, contextJson }: ThreadTask): TaskResult | undefined {
     if (contextJson === undefined || !isSmall(templates, contextJson)) return undefined;
     const sources = templates.map(({ source }) => source).join('\0');
-    if (this.#rests(sources)) return undefined;
+    if (this.#shouldSkip(sources)) return undefined;
     const result = this.#run(templates, contextJson);
-    if (!result) this.#rest(sources);
+    if (!result) this.#skipNext(sources);
     return result;
   }
 
@@ -53,7 +53,7 @@ export class BriefRunner {
       const compiled = templates.map((request) => this.#cache.get(request));
       if (!compiled.every(({ isPlain }) => isPlain)) return undefined;
       const context = new JsonContext(contextJson);
-      const untilMs = performance.now() + MAX_MS;
+      const untilMs = performance.now() + MAX_RENDER_MS;
       const outcomes: RenderOutcome[] = [];
       for (const template of compiled) {
         outcomes.push({ ok: true, output: template.renderJson(context) });
@@ -65,33 +65,33 @@ export class BriefRunner {
     }
   }
 
-  #rests(sources: string): boolean {
-    const times = this.#resting.get(sources);
+  #shouldSkip(sources: string): boolean {
+    const times = this.#skips.get(sources);
     if (times === undefined) return false;
-    if (times > 1) this.#resting.set(sources, times - 1);
-    else this.#resting.delete(sources);
+    if (times > 1) this.#skips.set(sources, times - 1);
+    else this.#skips.delete(sources);
     return true;
   }
 
-  #rest(sources: string): void {
-    if (this.#resting.size >= MAX_RESTING) this.#resting.clear();
-    this.#resting.set(sources, REST);
+  #skipNext(sources: string): void {
+    if (this.#skips.size >= MAX_SKIP_ENTRIES) this.#skips.clear();
+    this.#skips.set(sources, SKIP_COUNT);
   }
 }
 
 function isSmall(templates: readonly TemplateRequest[], contextJson: string): boolean {
   return (
-    contextJson.length <= MAX_CONTEXT &&
+    contextJson.length <= MAX_CONTEXT_CHARACTERS &&
     templates.length <= MAX_TEMPLATES &&
     templates.every(({ syntax }) => syntax === 'jinja2') &&
-    templates.reduce((sum, { source }) => sum + source.length, 0) <= MAX_SOURCE
+    templates.reduce((sum, { source }) => sum + source.length, 0) <= MAX_SOURCE_CHARACTERS
   );
 }
 
 function strictest(limits: TemplateLimits): TemplateLimits {
-  const brief = Object.entries(BRIEF_LIMITS) as [keyof typeof BRIEF_LIMITS, number][];
+  const inline = Object.entries(INLINE_LIMITS) as [keyof typeof INLINE_LIMITS, number][];
   return {
     ...limits,
-    ...Object.fromEntries(brief.map(([name, most]) => [name, Math.min(limits[name], most)])),
+    ...Object.fromEntries(inline.map(([name, most]) => [name, Math.min(limits[name], most)])),
   };
 }

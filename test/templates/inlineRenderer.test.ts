@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTemplatePool } from '../../src/templates/index.js';
 import { DEFAULT_LIMITS } from '../../src/templates/limits.js';
-import { BriefRunner } from '../../src/templates/pool/briefRunner.js';
+import { InlineRenderer } from '../../src/templates/pool/inlineRenderer.js';
 import type { TaskResult, TemplateRequest } from '../../src/templates/pool/templateJob.js';
 
 const request = (source: string, mode: TemplateRequest['mode'] = 'html'): TemplateRequest => ({
@@ -25,11 +25,11 @@ const order = (items: number): string =>
   });
 
 describe('templates: what is rendered without a thread', () => {
-  const runner = new BriefRunner(DEFAULT_LIMITS);
+  const runner = new InlineRenderer(DEFAULT_LIMITS);
 
   // What runs for the first time of all takes several times as long.
   before(() => {
-    for (let i = 0; i < 50; i++) new BriefRunner(DEFAULT_LIMITS).tryRun(task(LETTER, order(2)));
+    for (let i = 0; i < 50; i++) new InlineRenderer(DEFAULT_LIMITS).tryRun(task(LETTER, order(2)));
   });
 
   it('is a letter of ordinary size, and a filter that names values', () => {
@@ -92,7 +92,7 @@ describe('templates: what is rendered without a thread', () => {
       undefined,
     );
     expect(
-      new BriefRunner({ ...DEFAULT_LIMITS, steps: 3 }).tryRun(task(LETTER, order(2))),
+      new InlineRenderer({ ...DEFAULT_LIMITS, steps: 3 }).tryRun(task(LETTER, order(2))),
       'a stricter limit of the pool',
     ).to.equal(undefined);
   });
@@ -145,7 +145,7 @@ describe('templates: what is rendered without a thread', () => {
     ];
     for (const [source, contextJson] of hostile)
       for (const mode of ['text', 'filter', 'html', 'json', 'address'] as const) {
-        const fresh = new BriefRunner(DEFAULT_LIMITS);
+        const fresh = new InlineRenderer(DEFAULT_LIMITS);
         const begun = performance.now();
         fresh.tryRun({ contextJson, templates: [request(source, mode)] });
         const ms = performance.now() - begun;

@@ -5,18 +5,18 @@ import type { Stoppable } from '../shutdown.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres.js';
 import { embeddedSecrets } from './secrets.js';
 
-/** What an installation without settings stands on. */
-export interface EmbeddedGround extends Stoppable {
+/** Database and keys of an installation without settings. */
+export interface EmbeddedBackend extends Stoppable {
   readonly databaseUrl: string;
   readonly keyRing: KeyRing;
   readonly pxadminPassword: string;
 }
 
-/** The embedded PostgreSQL and generated secrets; whatever the settings give is taken instead. */
-export async function openEmbeddedGround(config: Config, log: Logger): Promise<EmbeddedGround> {
+/** The embedded PostgreSQL and generated secrets, each overridden by its setting. */
+export async function openEmbeddedBackend(config: Config, log: Logger): Promise<EmbeddedBackend> {
   const secrets = await embeddedSecrets(config.dataDir);
   if (secrets.pxadminPasswordIsNew && config.pxadminPassword === undefined) {
-    // Printed this once, and not through the log: logs are kept and copied.
+    // Printed once, and not logged: logs are kept and copied.
     process.stderr.write(
       `The password of pxadmin is ${secrets.pxadminPassword} (kept in ${secrets.pxadminPasswordFile}).\n`,
     );
@@ -24,7 +24,7 @@ export async function openEmbeddedGround(config: Config, log: Logger): Promise<E
   const postgres =
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, say: (line) => log.info(line) })
-      : givenDatabase(config.databaseUrl);
+      : externalDatabase(config.databaseUrl);
   if (!postgres.owned) log.info('using a PostgreSQL that is running already');
   return {
     databaseUrl: postgres.url,
@@ -34,6 +34,6 @@ export async function openEmbeddedGround(config: Config, log: Logger): Promise<E
   };
 }
 
-function givenDatabase(url: string): EmbeddedPostgres {
+function externalDatabase(url: string): EmbeddedPostgres {
   return { url, owned: true, stop: () => Promise.resolve() };
 }
