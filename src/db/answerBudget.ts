@@ -40,8 +40,8 @@ export class AnswerBudget {
           return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
         }
         const freeBytes = this.limits.processBytes - this.#heldBytes;
-        const mostOfTenant = heldByTenant > taken ? freeBytes : Infinity;
-        if (freeBytes < 0 || heldByTenant > mostOfTenant) {
+        const maxOfTenant = heldByTenant > taken ? freeBytes : Infinity;
+        if (freeBytes < 0 || heldByTenant > maxOfTenant) {
           return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
             hint: 'Ask for less, read answers at once, or retry after the time given in Retry-After.',
           });

@@ -130,7 +130,7 @@ async function initialize(
 
   const password = randomBytes(24).toString('base64url');
   await writeFile(path.join(cluster.home, 'password'), `${password}\n`, { mode: 0o600 });
-  // The superuser has no password, so nobody signs in as it.
+  // The superuser has no password, so no one can log in as it.
   await writeFile(path.join(cluster.data, 'pg_hba.conf'), 'host all all 127.0.0.1/32 scram-sha-256\n');
   const role = await runProgram(
     binaries.postgres,
@@ -149,7 +149,7 @@ function localeArguments(major: number): string[] {
   return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
 }
 
-/** Whether the account can look into the folder, asked of the system itself. */
+/** Whether the account can access the folder, according to the system. */
 async function canEnter(user: SystemUser | undefined, folder: string): Promise<boolean> {
   if (!user) return true;
   return (await runProgram('test', ['-x', path.resolve(folder)], { user, cwd: '/' })).ok;

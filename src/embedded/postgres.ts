@@ -89,7 +89,7 @@ interface Running extends Stoppable {
   readonly owned: boolean;
 }
 
-/** PostgreSQL itself lets only one server have the data folder; whoever comes second joins the first. */
+/** PostgreSQL allows only one server per data folder; a second process joins the first one's. */
 async function startOrJoin(launch: Omit<LaunchOptions, 'port'>): Promise<Running> {
   const { cluster } = launch;
   let port = await preferredPort(cluster);

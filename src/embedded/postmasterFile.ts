@@ -52,7 +52,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When it can't be told, the answer is yes: then the file stays. A dead process that nobody has waited for is none. */
+/** True if it can't be determined, so that the file stays. A zombie doesn't count as running. */
 async function isPostgres(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   if (stat !== undefined) return /^\d+ \(postgres\) [^ZX]/.test(stat);

@@ -11,11 +11,11 @@ import { watchOver } from './watchdog.js';
 /** A running server that this process started. */
 interface Server {
   readonly port: number;
-  /** Ends sessions, writes everything to disk and waits until the server is gone. */
+  /** Terminates sessions, flushes everything to disk and waits for the server to exit. */
   stop(): Promise<void>;
 }
 
-/** How a start went. The reasons to try again are told apart from those to give up. */
+/** The outcome of a start; distinguishes retryable failures from fatal ones. */
 export type Launch =
   | { readonly kind: 'ready'; readonly server: Server }
   | { readonly kind: 'port-taken' }
@@ -38,7 +38,7 @@ export interface LaunchOptions {
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 5_000_000;
 const START_DEADLINE_MS = 60_000;
-/** Sessions that are about to close may do so; then they are cut, which normally takes well under a second. */
+/** Sessions get a moment to close; then they are terminated, which normally takes well under a second. */
 const STOP_STEPS = [
   ['SIGTERM', 500],
   ['SIGINT', 10_000],
@@ -119,7 +119,7 @@ function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** The log goes on where it ended, unless it has grown too long. @returns its length now, in bytes */
+/** Appends to the log unless it has grown too long. @returns its current length in bytes */
 async function beginLog(file: string): Promise<number> {
   const size = await stat(file).then(
     (found) => found.size,

@@ -4,13 +4,13 @@ import { UsageError } from '../errors.js';
 
 const run = promisify(execFile);
 
-/** The account that a program runs under, when that is not our own. */
+/** The account that a program runs as, if not our own. */
 export interface SystemUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root. These accounts exist on most systems; the first one found is taken. */
+/** PostgreSQL refuses to run as root. These accounts exist on most systems; the first one found is used. */
 const UNPRIVILEGED_ACCOUNTS = ['postgres', 'nobody'];
 
 /**

@@ -22,9 +22,9 @@ done
 `;
 
 /**
- * Sees to it that a server does not outlive us, even after kill -9. A shell does it: it takes 1 MB where another
- * Node.js takes 40.
- * @returns a function that calls the watch off, for when the server has ended
+ * Ensures that a server does not outlive us, even after kill -9. Uses a shell, which takes 1 MB where another Node.js
+ * process takes 40.
+ * @returns a function that cancels the watchdog once the server has exited
  */
 export function watchOver(serverPid: number, deleteAfterDeath: readonly string[]): () => void {
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'watchdog', String(serverPid), ...deleteAfterDeath], {
@@ -34,7 +34,7 @@ export function watchOver(serverPid: number, deleteAfterDeath: readonly string[]
     // Its own session: Ctrl-C in a terminal must not end it before us.
     detached: true,
   });
-  // It must not keep our process up.
+  // It must not keep our process alive.
   shell.unref();
   if (shell.stdin instanceof Socket) shell.stdin.unref();
   shell.stdin.on('error', () => undefined); // it ended before us

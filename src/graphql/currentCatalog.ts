@@ -5,7 +5,7 @@ import { AppError, type ErrorCode } from '../errors.js';
 import { FieldError } from './answer.js';
 import { DocumentError } from './document/document.js';
 
-/** What is said of names that the catalog lacks. */
+/** The error for names that the catalog lacks. */
 const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
   'GRAPHQL_VALIDATION',
   'UNKNOWN_TABLE',

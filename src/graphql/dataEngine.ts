@@ -46,7 +46,7 @@ export type { GraphqlRequest } from './engine.js';
 
 /** The tenants' tables as GraphQL. */
 export interface DataEngine {
-  /** A request of /query. Never throws for what a caller did; the answer says it. */
+  /** A request of /query. Never throws for caller errors, which are part of the response. */
   execute(
     principal: Principal,
     request: GraphqlRequest,
@@ -89,7 +89,7 @@ export interface DataEngine {
     storagekeys: readonly string[],
     ofRow?: RecordedRow,
   ): Promise<readonly (StoredFile | undefined)[]>;
-  /** A link to a file for an email; whether it may be downloaded is asked when it is used. */
+  /** A link to a file for an email; permission is checked when it is used. */
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops what is remembered of a tenant. */
   forget(tenantid: number): void;

@@ -11,7 +11,7 @@ interface Owned {
 }
 
 /**
- * Values by text, bounded by their weight: the least recently used goes first. With `mostOfOne`, what one owner puts in
+ * Values by text, bounded by their weight: the least recently used goes first. With `maxWeightPerOwner`, what one owner puts in
  * takes the place of its own entries once they weigh as much, and not that of others' entries.
  */
 export class LruCache<T> {
@@ -20,8 +20,8 @@ export class LruCache<T> {
   #weight = 0;
 
   constructor(
-    private readonly mostWeight: number,
-    private readonly mostOfOne = mostWeight,
+    private readonly maxWeight: number,
+    private readonly maxWeightPerOwner = maxWeight,
   ) {}
 
   get(key: string): T | undefined {
@@ -43,8 +43,8 @@ export class LruCache<T> {
     owned.keys.add(key);
     owned.weight += weight;
     this.#weight += weight;
-    this.#evict(owned.keys, key, () => owned.weight > this.mostOfOne);
-    this.#evict(this.#entries.keys(), key, () => this.#weight > this.mostWeight);
+    this.#evict(owned.keys, key, () => owned.weight > this.maxWeightPerOwner);
+    this.#evict(this.#entries.keys(), key, () => this.#weight > this.maxWeight);
   }
 
   delete(key: string): void {

@@ -15,7 +15,7 @@ export interface UtilityDeps {
   readonly planning: PlanningQueue;
 }
 
-/** Carries out the fields of `Utility` that were asked for. Throws what pg throws. */
+/** Runs the requested fields of `Utility`. Throws pg's errors. */
 export async function runUtilities(
   plan: Plan,
   deps: UtilityDeps,

@@ -1,5 +1,5 @@
 /**
- * Work that may be interrupted: each `yield` stands before a piece of it that costs CPU time, a few milliseconds at most.
+ * Interruptible work: each `yield` precedes a chunk that takes at most a few milliseconds of CPU time.
  * What comes before the first is cheap.
  */
 export type Steps<T> = Generator<undefined, T, undefined>;

@@ -1,11 +1,11 @@
 import { AppError } from '../errors.js';
 
 export interface GateLimits {
-  /** Transactions of one tenant at once. */
+  /** Maximum concurrent transactions per tenant. */
   readonly running: number;
-  /** Requests of one tenant that wait for their turn. */
+  /** Maximum waiting requests per tenant. */
   readonly waiting: number;
-  /** Longest wait. */
+  /** Maximum wait. */
   readonly waitMs: number;
 }
 
@@ -17,13 +17,13 @@ interface Line {
   readonly waiting: { readonly start: () => void; readonly timer: NodeJS.Timeout }[];
 }
 
-/** Lets no tenant hold all the connections: its requests run some at a time, some wait, the rest are refused at once. */
+/** Keeps one tenant from holding all connections: a few of its requests run at a time, some wait, the rest are refused at once. */
 export class TenantGate {
   readonly #lines = new Map<number, Line>();
 
   constructor(private readonly limits: GateLimits) {}
 
-  /** Runs the work in its turn. Throws AppError TOO_BUSY. */
+  /** Runs the work once admitted. Throws AppError TOO_BUSY. */
   async run<T>(tenantid: number, work: () => Promise<T>): Promise<T> {
     await this.#enter(tenantid);
     try {

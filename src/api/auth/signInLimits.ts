@@ -62,20 +62,21 @@ export class SignInLimits {
     attempt: () => Promise<T>,
   ): Promise<T> {
     const { pool } = this.deps.database;
-    const { signInFailuresPerLogin: mostHere, signInFailuresBeforeDelay: mostQuick } = this.deps.config;
+    const { signInFailuresPerLogin: maxFailuresHere, signInFailuresBeforeDelay: failuresBeforeDelay } =
+      this.deps.config;
     const here = keyOf('login and address', tenantid, login, networkOf(req));
     const everywhere = keyOf('login', tenantid, login);
     const [countHere, countEverywhere] = await countSignIns(
       pool,
       [here, everywhere].map((key) => ({ key, windowSeconds: LOGIN_WINDOW_SECONDS })),
     );
-    if (mostHere > 0 && countHere && countHere.count > mostHere) {
+    if (maxFailuresHere > 0 && countHere && countHere.count > maxFailuresHere) {
       // An attempt that is refused is no failure: one address can't slow the others down.
       await uncountSignIns(pool, [everywhere]);
       throw limited(res, countHere);
     }
-    const excess = (countEverywhere?.count ?? 0) - mostQuick;
-    if (mostQuick > 0 && excess > 0) {
+    const excess = (countEverywhere?.count ?? 0) - failuresBeforeDelay;
+    if (failuresBeforeDelay > 0 && excess > 0) {
       await (this.deps.wait ?? delay)(Math.min(MAX_DELAY_MS, excess * DELAY_STEP_MS));
     }
     try {

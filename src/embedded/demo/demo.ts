@@ -13,7 +13,7 @@ import { setUp, type DemoTenant, type RunningService } from './setUp.js';
 
 export type { RunningService } from './setUp.js';
 
-/** Where the story goes: standard output, and whether that shows colours. */
+/** Where to narrate: standard output, and whether it supports colours. */
 export interface Stage {
   write(text: string): void;
   readonly colors: boolean;

@@ -48,7 +48,7 @@ export const REGULARS: readonly Customer[] = [
   { name: 'Johannes Kepler', email: 'johannes@example.com', city: 'Linz' },
 ];
 
-/** A customer who comes to every start of the demo, and leaves again. */
+/** A customer who is created and deleted on every start of the demo. */
 export const LEAVER: Customer = { name: 'Wolfgang Goethe', email: 'wolfgang@example.com', city: 'Weimar' };
 
 export const BASKET: readonly Item[] = [

@@ -36,7 +36,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** Errors of one document that are told: a page is enough. */
+/** Maximum validation errors reported per document. */
 const MAX_ERRORS = 20;
 
 /** Parses, bounds and validates. Throws DocumentError. */

@@ -48,20 +48,20 @@ const CHILDREN: Readonly<Partial<Record<Kind, readonly string[]>>> = {
 
 /**
  * `validate` of graphql-js, which would hold the event loop for as long as a large document takes. Ends after
- * `mostErrors` errors.
+ * `maxErrors` errors.
  */
 export function* validateInSteps(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[],
-  mostErrors: number,
+  maxErrors: number,
 ): Steps<readonly GraphQLError[]> {
   assertValidSchema(schema);
   const errors: GraphQLError[] = [];
   const enough = new Error('enough errors');
   const types = new TypeInfo(schema);
   const context = new ValidationContext(schema, document, types, (error) => {
-    if (errors.length >= mostErrors) throw enough;
+    if (errors.length >= maxErrors) throw enough;
     errors.push(error);
   });
   const rulesAtOnce = visitInParallel(rules.map((rule) => rule(context)));

@@ -23,7 +23,7 @@ interface Compiled {
   readonly slots: readonly Slot[];
 }
 
-/** Whether a condition holds for an event, or why that can't be said. */
+/** Whether a condition holds for an event, or why it can't be evaluated. */
 export type Verdict = boolean | AppError;
 
 const MAX_CONDITIONS = 1_000;
@@ -48,7 +48,7 @@ export class Conditions {
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when the condition does not fit the table. */
   check(tenantid: number, catalog: Catalog, target: string, condition: string): void {
     const { statement, slots } = this.#compile(tenantid, catalog, target, condition);
-    // Literals that don't fit their column are told when values are bound.
+    // Literals that don't fit their column are reported when values are bound.
     bind({ text: statement.text, slots }, inputsFor([]));
   }
 

@@ -31,7 +31,7 @@ function keyIs(table: Table, keyJson: Slot): Sql {
   return sql`(${join(own, ', ')}) = (select ${join(columns, ', ')} from ${wanted})`;
 }
 
-/** Gives one row when the principal reaches the row, none else. */
+/** Returns one row if the principal can reach the row, else none. */
 export function reachedRow(table: Table, keyJson: Slot, reach: Reach): Sql {
   return sql`select '1' from ${tableSql(table)} t${where([keyWithin(reach, keyIs(table, keyJson))])}`;
 }

@@ -100,7 +100,7 @@ function deleteFile(context: WriteContext, table: Table, nodes: readonly [FieldN
   };
   const prior = priorRow(table, byKey(table, node), changeable(context, 'upload', table, T), 'lock');
   const sets = nodes.map((item) => item.selectionSet);
-  // A file that is gone has no address.
+  // A deleted file has no URL.
   const json = (file: Sql): Sql =>
     fileJson({ ...context, policy: undefined }, table, PRIOR, file, fieldNames(context, 'FileObject', sets));
   return dropFile(table, prior, which, json);

@@ -11,7 +11,7 @@ import type { FilterNode, PathNode } from './tree.js';
 import { partsOf } from './walk.js';
 
 /**
- * How a condition without AND, OR and NOT becomes SQL: as a test of rows in hand and of rows that the routes lead to,
+ * How a condition without AND, OR and NOT becomes SQL: as a test of the current row and of rows that the routes lead to,
  * which are joined inside one `exists`.
  */
 export interface AtomPlan {
@@ -25,7 +25,7 @@ export interface AtomPlan {
   readonly sharedRow: string | undefined;
 }
 
-/** Relations to join, from a row in hand. */
+/** Relations to join, from the current row. */
 interface Route {
   readonly start: Row;
   readonly hops: readonly Hop[];
@@ -107,7 +107,7 @@ function collectionHops({ hops }: ResolvedPath): readonly Hop[] {
   return hops.slice(0, hops.findLastIndex(isToMany) + 1);
 }
 
-/** Paths of the condition; what is in an aggregate is not about the row in hand. */
+/** Paths of the condition; those inside an aggregate don't start at the current row. */
 function atomPaths(node: FilterNode): PathNode[] {
   if (node.kind === 'path') return [node];
   if (node.kind === 'call' && isAggregate(node)) return [];

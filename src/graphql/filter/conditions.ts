@@ -7,7 +7,7 @@ import { resolvePath } from './paths.js';
 import type { FilterNode, IsNode } from './tree.js';
 import { describe, TYPES } from './types.js';
 
-/** Compiles a condition without AND, OR and NOT over the rows in hand. @throws AppError FILTER_TYPE */
+/** Compiles a condition without AND, OR and NOT over the current rows. @throws AppError FILTER_TYPE */
 export function compileTest(node: FilterNode, environment: Environment): Condition {
   switch (node.kind) {
     case 'compare':

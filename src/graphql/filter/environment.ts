@@ -47,7 +47,7 @@ export interface Place {
   readonly joins: { count: number };
   readonly scope: PathScope;
   readonly root: Root;
-  /** Rows in hand by the path that leads to them, names joined by dots; the root's own under ''. */
+  /** Current rows by the path that leads to them, names joined by dots; the root's own under ''. */
   readonly rows: ReadonlyMap<string, Row>;
 }
 

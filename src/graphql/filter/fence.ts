@@ -23,7 +23,7 @@ export function fenced(policies: readonly Predicate[], conditions: readonly Cond
   return conjunction([...open, fence]);
 }
 
-/** The row with this key, if the policy lets it through. */
+/** The row with this key, if the policy allows it. */
 export function keyWithin(policy: Predicate | 'all', key: Sql): Sql {
   if (policy === 'all') return key;
   // What the policy computes of whole tables takes its time whether or not there is such a row.

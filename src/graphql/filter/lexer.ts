@@ -2,7 +2,7 @@ import { errorAt, type Position } from './errors.js';
 import type { FilterLimits } from './limits.js';
 import { AppError } from '../../errors.js';
 
-/** `quoted` is a name in backticks: never a word of the language. */
+/** `quoted` is a name in backticks: never a keyword. */
 export interface Token {
   readonly kind: 'number' | 'text' | 'name' | 'quoted' | 'principal' | 'symbol' | 'end';
   /** Of `text` and `quoted` what is between the quotes, escapes resolved. */

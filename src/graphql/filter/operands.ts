@@ -16,7 +16,7 @@ export function compileSide(node: FilterNode, environment: Environment): Side {
   return { node, operand: environment.compileOperand(node, environment) };
 }
 
-/** Whether the operand is the word null. */
+/** Whether the operand is the keyword null. */
 export function isNullLiteral({ operand }: Side): boolean {
   return operand.is === 'literal' && operand.node.kind === 'null';
 }

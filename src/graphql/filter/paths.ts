@@ -11,7 +11,7 @@ import { suggestion } from './suggestion.js';
 import type { PathNode } from './tree.js';
 import { TYPES } from './types.js';
 
-/** A path looked up in the catalog: from a row in hand over relations to a column. */
+/** A path resolved in the catalog: from the current row over relations to a column. */
 export interface ResolvedPath {
   readonly start: Row;
   /** The key of `start` in `Environment.rows`. */

@@ -1,4 +1,4 @@
-/** What must be read to evaluate an expression: the row in hand, rows related to it, or all rows of some table. */
+/** What must be read to evaluate an expression: the current row, rows related to it, or all rows of some table. */
 export type Reads = 'row' | 'related' | 'tables';
 
 interface Reading {

@@ -57,7 +57,7 @@ export interface FilterScope extends StatementScope {
   readonly policies?: readonly Predicate[];
 }
 
-/** A row in hand: names of columns are looked up in `table` and read from `alias`. */
+/** The current row: column names are resolved in `table` and read from `alias`. */
 export interface Row {
   readonly table: Table;
   readonly alias: Sql;

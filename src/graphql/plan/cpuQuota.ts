@@ -16,7 +16,7 @@ export class CpuQuota {
 
   constructor(private readonly msPerSecond: number) {}
 
-  /** @returns how long the user has to wait until there is time left; 0 for not at all. */
+  /** @returns how long the user must wait for its quota; 0 if there is quota left */
   waitMs(user: string, nowMs: number): number {
     const { leftMs } = this.#at(user, nowMs);
     return leftMs > 0 ? 0 : ((1 - leftMs) / this.msPerSecond) * 1000;

@@ -17,11 +17,11 @@ export interface PlanningLimits {
 
 /** Longest that planning holds the event loop at one time, but for the length of a step. */
 const SLICE_MS = 4;
-/** So long after another planner's request there is somebody whom quotas protect. */
+/** How long after another planner's request quotas stay in force. */
 const CONTENTION_MS = 1_000;
 
 interface Task {
-  /** @returns whether it has come to its end */
+  /** @returns whether it is finished */
   readonly step: () => boolean;
   readonly reject: (error: AppError) => void;
   isStarted: boolean;
@@ -125,7 +125,7 @@ export class PlanningQueue {
   }
 
   #schedule(): void {
-    // What the slice used counts until the event loop has gone round.
+    // The slice is charged until the event loop has completed an iteration.
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {

@@ -19,7 +19,7 @@ export interface SchemaDescription {
   readonly introspectionJson: string;
 }
 
-/** Made for a catalog when first asked for; goes with it. */
+/** Built lazily per catalog, and discarded with it. */
 export class TenantSchemas {
   readonly #schemas = new WeakMap<Catalog, TenantSchema>();
 

@@ -40,7 +40,7 @@ export function constraintError(error: AppError, catalog: Catalog): AppError {
   return toAppError(cause, errorPlace(catalog));
 }
 
-/** Too long, or too large: PostgreSQL does not say for which column. */
+/** Too long, or too large: PostgreSQL doesn't report the column. */
 function isOutOfBounds(state: string | undefined): boolean {
   return state === '22001' || state === '22003';
 }

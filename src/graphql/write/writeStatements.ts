@@ -61,14 +61,14 @@ export function listStatements(
   ];
 }
 
-/** A row that is there and may not be updated is left out by PostgreSQL without a word: it denies the whole list. */
+/** PostgreSQL silently skips an existing row that may not be updated: such a row denies the whole list. */
 function complete(insertions: readonly Insertion[], list: Sql): Sql {
   const conditions = insertions.flatMap((item) => item.complete ?? []);
   if (conditions.length === 0) return list;
   return sql`case when ${join(conditions, ' and ')} then ${list} else ${refuse('policyDenied')} end`;
 }
 
-/** Hands keys to the next statement, for the rest of the transaction. */
+/** Passes keys to the next statement, via a transaction-local setting. */
 function remember(setting: string, keys: Sql): Sql {
   return sql`set_config(${textConstant(setting)}, (${keys})::text, true)`;
 }

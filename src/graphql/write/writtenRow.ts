@@ -21,12 +21,12 @@ export interface WrittenRow {
   readonly check: Sql | 'all';
 }
 
-/** How the answer of a written row is had: in the write itself, or by a second statement of the same transaction. */
+/** How a written row's result is read: by the write itself, or by a second statement of the same transaction. */
 export interface Returning {
   readonly selection: RowSelection;
   readonly path: readonly string[];
   /**
-   * The setting that hands the keys of written rows to the second statement. A statement can't see its own writes, so
+   * The setting that passes the keys of written rows to the second statement. A statement can't see its own writes, so
    * relations of new rows are read by the next one.
    */
   readonly keySetting?: string;
@@ -91,7 +91,7 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
     from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(ties, ' and ')}`;
 }
 
-/** The row that the answer shows: as it is after the change, or was before it is gone. */
+/** The row in the result: after the change, or before its deletion. */
 export function writtenAlias({ changed, old }: WrittenRow): Sql {
   const alias = changed ?? old;
   if (!alias) throw new Error('a change has a row before or after it');

@@ -14,7 +14,7 @@ const liquid = new Liquid();
 const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;
 const LONGEST_FORMAT = 200;
 
-/** LiquidJS's `date`, on what a date comes as: text, or seconds since 1970. */
+/** LiquidJS's `date`, for dates given as text or as seconds since 1970. */
 function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'): Value {
   if (input instanceof Undefined) throw input.fault();
   if (!isText(format)) throw renderFault('the format of date must be text');

@@ -47,7 +47,7 @@ function first(input: Value, { budget }: Evaluation): Value {
   return new Undefined('No first item, sequence was empty.');
 }
 
-/** Filters that answer generators do their work as they are read: errors come then, too. */
+/** Filters that return generators are lazy: errors surface while they are read. */
 function lazily(generate: () => Generator<Value>): PyIterator {
   return new PyIterator(generate());
 }

@@ -61,7 +61,7 @@ function takeLine(chunks: string[], options: WrapOptions): string[] {
   return current;
 }
 
-/** A word longer than a line: cut to fill the line, or given a line of its own. */
+/** A word longer than a line: split to fill the line, or put on a line of its own. */
 function breakWord(
   chunks: string[],
   word: string,

@@ -38,7 +38,7 @@ function roundedTo(value: Decimal, type: string, precision: number): Decimal {
   return value.isZero ? value : withDigits(value, precision + 1);
 }
 
-/** At most so many digits: more would be zeros that nobody wrote. */
+/** Maximum digits: further ones would be padding zeros. */
 function significant(value: Decimal, count: number): Decimal {
   return value.length <= count ? value : withDigits(value, count);
 }

@@ -56,7 +56,7 @@ export class Namespace extends PyObject {
   }
 }
 
-/** `cycler(…)`: hands out its items in turn. */
+/** `cycler(…)`: returns its items in rotation. */
 class Cycler extends PyObject {
   readonly typeName = 'Cycler';
   private position = 0;

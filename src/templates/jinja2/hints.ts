@@ -53,7 +53,7 @@ export function filterHint(name: string): string | undefined {
   return Object.hasOwn(FILTER_HINTS, name) ? FILTER_HINTS[name] : undefined;
 }
 
-/** A hint about a word that stands where it can't. */
+/** A hint about a misplaced keyword. */
 export function wordHint(word: string): string | undefined {
   switch (word) {
     case 'contains':

@@ -9,13 +9,13 @@ import type { Value } from '../values/value.js';
 /** Runs a recursive loop over other items, one level deeper. */
 export type Recurse = (items: Value, depth0: number) => Value;
 
-/** The `loop` variable. It hands out the items, so that it knows what comes next. */
+/** The `loop` variable. It is also the iterator, so that it knows the next item. */
 export class LoopContext extends Callable {
   readonly typeName = 'LoopContext';
   private index0 = -1;
   private current: Value | undefined;
   private previous: Value | undefined;
-  /** An item that was looked at ahead of its turn. */
+  /** A lookahead item. */
   private ahead: Value | undefined;
   private readonly iterator: Iterator<Value>;
   private rest: readonly Value[] | undefined;

@@ -43,7 +43,7 @@ const PLAIN_TESTS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** `round` to so many places. */
+/** Maximum places for `round`. */
 const MAX_PLACES = 10;
 
 function nullary(...names: readonly string[]): readonly (readonly [string, number])[] {

@@ -5,7 +5,7 @@ import { Fault, limitFault, renderFault } from '../errors.js';
 import { Budget } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 
-/** Tags that would load other templates; a template stands alone. */
+/** Tags that would load other templates; a template is self-contained. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
 
 /** Text of the template, told apart from values for the emitters that care. */

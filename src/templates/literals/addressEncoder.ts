@@ -2,7 +2,7 @@ import type { Value } from '../values/value.js';
 import { JsonEncoder } from './jsonEncoder.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
-/** What separates and quotes addresses, and what stands for each in printed values: code points that are no characters. */
+/** Characters that separate and quote addresses, with their stand-ins in printed values, which are noncharacters. */
 const SIGNS = [',', ';', '"', '\\'] as const;
 const MARKS = ['\uFDD0', '\uFDD1', '\uFDD2', '\uFDD3'] as const;
 

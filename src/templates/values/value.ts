@@ -22,9 +22,9 @@ export interface PlainDict {
   [key: string]: Value;
 }
 
-/** A Python object that no JavaScript type stands for. */
+/** A Python object without a JavaScript equivalent. */
 export abstract class PyObject {
-  /** Python's name of the type, as error messages say it. */
+  /** Python's type name, as used in error messages. */
   abstract readonly typeName: string;
 
   /** The value of an attribute, or undefined (JavaScript's) when there is none of that name. */
@@ -91,7 +91,7 @@ export class Undefined extends PyObject {
   }
 }
 
-/** One pass over some values, like a Python generator: what was read is gone. */
+/** Single-pass iteration over values, like a Python generator. */
 export class PyIterator extends PyObject {
   constructor(
     private readonly source: Iterator<Value>,

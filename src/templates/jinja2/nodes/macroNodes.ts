@@ -34,7 +34,7 @@ function writeText(value: Value, frame: Frame): void {
   frame.run.out.writeValue(value, textOf(value));
 }
 
-/** `{% call name(…) %}…{% endcall %}`: `call` hands over the body as the macro's caller. */
+/** `{% call name(…) %}…{% endcall %}`: passes the body as the macro's `caller`. */
 export class CallBlockNode extends JinjaNode {
   constructor(
     source: string,
