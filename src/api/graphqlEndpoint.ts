@@ -11,7 +11,7 @@ import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { explain, failureBody, sendFailure } from './http/failure.js';
-import { sendAnswer, whenGone, type SlownessLimits } from './http/sendAnswer.js';
+import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
 import type { VisitorLimits } from './visitorLimits.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
@@ -47,7 +47,8 @@ export interface GraphqlEndpointDeps {
 interface Context {
   readonly principal: Principal;
   readonly allowance: Allowance | undefined;
-  readonly res: ServerResponse;
+  /** To be called when the answer has left. */
+  release?: (() => void) | undefined;
 }
 
 /** A GraphQL endpoint, GET and POST, per the GraphQL-over-HTTP specification. Handled ahead of Express: small responses are 3 times as fast. */
@@ -60,27 +61,34 @@ export function createGraphqlEndpoint(
   });
   return async (req, res) => {
     const { method = '', url = '', headers } = req;
+    let context: Context | undefined;
+    const fail = (error: AppError, more?: Readonly<Record<string, string>>): void => {
+      context?.release?.();
+      endSlowAnswer(res, deps.slowness.timeoutMs);
+      sendFailure(res, error, more);
+    };
     try {
       if (method !== 'GET' && method !== 'POST') {
         const error = new AppError('METHOD_NOT_ALLOWED', `${method} is not allowed here.`);
-        sendFailure(res, error, { allow: 'GET, POST' });
+        fail(error, { allow: 'GET, POST' });
         return;
       }
       const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
       const allowance = await deps.visitors.admit(principal, req);
+      context = { principal, allowance };
       const [body, init] = await handle({
         method,
         url,
         headers,
         body: null,
         raw: req,
-        context: { principal, allowance, res },
+        context,
       });
-      if (body === null) sendFailure(res, notAcceptable(init.status));
-      else send(res, body, init, deps.slowness);
+      if (body === null) fail(notAcceptable(init.status));
+      else send(res, body, init, deps.slowness, context.release);
     } catch (error) {
       const shown = explain(error, deps.log);
-      sendFailure(res, shown, retryAfter(shown));
+      fail(shown, retryAfter(shown));
     }
   };
 }
@@ -129,7 +137,7 @@ async function answer(
     { query, variables: variables ?? null, operationName: operationName ?? null },
     { allowMutation: request.method === 'POST', ...(allowance ? { allowance } : {}) },
   );
-  if (outcome.release) whenGone(request.context.res, outcome.release);
+  request.context.release = outcome.release;
   const mediaType = acceptedMediaType(request.raw.headers.accept);
   const headers: Record<string, string> = { 'content-type': `${mediaType}; charset=utf-8` };
   if (outcome.status === 405) headers['allow'] = 'POST';
@@ -139,9 +147,15 @@ async function answer(
   return [outcome.body, { status, statusText: '', headers }];
 }
 
-function send(res: ServerResponse, body: string, init: Response[1], slowness: SlownessLimits): void {
+function send(
+  res: ServerResponse,
+  body: string,
+  init: Response[1],
+  slowness: SlownessLimits,
+  release: (() => void) | undefined,
+): void {
   const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-  sendAnswer(res, init.status, headers, body, slowness);
+  sendAnswer(res, init.status, headers, body, slowness, release);
 }
 
 function retryAfter({ details }: AppError): Readonly<Record<string, string>> {

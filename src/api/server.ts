@@ -88,12 +88,15 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       void files(req, res);
       return;
     }
-    endSlowAnswer(res, config.answerTimeoutMs);
     // The client expects 100 Continue before it sends its body. Uploads are checked first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);
-    if (graphqlAt && !isPageVisit(req)) void graphqlAt(req, res);
-    else pages(req, res);
+    if (graphqlAt && !isPageVisit(req)) {
+      void graphqlAt(req, res);
+      return;
+    }
+    endSlowAnswer(res, config.answerTimeoutMs);
+    pages(req, res);
   };
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;

@@ -2,16 +2,19 @@ interface Entry<T> {
   readonly value: T;
   readonly weight: number;
   readonly owner: string;
+  /** Since it was last passed over for eviction. */
+  wasUsed: boolean;
 }
 
-/** Keys, the least recently used first. */
+/** Keys, the oldest first. */
 interface Owned {
   readonly keys: Set<string>;
   weight: number;
 }
 
 /**
- * Values by text, bounded by their weight: the least recently used goes first. With `maxWeightPerOwner`, what one owner puts in
+ * Values by text, bounded by their weight. Eviction is second-chance (CLOCK): the oldest goes first, unless it was used
+ * meanwhile, which makes a hit cost no more than a look-up. With `maxWeightPerOwner`, what one owner puts in
  * takes the place of its own entries once they weigh as much, and not that of others' entries.
  */
 export class LruCache<T> {
@@ -27,11 +30,7 @@ export class LruCache<T> {
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    const keys = this.#owners.get(entry.owner)?.keys;
-    keys?.delete(key);
-    keys?.add(key);
+    entry.wasUsed = true;
     return entry.value;
   }
 
@@ -39,7 +38,7 @@ export class LruCache<T> {
     this.delete(key);
     let owned = this.#owners.get(owner);
     if (!owned) this.#owners.set(owner, (owned = { keys: new Set(), weight: 0 }));
-    this.#entries.set(key, { value, weight, owner });
+    this.#entries.set(key, { value, weight, owner, wasUsed: false });
     owned.keys.add(key);
     owned.weight += weight;
     this.#weight += weight;
@@ -59,10 +58,23 @@ export class LruCache<T> {
     if (owned.keys.size === 0) this.#owners.delete(entry.owner);
   }
 
+  /** Makes it the newest. */
+  #renew(key: string, entry: Entry<T>): void {
+    entry.wasUsed = false;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    const keys = this.#owners.get(entry.owner)?.keys;
+    keys?.delete(key);
+    keys?.add(key);
+  }
+
   #evict(oldestFirst: Iterable<string>, keep: string, isTooMuch: () => boolean): void {
     for (const oldest of oldestFirst) {
-      if (!isTooMuch() || oldest === keep) return;
-      this.delete(oldest);
+      if (!isTooMuch()) return;
+      if (oldest === keep) continue;
+      const entry = this.#entries.get(oldest);
+      if (entry?.wasUsed) this.#renew(oldest, entry);
+      else this.delete(oldest);
     }
   }
 }

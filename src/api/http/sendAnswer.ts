@@ -10,18 +10,33 @@ export interface SlownessLimits {
 /** Bytes written to the socket at a time: the client's progress is measured per chunk. */
 const CHUNK_BYTES = 65_536;
 
-/** Sends a complete response. One that the client doesn't read is held only within the limits. */
+/**
+ * Sends a complete response. One that the client doesn't read is held only within the limits.
+ * @param release called once the response was sent or the client is gone
+ */
 export function sendAnswer(
   res: ServerResponse,
   status: number,
   headers: OutgoingHttpHeaders,
   body: string,
   limits: SlownessLimits,
+  release?: () => void,
 ): void {
   const length = Buffer.byteLength(body);
   res.writeHead(status, { ...headers, 'content-length': length });
-  if (length <= CHUNK_BYTES) res.end(body);
-  else sendPieces(res, Buffer.from(body), limits);
+  if (length > CHUNK_BYTES) {
+    if (release) whenGone(res, release);
+    sendPieces(res, Buffer.from(body), limits);
+    return;
+  }
+  res.end(body);
+  // Most small responses fit into the socket buffer: they need neither a listener nor a timer.
+  if (res.socket?.writableLength === 0) {
+    release?.();
+    return;
+  }
+  if (release) whenGone(res, release);
+  limitSending(res, limits.timeoutMs);
 }
 
 function sendPieces(res: ServerResponse, bytes: Buffer, { stallMs, timeoutMs }: SlownessLimits): void {
@@ -56,9 +71,11 @@ export function whenGone(res: ServerResponse, release: () => void): void {
 /** Disconnects a client that doesn't read a response in time, whoever sends it. */
 export function endSlowAnswer(res: ServerResponse, timeoutMs: number): void {
   res.once('prefinish', () => {
-    // Most responses fit into the socket buffer.
-    if (!res.socket || res.socket.writableLength === 0) return;
-    const timer = setTimeout(() => res.destroy(), timeoutMs);
-    res.once('close', () => clearTimeout(timer));
+    if (res.socket && res.socket.writableLength > 0) limitSending(res, timeoutMs);
   });
+}
+
+function limitSending(res: ServerResponse, timeoutMs: number): void {
+  const timer = setTimeout(() => res.destroy(), timeoutMs);
+  res.once('close', () => clearTimeout(timer));
 }

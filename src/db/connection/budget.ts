@@ -13,7 +13,7 @@ export interface ConnectionBudget {
   readonly ledger: number;
   /** BullMQ's, where the queue is in PostgreSQL. */
   readonly queue: number;
-  /** The relay's LISTEN. */
+  /** The relay's own: one to LISTEN, one to watch what sessions hold. */
   readonly listener: number;
 }
 
@@ -25,10 +25,10 @@ const FULL_BUDGET = 24;
 /** The least and the largest share of each part. Some of the service's work holds one connection while it needs another. */
 const SHARES: Readonly<Record<ProcessRole, Readonly<Record<Part, readonly [min: number, max: number]>>>> = {
   web: { service: [2, 8], ledger: [1, 2], queue: [0, 0], listener: [0, 0] },
-  relay: { service: [2, 3], ledger: [1, 4], queue: [1, 4], listener: [1, 1] },
+  relay: { service: [2, 3], ledger: [1, 4], queue: [1, 4], listener: [2, 2] },
   // BullMQ holds two of them to LISTEN.
   worker: { service: [2, 4], ledger: [1, 6], queue: [3, 8], listener: [0, 0] },
-  all: { service: [2, 6], ledger: [1, 4], queue: [3, 6], listener: [1, 1] },
+  all: { service: [2, 6], ledger: [1, 4], queue: [3, 6], listener: [2, 2] },
   command: { service: [2, 4], ledger: [1, 2], queue: [1, 1], listener: [0, 0] },
 };
 
