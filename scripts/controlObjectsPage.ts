@@ -24,7 +24,13 @@ function section(object: ControlObject, schema: GraphQLSchema): string {
     const [shown, given] = [fieldOf(schema, table, name), fieldOf(schema, `${table}Input`, name)];
     if (!shown && !given) return [];
     const meaning = [shown?.description, given?.description].filter((text) => text != null);
-    const cells = [`\`${name}\``, code(shown?.type.toString()), code(given?.type.toString()), inputRule(column), meaning.join(' ')];
+    const cells = [
+      `\`${name}\``,
+      code(shown?.type.toString()),
+      code(given?.type.toString()),
+      inputRule(column),
+      meaning.join(' '),
+    ];
     return [`| ${cells.join(' | ')} |`];
   });
   return `## ${table}

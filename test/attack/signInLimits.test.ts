@@ -42,7 +42,7 @@ describe('attack: the limits of signing in as a weapon', () => {
 
   it('stores nothing of the size that a visitor chooses', async () => {
     await start();
-    const long = 'x'.repeat(900_000);
+    const long = 'x'.repeat(20_000);
     expect(await attempt('192.0.2.1', long, 'any password')).to.equal(400);
     expect(await attempt('192.0.2.1', ROOT_LOGIN, long)).to.equal(400);
     expect(await attempt('192.0.2.1', 'x'.repeat(1_000), 'any password')).to.equal(401);
