@@ -83,7 +83,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     LOG_LEVEL: 'info',
     LEASE_MS: String(LEASE_MS),
     SHUTDOWN_GRACE_MS: String(GRACE_MS),
-    PG_POOL: '4',
+    PG_POOL: '10',
     RENDER_THREADS: '1',
     WORKER_CONCURRENCY: '16',
     SIGN_INS_PER_ADDRESS: '0',

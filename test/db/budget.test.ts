@@ -7,7 +7,7 @@ describe('the connections of a process', () => {
   it('are together PG_POOL, each part has some, and tenants have what the others leave', () => {
     for (const role of ROLES) {
       for (const queueInPostgres of [true, false]) {
-        for (const total of [9, 12, 24, 100]) {
+        for (const total of [10, 12, 24, 100]) {
           const budget = divideConnections(total, role, queueInPostgres);
           const { tenants, service, ledger, queue, listener } = budget;
           expect(tenants + service + ledger + queue + listener, `${role} ${total}`).to.equal(total);
@@ -26,7 +26,7 @@ describe('the connections of a process', () => {
   });
 
   it('are refused when they are too few, with the number that is enough', () => {
-    expect(() => divideConnections(4, 'all', true)).to.throw('"rowpost all" needs at least 9');
-    expect(divideConnections(9, 'all', true).tenants).to.equal(1);
+    expect(() => divideConnections(4, 'all', true)).to.throw('"rowpost all" needs at least 10');
+    expect(divideConnections(10, 'all', true).tenants).to.equal(1);
   });
 });

@@ -7,7 +7,7 @@ import { runRowpost, startProcess, type RowpostProcess } from '../support/rowpos
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /** Connections of each process. */
-export const FLEET_PG_POOL = 8;
+export const FLEET_PG_POOL = 10;
 
 export type PartName = 'web' | 'relay' | 'worker';
 

@@ -26,9 +26,9 @@ const FULL_BUDGET = 24;
 const SHARES: Readonly<Record<ProcessRole, Readonly<Record<Part, readonly [min: number, max: number]>>>> = {
   web: { service: [2, 8], ledger: [1, 2], queue: [0, 0], listener: [0, 0] },
   relay: { service: [2, 3], ledger: [1, 4], queue: [1, 4], listener: [2, 2] },
-  // BullMQ holds two of them to LISTEN.
-  worker: { service: [2, 4], ledger: [1, 6], queue: [3, 8], listener: [0, 0] },
-  all: { service: [2, 6], ledger: [1, 4], queue: [3, 6], listener: [2, 2] },
+  // BullMQ holds two of them to LISTEN; the renewal of its locks must not wait behind the jobs.
+  worker: { service: [2, 4], ledger: [1, 6], queue: [4, 8], listener: [0, 0] },
+  all: { service: [2, 6], ledger: [1, 4], queue: [4, 6], listener: [2, 2] },
   command: { service: [2, 4], ledger: [1, 2], queue: [1, 1], listener: [0, 0] },
 };
 
