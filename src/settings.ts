@@ -211,7 +211,7 @@ export const SETTINGS = {
   planningMsPerSecond: setting(
     'PLANNING_MS_PER_SECOND',
     integer(1, 1_000),
-    250,
+    100,
     'CPU time in each second that one web process spends on new documents of one tenant while others use it; more wait, then answer 503.',
   ),
 
@@ -219,7 +219,7 @@ export const SETTINGS = {
   nobodyPlanningMsPerSecond: setting(
     'NOBODY_PLANNING_MS_PER_SECOND',
     integer(1, 1_000),
-    50,
+    20,
     'The same for documents of anonymous visitors.',
   ),
   nobodyMaxDocumentTokens: setting(
