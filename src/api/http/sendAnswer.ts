@@ -76,6 +76,7 @@ export function endSlowAnswer(res: ServerResponse, timeoutMs: number): void {
 }
 
 function limitSending(res: ServerResponse, timeoutMs: number): void {
+  if (res.closed || res.destroyed) return;
   const timer = setTimeout(() => res.destroy(), timeoutMs);
   res.once('close', () => clearTimeout(timer));
 }

@@ -6,12 +6,12 @@ import type { Database } from './database.js';
 
 const CHANNEL = 'rowpost_relay';
 
-/** Shortest pause between two wake-ups sent by one process, in times that the last one took, within these bounds. */
+/** Shortest pause between two wake-ups of one process: a multiple of the last one's round trip, within these bounds. */
 const PAUSE_ROUND_TRIPS = 5;
-const PAUSE_MS = { least: 2, most: 4 } as const;
-/** So many mutations since the last wake-up make the next pause longer by one such pause; fewer, by their share. */
+const PAUSE_MS = { min: 2, max: 4 } as const;
+/** Mutations since the last wake-up that lengthen the next pause by one step. */
 const MUTATIONS_A_STEP = 3;
-const MOST_STEPS = 5;
+const MAX_STEPS = 5;
 
 export interface RelayWaker extends Stoppable {
   /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
@@ -52,8 +52,8 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
 }
 
 function pauseAfter(roundTripMs: number, mutations: number): number {
-  const step = Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, PAUSE_MS.least), PAUSE_MS.most);
-  return step * Math.min(1 + mutations / MUTATIONS_A_STEP, MOST_STEPS);
+  const step = Math.min(Math.max(PAUSE_ROUND_TRIPS * roundTripMs, PAUSE_MS.min), PAUSE_MS.max);
+  return step * Math.min(1 + mutations / MUTATIONS_A_STEP, MAX_STEPS);
 }
 
 const RECONNECT_MS = 1_000;
