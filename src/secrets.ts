@@ -115,6 +115,11 @@ export class KeyRing {
     return this.#macOf(this.#currentId, owner, purpose).toString('base64url');
   }
 
+  /** @returns a signed number of 64 bits derived deterministically from the current key */
+  number(purpose: string): bigint {
+    return this.#macOf(this.#currentId, '', purpose).readBigInt64BE();
+  }
+
   /** Whether one of our keys signed the text. */
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
     return [...this.#keys.keys()].some((id) => {

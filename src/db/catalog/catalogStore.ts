@@ -83,7 +83,7 @@ export class CatalogStore {
 
   async #compare(tenantid: number, entry: Entry): Promise<void> {
     const startedAtMs = this.#now();
-    const fingerprint = await readFingerprint(this.deps.pool, entry.catalog.schema);
+    const fingerprint = await this.#fingerprint(entry.catalog.schema);
     if (fingerprint !== entry.fingerprint || this.deps.tenants.isUnsettled(tenantid)) {
       await this.#build(tenantid, entry.catalog.schema);
       return;
@@ -99,21 +99,20 @@ export class CatalogStore {
       const entry = await underWay;
       // What is under way may have read the tables before the caller changed them.
       if (!afresh) return entry;
-      return this.#build(tenantid, schema);
+      return this.#build(tenantid, schema, true);
     }
-    const building = this.#read(tenantid, schema).finally(() => this.#building.delete(tenantid));
+    const building = this.#read(tenantid, schema, afresh).finally(() => this.#building.delete(tenantid));
     this.#building.set(tenantid, building);
     return building;
   }
 
-  async #read(tenantid: number, schema: string): Promise<Entry> {
-    const { pool, tenants } = this.deps;
+  async #read(tenantid: number, schema: string, afresh: boolean): Promise<Entry> {
+    const { pool } = this.deps;
     const checkedAtMs = this.#now();
-    await checkSchemaSize(pool, schema);
     // The fingerprint comes first: a change after it is seen by the next check.
-    const fingerprint = await readFingerprint(pool, schema);
-    await tenants.settle(tenantid, schema);
-    const problems = await grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
+    const fingerprint = await this.#fingerprint(schema);
+    const isSettled = !afresh && (await this.deps.tenants.isSettled(tenantid, fingerprint));
+    const problems = isSettled ? [] : await this.#settle(tenantid, schema, fingerprint);
     const read = buildCatalog(schema, await readSchema(pool, schema), problems);
     const known = this.#entries.get(tenantid)?.catalog;
     // The same tables keep the catalog they have, and so every plan made for it.
@@ -124,6 +123,20 @@ export class CatalogStore {
     this.#tables += catalog.tables.size;
     this.#evict(tenantid);
     return entry;
+  }
+
+  /** Sees that the schema can be served. @returns in words what its owner has to grant */
+  async #settle(tenantid: number, schema: string, fingerprint: string): Promise<readonly string[]> {
+    const { pool, tenants } = this.deps;
+    await checkSchemaSize(pool, schema);
+    await tenants.settle(tenantid, schema);
+    const problems = await grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
+    if (problems.length === 0) await tenants.recordSettled(tenantid, fingerprint);
+    return problems;
+  }
+
+  #fingerprint(schema: string): Promise<string> {
+    return readFingerprint(this.deps.pool, schema, this.deps.tenants.fingerprintSeed);
   }
 
   #evict(keep: number): void {

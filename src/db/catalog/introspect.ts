@@ -53,7 +53,12 @@ export interface RawForeignKey {
 
 /** Reads a schema in one statement. Throws what pg throws. */
 export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
-  const result = await pool.query<{ tables: string }>(INTROSPECTION_SQL, [schema]);
+  const result = await pool.query<{ tables: string }>({
+    // Planning takes longer than running it.
+    name: 'rowpost_schema',
+    text: INTROSPECTION_SQL,
+    values: [schema],
+  });
   const text = result.rows[0]?.tables ?? '[]';
   return { tables: JSON.parse(text) as RawTable[], text };
 }

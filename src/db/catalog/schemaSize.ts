@@ -10,11 +10,15 @@ const MAX_SCHEMA_PARTS = 100_000;
 /** Of a view's stored tree, as a part: what looks for code in it reads that much in the time of a column. */
 const VIEW_BYTES = 160;
 
-/** Throws AppError SCHEMA_TOO_LARGE before anything else reads the schema, or what pg throws. */
+/** Throws AppError SCHEMA_TOO_LARGE before the schema is read, or what pg throws. */
 export async function checkSchemaSize(pool: Pool, schema: string): Promise<void> {
   const { rows } = await pool.query<{ parts: string }>(SIZE_SQL, [schema]);
   if (Number(rows[0]?.parts ?? 0) <= MAX_SCHEMA_PARTS) return;
-  throw new AppError('SCHEMA_TOO_LARGE', `The schema "${schema}" is larger than is served.`);
+  throw schemaTooLarge(schema);
+}
+
+export function schemaTooLarge(schema: string): AppError {
+  return new AppError('SCHEMA_TOO_LARGE', `The schema "${schema}" is larger than is served.`);
 }
 
 const SIZE_SQL = `

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 
 /**
@@ -119,3 +120,6 @@ union
 select 'grant' from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
 where a.grantee <> r.relowner and a.privilege_type = 'REFERENCES'
 order by kind`;
+
+/** Of what counts as code: another release may judge otherwise. */
+export const TENANT_CODE_VERSION = createHash('sha256').update(TENANT_CODE_SQL).digest('hex').slice(0, 16);

@@ -5,7 +5,8 @@ import type { Logger } from '../../log.js';
 import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
 import { limitMessages } from './messageLimit.js';
 import type { RoleNames } from './roleNames.js';
-import { settleSharedAccess, withoutSharedAccess } from './sharedAccess.js';
+import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
+import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
 import { TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {
@@ -31,6 +32,8 @@ const IDLE_TIMEOUT_MS = 10_000;
  * can become nobody else. PostgreSQL decides which, when the role is entered; here it is only remembered.
  */
 export class TenantConnections {
+  /** What the hashes of schemas are seeded with: the same in all processes, and known to no tenant. */
+  readonly fingerprintSeed: bigint;
   readonly #pool: ConnectionPool;
   readonly #logins: TenantLogins;
   #names: RoleNames | undefined;
@@ -39,6 +42,7 @@ export class TenantConnections {
 
   constructor(private readonly options: TenantConnectionsOptions) {
     const { pool, connection, keyRing, max, log } = options;
+    this.fingerprintSeed = keyRing.number('schema fingerprints');
     this.#logins = new TenantLogins({ pool, options: connection, keyRing });
     this.#pool = new ConnectionPool({
       max,
@@ -117,7 +121,36 @@ export class TenantConnections {
 
   /** Decides by the schema's objects which connections serve the tenant. Throws what pg throws. */
   async settle(tenantid: number, schema: string): Promise<void> {
-    const access = await settleSharedAccess(this.options.pool, await this.names(), { tenantid, schema });
+    this.#remember(
+      tenantid,
+      await settleSharedAccess(this.options.pool, await this.names(), { tenantid, schema }),
+    );
+  }
+
+  /**
+   * Whether the schema was found fit to serve when it had this fingerprint, by whatever process, and PostgreSQL still has
+   * the roles as they were left. Throws what pg throws.
+   */
+  async isSettled(tenantid: number, fingerprint: string): Promise<boolean> {
+    const access = await readSettledAccess(this.options.pool, await this.names(), tenantid, fingerprint);
+    if (access === undefined) return false;
+    this.#remember(tenantid, access);
+    return true;
+  }
+
+  /** Spares other processes what `settle` has just cost. Throws what pg throws. */
+  async recordSettled(tenantid: number, fingerprint: string): Promise<void> {
+    const access = this.#own.get(tenantid) ?? 'shared';
+    if (access === 'refused') return;
+    await recordSettledAccess(
+      this.options.pool,
+      tenantid,
+      fingerprint,
+      access === 'settled' ? 'own' : 'shared',
+    );
+  }
+
+  #remember(tenantid: number, access: TenantAccess): void {
     if (access === 'shared') this.#own.delete(tenantid);
     else this.#own.set(tenantid, access === 'own' ? 'settled' : 'refused');
   }

@@ -1,0 +1,47 @@
+import type { Pool } from 'pg';
+import type { RoleNames } from './roleNames.js';
+import { TENANT_CODE_VERSION } from './tenantCode.js';
+
+/**
+ * What was decided when the schema had this fingerprint, as long as PostgreSQL has the roles as they were left.
+ * @returns undefined when it has to be decided (again). Throws what pg throws.
+ */
+export async function readSettledAccess(
+  pool: Pool,
+  names: RoleNames,
+  tenantid: number,
+  fingerprint: string,
+): Promise<'shared' | 'own' | undefined> {
+  const { rows } = await pool.query<{ has_code: boolean; is_member: boolean }>({
+    name: 'rowpost_settled_access',
+    text: SETTLED_SQL,
+    values: [tenantid, versioned(fingerprint), names.shared, names.tenant(tenantid)],
+  });
+  const [row] = rows;
+  if (!row || row.has_code === row.is_member) return undefined;
+  return row.has_code ? 'own' : 'shared';
+}
+
+/** Unless the schema is being changed, by whoever holds the lock. Throws what pg throws. */
+export async function recordSettledAccess(
+  pool: Pool,
+  tenantid: number,
+  fingerprint: string,
+  access: 'shared' | 'own',
+): Promise<void> {
+  await pool.query(
+    `update rowpost.tenant_access set fingerprint = $2, has_code = $3
+     where tenantid in (select tenantid from rowpost.tenant_access where tenantid = $1 for update skip locked)`,
+    [tenantid, versioned(fingerprint), access === 'own'],
+  );
+}
+
+function versioned(fingerprint: string): string {
+  return `${TENANT_CODE_VERSION}.${fingerprint}`;
+}
+
+// A copy of the database has its fingerprints, and none of its roles.
+const SETTLED_SQL = `
+select a.has_code, exists (select from pg_catalog.pg_auth_members m where m.roleid = t.oid and m.member = s.oid) as is_member
+from rowpost.tenant_access a, pg_catalog.pg_roles s, pg_catalog.pg_roles t
+where a.tenantid = $1 and a.fingerprint = $2 and s.rolname = $3 and t.rolname = $4`;
