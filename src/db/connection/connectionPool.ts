@@ -33,7 +33,7 @@ interface Connection {
   readonly client: pg.Client;
   readonly login: Login;
   servedTenant: number | undefined;
-  idleTimer: NodeJS.Timeout | undefined;
+  idleSinceMs: number;
 }
 
 interface Waiter {
@@ -58,6 +58,7 @@ export class ConnectionPool {
   /** Least recently used first. */
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiter[] = [];
+  #idleTimer: NodeJS.Timeout | undefined;
   #count = 0;
   #ownCount = 0;
   #closing: (() => void) | undefined;
@@ -72,6 +73,10 @@ export class ConnectionPool {
   /** @param tenantid prefers the shared connection that served this tenant last */
   acquire(login: Login, tenantid?: number): Promise<Lease> {
     if (this.#isClosed) return Promise.reject(new Error('the connection pool is closed'));
+    if (this.#waiting.length === 0) {
+      const idle = this.#takeIdle(login, tenantid);
+      if (idle) return Promise.resolve(this.#lease(idle));
+    }
     const { promise, resolve, reject } = withResolvers<Lease>();
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
@@ -96,6 +101,7 @@ export class ConnectionPool {
       waiter.reject(new Error('the connection pool is closed'));
     }
     for (const connection of [...this.#idle]) this.#discard(connection);
+    clearTimeout(this.#idleTimer);
     if (this.#count === 0) return;
     await new Promise<void>((resolve) => (this.#closing = resolve));
   }
@@ -106,7 +112,7 @@ export class ConnectionPool {
       const idle = this.#takeIdle(waiter.login, waiter.tenantid);
       if (idle) {
         this.#settle(waiter);
-        this.#hand(waiter, idle);
+        waiter.resolve(this.#lease(idle));
       } else if (this.#isAtTenantLimit(waiter.login)) continue;
       else if (this.#hasRoomFor(waiter.login)) this.#connect(waiter);
       else {
@@ -128,9 +134,7 @@ export class ConnectionPool {
       // Most recently used of this tenant; else the least recently used, so that others keep theirs.
       if (tenantid === undefined || idle.servedTenant === tenantid) break;
     }
-    const [connection] = found < 0 ? [] : this.#idle.splice(found, 1);
-    clearTimeout(connection?.idleTimer);
-    return connection;
+    return found < 0 ? undefined : this.#idle.splice(found, 1)[0];
   }
 
   #hasRoomFor(login: Login): boolean {
@@ -141,23 +145,8 @@ export class ConnectionPool {
     return typeof login === 'number' && (this.#open.get(login) ?? 0) >= this.options.maxPerTenant;
   }
 
-  #hand(waiter: Waiter, connection: Connection): void {
-    let isReleased = false;
-    waiter.resolve({
-      client: connection.client,
-      login: connection.login,
-      get servedTenant() {
-        return connection.servedTenant;
-      },
-      set servedTenant(tenantid) {
-        connection.servedTenant = tenantid;
-      },
-      release: (destroy) => {
-        if (isReleased) throw new Error('the connection was given back already');
-        isReleased = true;
-        this.#release(connection, destroy);
-      },
-    });
+  #lease(connection: Connection): Lease {
+    return new ConnectionLease(connection, (destroy) => this.#release(connection, destroy));
   }
 
   #settle(waiter: Waiter): void {
@@ -171,14 +160,14 @@ export class ConnectionPool {
     this.#counted(login, 1);
     this.options.connect(login).then(
       (client) => {
-        const connection: Connection = { client, login, servedTenant: undefined, idleTimer: undefined };
+        const connection: Connection = { client, login, servedTenant: undefined, idleSinceMs: 0 };
         client.on('error', (error) => this.#broken(connection, error));
         if (this.#isClosed) {
           waiter.reject(new Error('the connection pool is closed'));
           this.#discard(connection);
           return;
         }
-        this.#hand(waiter, connection);
+        waiter.resolve(this.#lease(connection));
       },
       (error: unknown) => {
         this.#counted(login, -1);
@@ -197,13 +186,25 @@ export class ConnectionPool {
     const next = this.#nextFor(connection.login);
     if (next?.login === connection.login) {
       this.#settle(next);
-      this.#hand(next, connection);
+      next.resolve(this.#lease(connection));
       return;
     }
-    connection.idleTimer = setTimeout(() => this.#discard(connection), this.options.idleTimeoutMs);
-    connection.idleTimer.unref();
+    connection.idleSinceMs = performance.now();
     this.#idle.push(connection);
-    this.#serve();
+    this.#idleTimer ??= this.#closeIdleLater(this.options.idleTimeoutMs);
+    if (next) this.#serve();
+  }
+
+  /** One timer for all: a request under load neither sets nor clears one. */
+  #closeIdleLater(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#idleTimer = undefined;
+      const expiredMs = performance.now() - this.options.idleTimeoutMs;
+      for (const idle of this.#idle.filter(({ idleSinceMs }) => idleSinceMs <= expiredMs))
+        this.#discard(idle);
+      const [oldest] = this.#idle;
+      if (oldest) this.#idleTimer = this.#closeIdleLater(Math.ceil(oldest.idleSinceMs - expiredMs));
+    }, delayMs).unref();
   }
 
   /** Who gets a connection that is free now. */
@@ -222,7 +223,6 @@ export class ConnectionPool {
   }
 
   #discard(connection: Connection): void {
-    clearTimeout(connection.idleTimer);
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
     this.#counted(connection.login, -1);
@@ -236,6 +236,37 @@ export class ConnectionPool {
     this.#count += by;
     if (login !== 'shared') this.#ownCount += by;
     if (this.#count === 0) this.#closing?.();
+  }
+}
+
+class ConnectionLease implements Lease {
+  #isReleased = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly giveBack: (destroy: boolean) => void,
+  ) {}
+
+  get client(): pg.ClientBase {
+    return this.connection.client;
+  }
+
+  get login(): Login {
+    return this.connection.login;
+  }
+
+  get servedTenant(): number | undefined {
+    return this.connection.servedTenant;
+  }
+
+  set servedTenant(tenantid: number | undefined) {
+    this.connection.servedTenant = tenantid;
+  }
+
+  release(destroy: boolean): void {
+    if (this.#isReleased) throw new Error('the connection was given back already');
+    this.#isReleased = true;
+    this.giveBack(destroy);
   }
 }
 

@@ -73,8 +73,6 @@ export class PipelinedConnection {
   async #open(): Promise<void> {
     try {
       const lease = await this.source.acquire();
-      // The pipeline reports a broken connection; without a listener the event would end the process.
-      lease.client.on('error', alreadyReported);
       const deadline = new Deadline(lease.client, this.source.connection, this.timeoutMs);
       this.#connection = { lease, deadline };
     } catch (error) {
@@ -107,11 +105,6 @@ export class PipelinedConnection {
     const { lease, deadline } = this.#connection ?? {};
     if (!lease || !deadline) return;
     const inTime = await deadline.end();
-    lease.client.removeListener('error', alreadyReported);
     lease.release(!inTime || !this.#isSound);
   }
-}
-
-function alreadyReported(): void {
-  // nothing left to say
 }
