@@ -1,35 +1,66 @@
 // npm test: installs and builds what is missing, runs every test, and ends on the line that counts them.
-// Arguments go to mocha: npm test -- test/embedded/*.test.ts, npm test -- --grep "restart".
+// Arguments go to mocha, in one process then: npm test -- test/embedded/*.test.ts, npm test -- --grep "restart".
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { fail, prepareProject, projectDir, runNode } from './project.mjs';
+import { fail, prepareProject, projectDir } from './project.mjs';
 import { findRedisServer } from './redis.mjs';
+import { testStages } from './testGroups.mjs';
+
+const SLOWEST = 20;
 
 const started = Date.now();
 await prepareProject();
 await findRedisServer().catch((error) => fail(error.message));
 
-const folder = mkdtempSync(path.join(os.tmpdir(), 'rowpost-counts-'));
-const countsFile = path.join(folder, 'counts.json');
 const args = process.argv.slice(2);
 const namesFiles = args.some((arg) => !arg.startsWith('-') && (arg.includes('*') || existsSync(arg)));
-const status = runNode(
-  [
-    path.join(projectDir, 'node_modules/mocha/bin/mocha.js'),
-    '--reporter',
-    path.join(projectDir, 'scripts/reporter.mjs'),
-    ...(namesFiles ? args : [...args, 'test/**/*.test.ts']),
-  ],
-  { ROWPOST_TEST_COUNTS: countsFile, NODE_ENV: 'test' },
-);
-const counts = existsSync(countsFile)
-  ? JSON.parse(readFileSync(countsFile, 'utf8'))
-  : { passed: 0, failed: 0 };
+const stages = args.length === 0 ? testStages() : [[namesFiles ? args : [...args, 'test/**/*.test.ts']]];
+const folder = mkdtempSync(path.join(os.tmpdir(), 'rowpost-report-'));
+const reports = [];
+for (const stage of stages) reports.push(...(await Promise.all(stage.map(runMocha))));
 rmSync(folder, { recursive: true });
 
-// A run that broke off, in a hook or while loading a file, has failed even if each test so far has passed.
-if (counts.failed === 0 && (status !== 0 || counts.passed === 0)) counts.failed = 1;
+if (args.length === 0) {
+  const files = reports.flatMap((report) => Object.entries(report.files));
+  const slowest = files.sort(([, a], [, b]) => b - a).slice(0, SLOWEST);
+  console.log('\nThe slowest files:');
+  for (const [name, ms] of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${name}`);
+}
+const failures = reports.flatMap((report) => report.failures);
+if (failures.length > 0) console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join('\n')}`);
+const sum = (what) => reports.reduce((total, report) => total + report[what], 0);
 console.log(`\ntook ${Math.round((Date.now() - started) / 1000)} s`);
-console.log(`${counts.passed} passed, ${counts.failed} failed`);
-process.exit(counts.failed === 0 ? status : 1);
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
+process.exit(reports.every(({ status }) => status === 0) && sum('failed') === 0 ? 0 : 1);
+
+/** @returns what the reporter counted */
+async function runMocha(mochaArgs, index) {
+  const file = path.join(folder, `${index}.json`);
+  rmSync(file, { force: true });
+  const status = await new Promise((resolve) => {
+    const child = spawn(
+      process.execPath,
+      [
+        path.join(projectDir, 'node_modules/mocha/bin/mocha.js'),
+        '--reporter',
+        path.join(projectDir, 'scripts/reporter.mjs'),
+        ...mochaArgs,
+      ],
+      {
+        cwd: projectDir,
+        stdio: 'inherit',
+        env: { ...process.env, NODE_ENV: 'test', ROWPOST_TEST_REPORT: file },
+      },
+    );
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1)); // null after a signal
+  });
+  const report = existsSync(file)
+    ? JSON.parse(readFileSync(file, 'utf8'))
+    : { passed: 0, failed: 0, failures: [], files: {} };
+  // A run that broke off, in a hook or while loading a file, has failed even if each test so far has passed.
+  if (report.failed === 0 && (status !== 0 || report.passed === 0)) report.failed = 1;
+  return { ...report, status };
+}

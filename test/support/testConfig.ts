@@ -18,9 +18,9 @@ export function budgetOf(settings: Readonly<Record<string, string>>): Connection
     : divideConnections(Number(settings['PG_POOL']), 'web', false);
 }
 
-/** Says nothing, unless TEST_LOG_LEVEL asks for it. */
+/** Says nothing, unless TEST_LOG_LEVEL asks for it: `trace` shows every statement. */
 export const testLog: Logger = createLogger(
-  process.env['TEST_LOG_LEVEL'] === 'debug' ? 'debug' : 'silent',
+  loadConfig({ NODE_ENV: 'test', LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent' }).logLevel,
   'test',
 );
 

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ConnectionBudget } from '../../src/db/connection/budget.js';
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
-import { migrate } from '../../src/db/migrate.js';
-import { migrateQueue } from '../../src/queue/queue.js';
+import type { Database } from '../../src/db/connection/database.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
-import { TEST_BUDGET, testConfig, testKeyRing, testLog } from './testConfig.js';
+import { createTemplateSql, databaseUrl, migrateTemplate, openTestDatabase } from './templateDatabase.js';
 import { waitFor } from './waitFor.js';
 
 /**
@@ -33,26 +31,12 @@ export async function createTestDatabase(
   const template = await templateOf(server);
   const name = `rowpost_test_${RUN_ID}_${++created}`;
   await server.run(`create database ${name} template ${template}`);
-  const url = urlOf(server, name);
+  const url = databaseUrl(server.url, name);
   const database = openTestDatabase(url, options.budget);
   let dropped: Promise<void> | undefined;
   const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(server, name)));
   atEndOfRun(drop);
   return { url, database, drop };
-}
-
-function openTestDatabase(url: string, budget = TEST_BUDGET): Database {
-  const config = testConfig();
-  return openDatabase({
-    url,
-    budget,
-    keyRing: testKeyRing,
-    statementTimeoutMs: config.statementTimeoutMs,
-    lockTimeoutMs: config.lockTimeoutMs,
-    connectTimeoutMs: config.connectTimeoutMs,
-    applicationName: 'rowpost test',
-    log: testLog,
-  });
 }
 
 function templateOf(server: TestServer): Promise<string> {
@@ -65,27 +49,12 @@ function templateOf(server: TestServer): Promise<string> {
 }
 
 async function createTemplate(server: TestServer): Promise<string> {
+  if (server.template !== undefined) return server.template;
   const name = `rowpost_template_${RUN_ID}`;
-  // template0 with these locales is the same on every server: order by code point, case by Unicode.
-  await server.run(
-    `create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C.UTF-8'`,
-  );
+  await server.run(createTemplateSql(name));
   atEndOfRun(() => dropDatabase(server, name));
-  const url = urlOf(server, name);
-  const database = openTestDatabase(url);
-  try {
-    await migrate(database.knex);
-    await migrateQueue(testConfig({ DATABASE_URL: url }), database);
-  } finally {
-    await database.close();
-  }
+  await migrateTemplate(databaseUrl(server.url, name));
   return name;
-}
-
-function urlOf(server: TestServer, name: string): string {
-  const url = new URL(server.url);
-  url.pathname = `/${name}`;
-  return url.href;
 }
 
 /** An autovacuum worker may be in it, which only a superuser may end; it leaves by itself. */
