@@ -449,6 +449,6 @@ export const SETTINGS = {
     'LOG_LEVEL',
     oneOf<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     'info',
-    'fatal, error, warn, info, debug, trace or silent.',
+    'fatal, error, warn, info, debug, trace or silent. `trace` logs every SQL statement, without values, with its time and the name of its plan.',
   ),
 } as const;

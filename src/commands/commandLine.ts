@@ -50,6 +50,14 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     ],
     load: async () => (await import('./redrive.js')).redrive,
   },
+  explain: {
+    summary: "Show a GraphQL document's SQL and its plans.",
+    usage: [
+      "rowpost explain --tenant <id> --role <id> --query '<document>' [--variables '<JSON object>'] [--operation <name>]",
+      '    What /query would run for this role; nothing is run, and values stand as $1, $2, …',
+    ],
+    load: async () => (await import('./explain.js')).explain,
+  },
   doctor: {
     summary: 'Look at everything that Rowpost stands on.',
     load: async () => (await import('./doctor.js')).doctor,

@@ -23,6 +23,7 @@ import {
   type EmailQueryResult,
 } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import { explainRequest, type ExplainedField } from './explain.js';
 import {
   reachedFiles,
   recordStoredFile,
@@ -52,6 +53,8 @@ export interface DataEngine {
     request: GraphqlRequest,
     options: { readonly allowMutation: boolean; readonly allowance?: Allowance },
   ): Promise<GraphqlAnswer>;
+  /** What `execute` would run, with PostgreSQL's plan of it; nothing is run. Throws DocumentError, FieldError, AppError. */
+  explain(principal: Principal, request: GraphqlRequest): Promise<readonly ExplainedField[]>;
   /** Counts the answers of the process; those of control objects are among them. */
   readonly answers: AnswerBudget;
   /** Plans for all tenants of the process, control objects included. */
@@ -169,6 +172,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         return toAnswer(error, log);
       }
     },
+    explain: (principal, request) => explainRequest(engine, principal, request),
     async describe(tenantid, schema, principal) {
       const catalog = await catalogs.get(tenantid, schema);
       const { describe } = schemas.of(principal ? visibleCatalog(principal, catalog) : catalog);

@@ -101,6 +101,20 @@ export async function executeRequest(
   });
 }
 
+/** The plan of a request, which is not run. Throws DocumentError, FieldError, AppError. */
+export async function planRequest(
+  deps: EngineDeps,
+  principal: Principal,
+  request: GraphqlRequest,
+): Promise<Plan> {
+  const { tenantid, schema } = principal;
+  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
+  return withCurrentCatalog(deps.catalogs, tenantid, schema, (catalog) => {
+    const tenantSchema = { ...deps.schemas.of(visibleCatalog(principal, catalog)), whole: catalog };
+    return complete(prepare(deps, principal, tenantSchema, request, false)).plan;
+  });
+}
+
 const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();
 
 /** What `__schema` and `__type` give. */

@@ -67,7 +67,7 @@ export function inputsOf(
   return { variables, literals, principal };
 }
 
-function statementFields(field: PlannedField): readonly StatementField[] {
+export function statementFields(field: PlannedField): readonly StatementField[] {
   if (field.kind === 'object') return field.fields.flatMap(statementFields);
   return field.kind === 'statement' ? [field] : [];
 }

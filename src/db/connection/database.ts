@@ -5,6 +5,7 @@ import type { KeyRing } from '../../secrets.js';
 import type { ConnectionBudget } from './budget.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
+import { statementTrace, traceClient } from './statementTrace.js';
 import { TenantConnections } from './tenantConnections.js';
 import { Transactions } from './transactions.js';
 
@@ -67,6 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       `-c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
     ].join(' '),
   };
+  const trace = statementTrace(log);
   const openPool = (max: number, config: pg.PoolConfig): pg.Pool => {
     const opened = new pg.Pool({ ...connection, max: Math.max(1, max), ...config });
     // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
@@ -76,6 +78,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     opened.on('connect', (client) => {
       client.on('error', () => undefined);
       limitMessages(client);
+      if (trace) traceClient(client, trace);
     });
     return opened;
   };
@@ -108,6 +111,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     transactions: new Transactions(tenants, {
       timeoutMs: options.requestTimeoutMs ?? 2 * options.statementTimeoutMs,
       connection,
+      trace,
     }),
     pool,
     knex,

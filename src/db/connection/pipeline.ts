@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { AppError } from '../../errors.js';
 import type { AnswerShare } from '../answerBudget.js';
+import type { StatementTrace } from './statementTrace.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
 
@@ -51,20 +52,24 @@ class Pipeline extends PgQuery {
   #rows: (string | null)[][] = [];
   #refusal: AppError | undefined;
   #stream: Connection['stream'] | undefined;
+  /** For `trace`: when the statement before had its answer, or the first one was sent. */
+  #lastAnswerAt = 0;
   /** pg looks for it. */
   readonly callback = (): void => undefined;
 
   constructor(
-    steps: readonly PipelineStep[],
+    private readonly steps: readonly PipelineStep[],
     private readonly answer: AnswerLimit | undefined,
+    private readonly trace: StatementTrace | undefined,
     done: (result: PipelineResult) => void,
   ) {
     super({ text: '' });
-    this.#message = messageOf(steps);
+    this.#message = messageOf(steps, trace !== undefined);
     this.#done = done;
   }
 
   submit(connection: Connection): null {
+    if (this.trace) this.#lastAnswerAt = performance.now();
     this.#stream = connection.stream;
     connection.stream.write(this.#message);
     return null;
@@ -86,6 +91,7 @@ class Pipeline extends PgQuery {
   }
 
   handleCommandComplete(): void {
+    this.#traceNext();
     this.#completed.push(this.#rows);
     this.#rows = [];
   }
@@ -95,7 +101,17 @@ class Pipeline extends PgQuery {
   }
 
   handleError(error: Error): void {
+    this.#traceNext();
     this.#end(error);
+  }
+
+  /** The statement that the answers have come to. */
+  #traceNext(): void {
+    const step = this.steps[this.#completed.length];
+    if (!this.trace || !step) return;
+    const now = performance.now();
+    this.trace(step, now - this.#lastAnswerAt);
+    this.#lastAnswerAt = now;
   }
 
   #end(error?: Error): void {
@@ -107,13 +123,15 @@ class Pipeline extends PgQuery {
   }
 }
 
-function messageOf(steps: readonly PipelineStep[]): Buffer {
+/** @param isTimed has each statement answered when it ends, which takes the processes more system calls */
+function messageOf(steps: readonly PipelineStep[], isTimed: boolean): Buffer {
   const messages = new WireMessages();
   for (const { text, values, name, parse, close } of steps) {
     for (const gone of close) messages.close(gone);
     if (parse) messages.parse(name, text);
     messages.bind(name, values.map(wireText));
     messages.execute();
+    if (isTimed) messages.flush();
   }
   messages.sync();
   return messages.done();
@@ -123,9 +141,12 @@ function messageOf(steps: readonly PipelineStep[]): Buffer {
 export function runPipeline(
   client: pg.ClientBase,
   steps: readonly PipelineStep[],
-  answer?: AnswerLimit,
+  {
+    answer,
+    trace,
+  }: { readonly answer?: AnswerLimit | undefined; readonly trace?: StatementTrace | undefined },
 ): Promise<PipelineResult> {
   return new Promise((resolve) => {
-    client.query(new Pipeline(steps, answer, resolve) as unknown as pg.Submittable);
+    client.query(new Pipeline(steps, answer, trace, resolve) as unknown as pg.Submittable);
   });
 }

@@ -6,6 +6,7 @@ import type { TenantConnections } from './tenantConnections.js';
 import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
+import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
 import { isDatabaseAnswer, isSessionEnd, toAppError } from '../sqlState.js';
 
@@ -62,6 +63,7 @@ export class Transactions {
       readonly timeoutMs: number;
       /** Of the service's own connections. */
       readonly connection: pg.ClientConfig;
+      readonly trace?: StatementTrace | undefined;
     },
   ) {}
 
@@ -155,7 +157,10 @@ export class Transactions {
     // A write is not cut off: nobody would know whether it was committed. Neither is what others come after.
     const onExcess = mode === 'read' && !isShared ? 'stop' : 'finish';
     const sentAt = performance.now();
-    const result = await runPipeline(client, steps, share && { share, onExcess });
+    const result = await runPipeline(client, steps, {
+      answer: share && { share, onExcess },
+      trace: this.options.trace,
+    });
     const sent = { result, opening: opening.length };
     if (result.error) return { ...sent, isSound: isUsable(result.error) };
     if (tenantid !== null) lease.servedTenant = tenantid;

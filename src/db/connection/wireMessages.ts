@@ -46,6 +46,12 @@ export class WireMessages {
     this.#end();
   }
 
+  /** Answers so far leave at once; without it they leave with the Sync's. */
+  flush(): void {
+    this.#begin('H');
+    this.#end();
+  }
+
   sync(): void {
     this.#begin('S');
     this.#end();

@@ -1,0 +1,80 @@
+import { withInstallation } from '../compose.js';
+import { UsageError } from '../errors.js';
+import { FieldError } from '../graphql/answer.js';
+import type { GraphqlRequest } from '../graphql/dataEngine.js';
+import { DocumentError } from '../graphql/document/document.js';
+import type { ExplainedField } from '../graphql/explain.js';
+import { isJsonObject, parseJson } from '../losslessJson.js';
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
+
+/** PostgreSQL's int. */
+const MAX_ID = 2_147_483_647;
+
+/** Prints what /query would run for a role, statement by statement, with PostgreSQL's plans. Runs nothing. */
+export const explain: Command = async (args) => {
+  const { tenantid, roleid, request } = readArguments(args);
+  return withInstallation(async ({ engine, principals }) => {
+    const principal = await principals.load(tenantid, roleid);
+    if (!principal) throw new UsageError(`tenant ${tenantid} has no role ${roleid} that may sign in`);
+    const fields = await engine.explain(principal, request).catch((error: unknown) => {
+      throw readable(error);
+    });
+    process.stdout.write(fields.map(describe).join('\n'));
+  });
+};
+
+function describe({ path, statements, error }: ExplainedField): string {
+  const name = `-- ${path.join('.')}`;
+  if (error) return `${name}: ${error.message} (${error.code})\n`;
+  if (statements.length === 0) return `${name}: answered without PostgreSQL\n`;
+  return statements.map(({ sql, plan }) => `${name}\n${sql}\n\n${plan.join('\n')}\n`).join('\n');
+}
+
+/** Errors of the document are the caller's, each in a line. */
+function readable(error: unknown): unknown {
+  if (error instanceof FieldError) return error.error;
+  if (!(error instanceof DocumentError)) return error;
+  const messages =
+    error.graphqlErrors.length > 0
+      ? error.graphqlErrors.map(({ message }) => message)
+      : [error.error.message];
+  return new UsageError(messages.join('\n'));
+}
+
+interface Arguments {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly request: GraphqlRequest;
+}
+
+function readArguments(args: readonly string[]): Arguments {
+  const options = readOptions(args, ['tenant', 'role', 'query', 'variables', 'operation']);
+  const { query, variables, operation } = options;
+  if (query === undefined) throw new ArgumentError('--query is missing');
+  return {
+    tenantid: readId(options.tenant, '--tenant takes the id of a tenant'),
+    roleid: readId(options.role, '--role takes the id of a role'),
+    request: {
+      query,
+      ...(variables === undefined ? {} : { variables: readVariables(variables) }),
+      ...(operation === undefined ? {} : { operationName: operation }),
+    },
+  };
+}
+
+function readId(text: string | undefined, message: string): number {
+  const id = Number(text);
+  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new ArgumentError(message);
+  return id;
+}
+
+function readVariables(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value = parseJson(text);
+    if (isJsonObject(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new ArgumentError('--variables takes a JSON object');
+}

@@ -1,0 +1,56 @@
+import type pg from 'pg';
+import type { Logger } from '../../log.js';
+
+/** Notes a statement that has ended, and how long its answer took. Its text holds no values. */
+export type StatementTrace = (statement: TracedStatement, ms: number) => void;
+
+interface TracedStatement {
+  /** Under which PostgreSQL keeps its plan; empty or absent when it keeps none. */
+  readonly name?: string | undefined;
+  readonly text: string;
+}
+
+/** The exception: PostgreSQL takes no parameter there. */
+const SECRET = /(?<=\bpassword\s+)'[^]*/i;
+
+/** @returns undefined unless LOG_LEVEL is trace: then nothing is measured */
+export function statementTrace(log: Logger): StatementTrace | undefined {
+  if (!log.isLevelEnabled('trace')) return undefined;
+  return ({ name, text }, ms) => {
+    const plan = name === undefined || name === '' ? null : name;
+    log.trace({ plan, ms: Number(ms.toFixed(2)), sql: text.replace(SECRET, '…') }, 'statement');
+  };
+}
+
+type Callback = (error: unknown, result: unknown) => void;
+
+/** Has all statements traced that are sent by `client.query`, with a promise or with a callback. */
+export function traceClient(client: pg.ClientBase, trace: StatementTrace): void {
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const traced = (...args: unknown[]): unknown => {
+    const statement = statementOf(args[0]);
+    if (!statement) return send(...args);
+    const sentAt = performance.now();
+    const end = (): void => trace(statement, performance.now() - sentAt);
+    const last = args.at(-1);
+    if (typeof last === 'function') {
+      const callback: Callback = (error, result) => {
+        end();
+        (last as Callback)(error, result);
+      };
+      return send(...args.slice(0, -1), callback);
+    }
+    const answer = send(...args) as Promise<unknown>;
+    answer.then(end, end);
+    return answer;
+  };
+  client.query = traced as typeof client.query;
+}
+
+/** @returns undefined for what is no statement: a `Pipeline` traces its own */
+function statementOf(config: unknown): TracedStatement | undefined {
+  if (typeof config === 'string') return { text: config };
+  if (typeof config !== 'object' || config === null || 'submit' in config) return undefined;
+  const { name, text } = config as { name?: string; text?: unknown };
+  return typeof text === 'string' ? { name, text } : undefined;
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { preparedText } from '../db/connection/preparedStatements.js';
+import type { Transactions } from '../db/connection/transactions.js';
+import type { Principal } from '../db/principal.js';
+import type { AppError } from '../errors.js';
+import { planRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import type { PlannedField, PlannedStatement } from './plan/plan.js';
+
+/** A root field of a document, or an aggregate of `Aggregates`. */
+export interface ExplainedField {
+  readonly path: readonly string[];
+  /** What PostgreSQL would be sent; none where the field is answered without it. */
+  readonly statements: readonly ExplainedStatement[];
+  /** Why the field is refused. */
+  readonly error?: AppError;
+}
+
+export interface ExplainedStatement {
+  /** Values stand as $1, $2, … */
+  readonly sql: string;
+  /** Lines of PostgreSQL's EXPLAIN. */
+  readonly plan: readonly string[];
+}
+
+/**
+ * Plans the request for the principal and has PostgreSQL plan its statements, as the tenant's role, in transactions that
+ * only read. The plan is the one for all values, and PostgreSQL is sent none: values of policy rules are not the caller's
+ * to see. Throws DocumentError, FieldError, AppError.
+ */
+export async function explainRequest(
+  deps: EngineDeps,
+  principal: Principal,
+  request: GraphqlRequest,
+): Promise<readonly ExplainedField[]> {
+  const plan = await planRequest(deps, principal, request);
+  const explained: ExplainedField[] = [];
+  for (const { path, field } of plan.fields.flatMap((root) => leaves(root, []))) {
+    const statements: ExplainedStatement[] = [];
+    for (const planned of field.kind === 'statement' ? field.statements : [])
+      statements.push(await explain(deps.transactions, principal.tenantid, planned));
+    explained.push({ path, statements, ...(field.kind === 'refused' ? { error: field.error.error } : {}) });
+  }
+  return explained;
+}
+
+interface Leaf {
+  readonly path: readonly string[];
+  readonly field: PlannedField;
+}
+
+function leaves(field: PlannedField, above: readonly string[]): readonly Leaf[] {
+  const path = [...above, field.key];
+  return field.kind === 'object' ? field.fields.flatMap((inner) => leaves(inner, path)) : [{ path, field }];
+}
+
+/** EXECUTE of a prepared statement: EXPLAIN (GENERIC_PLAN) came with PostgreSQL 16. */
+async function explain(
+  transactions: Transactions,
+  tenantid: number,
+  { statement: { text }, slots }: PlannedStatement,
+): Promise<ExplainedStatement> {
+  // Names are the connection's, and one that an error left behind must not be in the way.
+  const name = `explained_${randomBytes(8).toString('hex')}`;
+  const nulls = slots.length === 0 ? '' : `(${slots.map(() => 'null').join(', ')})`;
+  const outcome = await transactions.run({
+    tenantid,
+    mode: 'read',
+    statements: [
+      "select set_config('plan_cache_mode', 'force_generic_plan', true)",
+      `prepare ${name} as ${text}`,
+      `explain execute ${name}${nulls}`,
+      `deallocate ${name}`,
+    ].map((step) => ({ statement: preparedText(step), values: [] })),
+  });
+  if (outcome.kind === 'failed') throw outcome.error;
+  return { sql: text, plan: (outcome.results[2] ?? []).map(([line]) => line ?? '') };
+}
