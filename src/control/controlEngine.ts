@@ -15,7 +15,7 @@ import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answe
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
-import { LruCache } from '../graphql/lruCache.js';
+import { FairCache } from '../graphql/fairCache.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
 import { plannerOf, type Planner } from '../graphql/plan/planner.js';
@@ -253,7 +253,7 @@ function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
 
 /** Parsed and validated documents by their text. */
 class Documents {
-  readonly #known = new LruCache<ReadyDocument>(REMEMBERED_CHARACTERS, REMEMBERED_CHARACTERS / 4);
+  readonly #known = new FairCache<ReadyDocument>(REMEMBERED_CHARACTERS, REMEMBERED_CHARACTERS / 4);
 
   constructor(
     private readonly schema: GraphQLSchema,

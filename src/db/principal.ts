@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { LRUCache } from 'lru-cache';
 
 /** One policy rule that is in scope for a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -48,29 +49,40 @@ const MAX_ENTRIES = 10_000;
  * takes effect within that time on every process, at the cost of one small query a second per active role.
  */
 export class PrincipalSource {
-  readonly #entries = new Map<string, { loadedAt: number; principal: Promise<Principal | undefined> }>();
+  readonly #principals: LRUCache<string, Promise<Principal | undefined>>;
 
   constructor(
     private readonly knex: Knex,
-    private readonly now: () => number = Date.now,
-  ) {}
+    now: () => number = Date.now,
+  ) {
+    this.#principals = new LRUCache({
+      max: MAX_ENTRIES,
+      ttl: MAX_AGE_MS,
+      ttlResolution: 0,
+      perf: { now },
+    });
+  }
 
   /** @returns undefined when the tenant has no such role, it is deleted, or it is Nobody and anonymous logins are off. */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
+    return this.#principals.get(`${tenantid}:${roleid}`) ?? this.reload(tenantid, roleid);
+  }
+
+  /** Bypasses the cache, for the role alone. */
+  reload(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const key = `${tenantid}:${roleid}`;
-    const entry = this.#entries.get(key);
-    if (entry && this.now() - entry.loadedAt < MAX_AGE_MS) return entry.principal;
-    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
     const principal = readPrincipal(this.knex, tenantid, roleid);
-    this.#entries.set(key, { loadedAt: this.now(), principal });
+    this.#principals.set(key, principal);
     // A failed read is not remembered.
-    principal.catch(() => this.#entries.delete(key));
+    principal.catch(() => this.#principals.delete(key));
     return principal;
   }
 
   /** Forgets what is remembered of a tenant, for the process that changed it. */
   forget(tenantid: number): void {
-    for (const key of this.#entries.keys()) if (key.startsWith(`${tenantid}:`)) this.#entries.delete(key);
+    for (const key of this.#principals.keys()) {
+      if (key.startsWith(`${tenantid}:`)) this.#principals.delete(key);
+    }
   }
 }
 

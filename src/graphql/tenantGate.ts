@@ -17,7 +17,10 @@ interface Line {
   readonly waiting: { readonly start: () => void; readonly timer: NodeJS.Timeout }[];
 }
 
-/** Keeps one tenant from holding all connections: a few of its requests run at a time, some wait, the rest are refused at once. */
+/**
+ * Keeps one tenant from holding all connections: a few of its requests run at a time, some wait, the rest are refused at
+ * once. A semaphore of `async-mutex` for each would bound neither the waiters nor what is kept of tenants that are idle.
+ */
 export class TenantGate {
   readonly #lines = new Map<number, Line>();
 

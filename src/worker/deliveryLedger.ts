@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { loadEmailType, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
@@ -37,7 +38,7 @@ const FINISH_RETRY_FOR_MS = 30_000;
 const FINISH_RETRY_MS = 200;
 
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger): DeliveryLedger {
-  const cachedTypes = new Map<string, Promise<(EmailType & { version: string }) | undefined>>();
+  const cachedTypes = new LRUCache<string, ReturnType<typeof loadEmailType>>({ max: MAX_CACHED_TYPES });
   const finishOnce = coalesce(
     (finishes: readonly AttemptFinish[]) => finishAttempts(ledger, finishes),
     MAX_BATCH_SIZE,
@@ -51,7 +52,6 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     const key = `${delivery.tenantid}:${delivery.typeVersion ?? ''}:${delivery.emailType}`;
     const known = cachedTypes.get(key);
     if (known) return known;
-    if (cachedTypes.size >= MAX_CACHED_TYPES) cachedTypes.clear();
     const loading = loadEmailType(ledger, delivery.tenantid, delivery.emailType);
     cachedTypes.set(key, loading);
     // Changed or failed meanwhile: must not be cached under the requested version.

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Trip } from '../db/delivery/closeBatch.js';
 import type { Logger } from '../log.js';
 
@@ -6,16 +7,14 @@ const MAX_REMEMBERED = 10_000;
 
 /** Logs rules that fire in a loop, at most once a minute per rule. */
 export class LoopTrips {
-  readonly #quietUntil = new Map<string, number>();
+  readonly #logged = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: LOG_INTERVAL_MS });
 
   constructor(private readonly log: Logger) {}
 
   report(tenantid: number, trips: readonly Trip[]): void {
-    const now = performance.now();
     for (const { ruleid, target, skipped } of trips) {
-      if (now < (this.#quietUntil.get(ruleid) ?? -Infinity)) continue;
-      if (this.#quietUntil.size >= MAX_REMEMBERED) this.#quietUntil.clear();
-      this.#quietUntil.set(ruleid, now + LOG_INTERVAL_MS);
+      if (this.#logged.has(ruleid)) continue;
+      this.#logged.set(ruleid, true);
       // The record's key is tenant data: it is in the ledger, not in the log.
       this.log.warn(
         { tenantid, ruleid, target, skipped },

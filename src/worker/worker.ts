@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { decryptEmailApiKey } from '../db/delivery/emailApiKeys.js';
@@ -163,15 +164,11 @@ const MAX_CACHED_KEYS = 1_000;
 
 /** Caches decrypted keys: decrypting is cheap, but not per mail. */
 function createApiKeyReader(keyRing: KeyRing): (tenantid: number, key: StoredApiKey) => string {
-  const known = new Map<string, string>();
+  const known = new LRUCache<string, string>({ max: MAX_CACHED_KEYS });
   return (tenantid, key) => {
     const name = `${tenantid}:${key.encrypted}`;
-    let apiKey = known.get(name);
-    if (apiKey === undefined) {
-      apiKey = decryptEmailApiKey(keyRing, tenantid, key.encrypted);
-      if (known.size >= MAX_CACHED_KEYS) known.clear();
-      known.set(name, apiKey);
-    }
+    const apiKey = known.get(name) ?? decryptEmailApiKey(keyRing, tenantid, key.encrypted);
+    known.set(name, apiKey);
     return apiKey;
   };
 }

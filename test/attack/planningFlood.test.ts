@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import { LruCache } from '../../src/graphql/lruCache.js';
+import { FairCache } from '../../src/graphql/fairCache.js';
 import { PlanningQueue } from '../../src/graphql/plan/planningQueue.js';
 import type { Steps } from '../../src/graphql/steps.js';
 import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
@@ -198,7 +198,7 @@ describe('the queue of documents to be planned', () => {
 
 describe('what is remembered of documents', () => {
   it("is not driven out by another owner's", () => {
-    const cache = new LruCache<number>(100, 25);
+    const cache = new FairCache<number>(100, 25);
     for (let i = 0; i < 20; i++) cache.set(`mine ${i}`, i, 1, 'me');
     for (let i = 0; i < 1_000; i++) cache.set(`random ${i}`, i, 1, 'hostile');
     for (let i = 0; i < 20; i++) expect(cache.get(`mine ${i}`)).to.equal(i);

@@ -25,7 +25,8 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   const { tenantid, login, password } = credentials;
   const role = await findLogin(deps.knex, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
-  const principal = role && correct ? await loadFresh(deps.principals, tenantid, role.roleid) : undefined;
+  // Not from the cache: the new token must count as issued after the last password change.
+  const principal = role && correct ? await deps.principals.reload(tenantid, role.roleid) : undefined;
   if (!principal) throw new AppError('LOGIN_FAILED', 'Login failed.');
   requireLogin(principal);
   return principal;
@@ -37,7 +38,7 @@ export async function signInAs(
   tenantid: number,
   roleid: number,
 ): Promise<Principal | undefined> {
-  const principal = await loadFresh(deps.principals, tenantid, roleid);
+  const principal = await deps.principals.reload(tenantid, roleid);
   if (principal) requireLogin(principal);
   return principal;
 }
@@ -46,19 +47,9 @@ export async function signInAs(
 export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
   await requireAnonymousLogins(deps.knex, tenantid);
   const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);
-  const principal = role && (await loadFresh(deps.principals, tenantid, role.roleid));
+  const principal = role && (await deps.principals.reload(tenantid, role.roleid));
   if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
   return principal;
-}
-
-/** Bypasses the cache: the new token must count as issued after the last password change. */
-function loadFresh(
-  principals: PrincipalSource,
-  tenantid: number,
-  roleid: number,
-): Promise<Principal | undefined> {
-  principals.forget(tenantid);
-  return principals.load(tenantid, roleid);
 }
 
 /** A refresh repeats the checks of sign-in. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CompactSign, compactVerify, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
 import { AppError } from '../../errors.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
@@ -35,7 +36,7 @@ const MAX_TOKEN_CHARACTERS = 4_096;
 
 /** Issues and verifies the JWTs of the service. */
 export class Tokens {
-  readonly #verified = new Map<string, TokenClaims>();
+  readonly #verified = new LRUCache<string, TokenClaims>({ max: MAX_CACHED_TOKENS });
 
   constructor(
     private readonly keys: SigningKeys,
@@ -87,7 +88,7 @@ export class Tokens {
     if (claims.issuedAtMs > now + CLOCK_TOLERANCE_MS) {
       throw new AppError('TOKEN_INVALID', 'The token is not valid yet.');
     }
-    if (!known) this.#remember(token, claims);
+    if (!known) this.#verified.set(token, claims);
     return claims;
   }
 
@@ -110,14 +111,6 @@ export class Tokens {
     const key = header.kid === undefined ? undefined : await this.keys.verifier(header.kid);
     if (!key) throw new AppError('TOKEN_INVALID', 'The token was not signed by this service.');
     return key;
-  }
-
-  #remember(token: string, claims: TokenClaims): void {
-    if (this.#verified.size >= MAX_CACHED_TOKENS) {
-      const [oldest] = this.#verified.keys();
-      if (oldest !== undefined) this.#verified.delete(oldest);
-    }
-    this.#verified.set(token, claims);
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
 import { storeDiscoveredIssuer, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
@@ -15,13 +16,15 @@ const WELL_KNOWN = '/.well-known/openid-configuration';
 
 /** Discovers the issuers of providers configured without one, and stores them in the database. */
 export class ProviderIssuers {
-  /** Time of the last failed discovery per provider. */
-  readonly #failedAtMs = new Map<string, number>();
+  /** Providers without a discovery document. */
+  readonly #failed: LRUCache<string, true>;
 
   constructor(
     private readonly callProvider: ProviderClient,
-    private readonly clock: Clock,
-  ) {}
+    clock: Clock,
+  ) {
+    this.#failed = new LRUCache({ max: MAX_PROVIDERS, ttl: RETRY_AFTER_MS, ttlResolution: 0, perf: clock });
+  }
 
   /** The registration with its provider's issuer, if that can be discovered. */
   async complete(
@@ -32,12 +35,10 @@ export class ProviderIssuers {
     const known = provider.issuer ?? provider.discovered_issuer;
     if (known !== null) return { ...registration, provider: { ...provider, issuer: known } };
     const key = `${provider.providerid} ${provider.auth_uri} ${provider.jwks_uri}`;
-    const askedAt = this.#failedAtMs.get(key);
-    if (askedAt !== undefined && this.clock.now() - askedAt < RETRY_AFTER_MS) return registration;
+    if (this.#failed.has(key)) return registration;
     const issuer = await this.#discover(provider);
     if (issuer === undefined) {
-      if (this.#failedAtMs.size >= MAX_PROVIDERS) this.#failedAtMs.clear();
-      this.#failedAtMs.set(key, this.clock.now());
+      this.#failed.set(key, true);
       const { providerid } = provider;
       log.warn(
         { providerid },
@@ -60,12 +61,12 @@ export class ProviderIssuers {
   async #issuerAt(place: string, provider: OidcProvider): Promise<string | undefined> {
     const url = new URL(place + WELL_KNOWN);
     try {
-      const { status, body } = await this.callProvider(url, {
+      const answer = await this.callProvider(url, {
         method: 'GET',
         headers: { accept: 'application/json' },
       });
-      if (status !== 200) return undefined;
-      const document: unknown = JSON.parse(body.toString('utf8'));
+      if (answer.status !== 200) return undefined;
+      const document: unknown = await answer.json();
       const { issuer, jwks_uri } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return undefined;
       return issuer.replace(/\/$/, '') === place ? issuer : undefined;

@@ -1,3 +1,4 @@
+import { Semaphore } from 'async-mutex';
 import {
   getArgumentValues,
   getVariableValues,
@@ -28,8 +29,7 @@ const SETTERS: ReadonlyMap<string, string> = new Map([
   ['create_tenant', 'root_password'],
 ]);
 
-let running = 0;
-const waiting: (() => void)[] = [];
+const slots = new Semaphore(MAX_AT_ONCE);
 
 /**
  * Hashes all that the mutations of a document set, before their transaction begins: no row is locked and no connection
@@ -50,7 +50,7 @@ export async function hashPasswords(
   }
   const hashes = new Map<string, string[]>();
   for (const password of passwords) {
-    const hash = await withSlot(() => hashPassword(password));
+    const hash = await slots.runExclusive(() => hashPassword(password));
     hashes.set(password, [...(hashes.get(password) ?? []), hash]);
   }
   return {
@@ -92,17 +92,4 @@ function passwordOf(
   const password = args.input?.[inputField] || undefined;
   // A weak one is refused when it is to be set, and need not be hashed.
   return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
-}
-
-async function withSlot<T>(work: () => Promise<T>): Promise<T> {
-  if (running < MAX_AT_ONCE) running += 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    // The slot passes to the next waiter.
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
-  }
 }

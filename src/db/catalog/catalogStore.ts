@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Logger } from '../../log.js';
 import type { TenantConnections } from '../connection/tenantConnections.js';
@@ -24,9 +25,12 @@ const MAX_TABLES = 15_000;
  * old catalog serves. A tenant that nobody asks for costs nothing.
  */
 export class CatalogStore {
-  readonly #entries = new Map<number, Entry>();
+  readonly #entries = new LRUCache<number, Entry>({
+    maxSize: MAX_TABLES,
+    // At most all of it: what a schema may hold is limited elsewhere.
+    sizeCalculation: ({ catalog }) => Math.min(Math.max(catalog.tables.size, 1), MAX_TABLES),
+  });
   readonly #building = new Map<number, Promise<Entry>>();
-  #tables = 0;
 
   constructor(
     private readonly deps: {
@@ -68,10 +72,7 @@ export class CatalogStore {
   }
 
   forget(tenantid: number): void {
-    const entry = this.#entries.get(tenantid);
-    if (!entry) return;
     this.#entries.delete(tenantid);
-    this.#tables -= entry.catalog.tables.size;
   }
 
   #check(tenantid: number, entry: Entry): Promise<void> {
@@ -89,8 +90,6 @@ export class CatalogStore {
       return;
     }
     entry.checkedAtMs = startedAtMs;
-    // Most recently used last: what is evicted is what nobody asked for.
-    if (this.#entries.delete(tenantid)) this.#entries.set(tenantid, entry);
   }
 
   async #build(tenantid: number, schema: string, afresh = false): Promise<Entry> {
@@ -118,10 +117,7 @@ export class CatalogStore {
     // The same tables keep the catalog they have, and so every plan made for it.
     const catalog = known !== undefined && isSame(known, read) ? known : read;
     const entry: Entry = { catalog, fingerprint, checkedAtMs, checking: undefined };
-    this.forget(tenantid);
     this.#entries.set(tenantid, entry);
-    this.#tables += catalog.tables.size;
-    this.#evict(tenantid);
     return entry;
   }
 
@@ -137,13 +133,6 @@ export class CatalogStore {
 
   #fingerprint(schema: string): Promise<string> {
     return readFingerprint(this.deps.pool, schema, this.deps.tenants.fingerprintSeed);
-  }
-
-  #evict(keep: number): void {
-    for (const tenantid of this.#entries.keys()) {
-      if (this.#tables <= MAX_TABLES) return;
-      if (tenantid !== keep) this.forget(tenantid);
-    }
   }
 
   #now(): number {

@@ -1,3 +1,4 @@
+import { Semaphore } from 'async-mutex';
 import { AppError } from '../../errors.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
@@ -15,8 +16,7 @@ const MAX_BYTES = 64_000_000;
 
 /** Keeps attachments in memory while their mail is being sent, within a process-wide limit. */
 export class AttachmentLoader {
-  #free = MAX_BYTES;
-  readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = [];
+  readonly #bytes = new Semaphore(MAX_BYTES);
 
   constructor(private readonly storage: FileStorage) {}
 
@@ -30,13 +30,10 @@ export class AttachmentLoader {
       MAX_BYTES,
       attachments.reduce((sum, { size }) => sum + size, 0),
     );
-    await this.#take(bytes);
-    try {
+    return this.#bytes.runExclusive(async () => {
       const loaded = await this.#load(attachments);
-      return await ('kind' in loaded ? loaded : send(loaded.attachments));
-    } finally {
-      this.#give(bytes);
-    }
+      return 'kind' in loaded ? loaded : send(loaded.attachments);
+    }, bytes);
   }
 
   async #load(
@@ -66,20 +63,6 @@ export class AttachmentLoader {
             code: 'STORAGE_UNAVAILABLE',
             message: 'the storage of files is not available',
           };
-    }
-  }
-
-  async #take(bytes: number): Promise<void> {
-    if (this.#waiting.length === 0 && bytes <= this.#free) this.#free -= bytes;
-    else await new Promise<void>((start) => this.#waiting.push({ bytes, start }));
-  }
-
-  #give(bytes: number): void {
-    this.#free += bytes;
-    for (let next = this.#waiting[0]; next && next.bytes <= this.#free; next = this.#waiting[0]) {
-      this.#waiting.shift();
-      this.#free -= next.bytes;
-      next.start();
     }
   }
 }

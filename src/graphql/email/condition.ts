@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { preparedText, type PreparedText } from '../../db/connection/preparedStatements.js';
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
@@ -8,7 +9,6 @@ import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/parser.js';
 import { createAliasSource } from '../filter/scope.js';
 import { readError } from '../filter/valueError.js';
-import { LruCache } from '../lruCache.js';
 import { unrestricted } from '../policy/policy.js';
 import { unknownTable } from '../unknownTable.js';
 
@@ -41,7 +41,7 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once for each version of the tables. */
 export class Conditions {
-  readonly #compiled = new LruCache<Compiled>(MAX_CONDITIONS);
+  readonly #compiled = new LRUCache<string, Compiled>({ max: MAX_CONDITIONS });
 
   constructor(private readonly transactions: Transactions) {}
 

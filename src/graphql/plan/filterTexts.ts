@@ -1,20 +1,23 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/parser.js';
-import { LruCache } from '../lruCache.js';
 
 /** Characters of filter texts that are remembered parsed. */
 const MAX_CHARACTERS = 2_000_000;
 
 /** Filter expressions that arrive as variables: each text is parsed once while it is in use. */
 export class FilterTexts {
-  readonly #parsed = new LruCache<ParsedFilter>(MAX_CHARACTERS);
+  readonly #parsed = new LRUCache<string, ParsedFilter>({
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: (_filter, text) => text.length + 100,
+  });
 
   /** Throws AppError FILTER_SYNTAX or FILTER_TOO_COMPLEX. */
   parse(text: string): ParsedFilter {
     const known = this.#parsed.get(text);
     if (known) return known;
     const parsed = parseFilter(text);
-    this.#parsed.set(text, parsed, text.length + 100);
+    this.#parsed.set(text, parsed);
     return parsed;
   }
 

@@ -1,6 +1,6 @@
 import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
-import { LruCache } from '../lruCache.js';
+import { FairCache } from '../fairCache.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
 import type { Steps } from '../steps.js';
 import type { Plan, PlannedField } from './plan.js';
@@ -24,8 +24,8 @@ export interface KnownDocument {
  * variables. A hit parses, validates and builds nothing. Another version never finds the old entries, which age out.
  */
 export class PlanCache {
-  readonly #documents = new LruCache<KnownDocument>(DOCUMENT_CHARACTERS, DOCUMENT_CHARACTERS * SHARE);
-  readonly #plans = new LruCache<Plan>(PLAN_CHARACTERS, PLAN_CHARACTERS * SHARE);
+  readonly #documents = new FairCache<KnownDocument>(DOCUMENT_CHARACTERS, DOCUMENT_CHARACTERS * SHARE);
+  readonly #plans = new FairCache<Plan>(PLAN_CHARACTERS, PLAN_CHARACTERS * SHARE);
   #lastId = 0;
 
   /** @param limitsFor those of one planner's documents */

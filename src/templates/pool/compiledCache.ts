@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { compileTemplate } from '../compileTemplate.js';
 import type { CompiledTemplate } from '../compileTemplate.js';
 import type { TemplateLimits } from '../limits.js';
@@ -7,33 +8,28 @@ const MAX_TEMPLATES = 500;
 /** Source characters; a compiled template takes about fifty times that in bytes. */
 const MAX_CHARACTERS = 600_000;
 
-/** LRU cache of compiled templates by source, syntax and mode. */
+/** Compiled templates by source, syntax and mode. */
 export class CompiledCache {
-  private readonly templates = new Map<string, CompiledTemplate>();
-  private characters = 0;
+  readonly #templates: LRUCache<string, CompiledTemplate>;
 
   constructor(
     private readonly limits: TemplateLimits,
-    private readonly maxCharacters = MAX_CHARACTERS,
-  ) {}
+    maxCharacters = MAX_CHARACTERS,
+  ) {
+    this.#templates = new LRUCache({
+      max: MAX_TEMPLATES,
+      maxSize: maxCharacters,
+      sizeCalculation: (_template, key) => key.length,
+    });
+  }
 
   /** @throws TemplateError when the template doesn't compile; errors are not cached */
   get({ source, syntax, mode }: Omit<TemplateRequest, 'name'>): CompiledTemplate {
     const key = `${syntax}:${mode}:${source}`;
-    const known = this.templates.get(key);
-    const template = known ?? compileTemplate(source, { syntax, mode, limits: this.limits });
-    if (known === undefined) this.characters += key.length;
-    else this.templates.delete(key);
-    this.templates.set(key, template);
-    this.evict();
+    const known = this.#templates.get(key);
+    if (known) return known;
+    const template = compileTemplate(source, { syntax, mode, limits: this.limits });
+    this.#templates.set(key, template);
     return template;
-  }
-
-  private evict(): void {
-    for (const key of this.templates.keys()) {
-      if (this.templates.size <= MAX_TEMPLATES && this.characters <= this.maxCharacters) return;
-      this.templates.delete(key);
-      this.characters -= key.length;
-    }
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { TemplateError } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
 import { JsonContext } from '../renderContext.js';
@@ -32,7 +33,7 @@ const MAX_CACHE_CHARACTERS = 200_000;
 export class InlineRenderer {
   readonly #cache: CompiledCache;
   /** Sources that failed inline, with how many more times to skip them. */
-  readonly #skips = new Map<string, number>();
+  readonly #skips = new LRUCache<string, number>({ max: MAX_SKIP_ENTRIES });
 
   constructor(limits: TemplateLimits) {
     this.#cache = new CompiledCache(strictest(limits), MAX_CACHE_CHARACTERS);
@@ -44,7 +45,7 @@ export class InlineRenderer {
     const sources = templates.map(({ source }) => source).join('\0');
     if (this.#shouldSkip(sources)) return undefined;
     const result = this.#run(templates, contextJson);
-    if (!result) this.#skipNext(sources);
+    if (!result) this.#skips.set(sources, SKIP_COUNT);
     return result;
   }
 
@@ -71,11 +72,6 @@ export class InlineRenderer {
     if (times > 1) this.#skips.set(sources, times - 1);
     else this.#skips.delete(sources);
     return true;
-  }
-
-  #skipNext(sources: string): void {
-    if (this.#skips.size >= MAX_SKIP_ENTRIES) this.#skips.clear();
-    this.#skips.set(sources, SKIP_COUNT);
   }
 }
 

@@ -13,18 +13,18 @@ interface Owned {
 }
 
 /**
- * Values by text, bounded by their weight. Eviction is second-chance (CLOCK): the oldest goes first, unless it was used
- * meanwhile, which makes a hit cost no more than a look-up. With `maxWeightPerOwner`, what one owner puts in
- * takes the place of its own entries once they weigh as much, and not that of others' entries.
+ * Values by text, bounded by their weight, in all and per owner: an owner whose entries weigh as much as it may have evicts
+ * its own and nobody else's. This is what `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest goes first,
+ * unless it was used meanwhile, so a hit costs no more than a look-up.
  */
-export class LruCache<T> {
+export class FairCache<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #owners = new Map<string, Owned>();
   #weight = 0;
 
   constructor(
     private readonly maxWeight: number,
-    private readonly maxWeightPerOwner = maxWeight,
+    private readonly maxWeightPerOwner: number,
   ) {}
 
   get(key: string): T | undefined {
@@ -34,7 +34,7 @@ export class LruCache<T> {
     return entry.value;
   }
 
-  set(key: string, value: T, weight = 1, owner = ''): void {
+  set(key: string, value: T, weight: number, owner: string): void {
     this.delete(key);
     let owned = this.#owners.get(owner);
     if (!owned) this.#owners.set(owner, (owned = { keys: new Set(), weight: 0 }));

@@ -1,0 +1,36 @@
+import { expect } from 'chai';
+import { createTenant } from '../../src/control/tenants/tenants.js';
+import { PrincipalSource } from '../../src/db/principal.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+describe('the principal cache', () => {
+  let db: TestDatabase;
+  before(async () => {
+    db = await createTestDatabase();
+  });
+  after(() => db.drop());
+
+  it("reads one role afresh for a sign-in, and keeps the tenant's others", async () => {
+    const { knex } = db.database;
+    const credentials = { rootLogin: 'root', rootPassword: 'correct horse' };
+    const { tenantid, rootRoleid } = await createTenant(knex, { name: 'cached', ...credentials });
+    const inserted: { roleid: number }[] = await knex('rowpost.role')
+      .insert({ tenantid, parentid: rootRoleid })
+      .returning('roleid');
+    const { roleid } = inserted[0]!;
+    const principals = new PrincipalSource(knex, () => 1_000_000);
+    const root = await principals.load(tenantid, rootRoleid);
+    const before = await principals.load(tenantid, roleid);
+
+    await knex('rowpost.role')
+      .update({ capabilities: ['login'] })
+      .where({ tenantid });
+    expect(await principals.load(tenantid, roleid)).to.equal(before);
+    expect((await principals.reload(tenantid, roleid))?.capabilities).to.deep.equal(['login']);
+    expect((await principals.load(tenantid, roleid))?.capabilities).to.deep.equal(['login']);
+    expect(await principals.load(tenantid, rootRoleid)).to.equal(root);
+
+    principals.forget(tenantid);
+    expect((await principals.load(tenantid, rootRoleid))?.capabilities).to.deep.equal(['login']);
+  });
+});
