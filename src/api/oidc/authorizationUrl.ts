@@ -1,6 +1,5 @@
-import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client';
+import { calculatePKCECodeChallenge } from 'oauth4webapi';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import { clientConfiguration } from './clientConfiguration.js';
 
 export interface SignInSecrets {
   readonly state: string;
@@ -10,17 +9,13 @@ export interface SignInSecrets {
 
 /** The provider's authorization URL, with a PKCE code challenge (S256). */
 export async function authorizationUrl(
-  registration: OidcRegistration,
+  { clientId, provider }: OidcRegistration,
   redirectUri: string,
   { state, nonce, codeVerifier }: SignInSecrets,
 ): Promise<string> {
-  const { provider } = registration;
-  const configuration = clientConfiguration(
-    registration,
-    provider.issuer ?? new URL(provider.auth_uri).origin,
-    None(),
-  );
-  const url = buildAuthorizationUrl(configuration, {
+  const url = new URL(provider.auth_uri);
+  const parameters = {
+    client_id: clientId,
     response_type: 'code',
     redirect_uri: redirectUri,
     scope: scopeFor(provider.comparison_field),
@@ -28,7 +23,8 @@ export async function authorizationUrl(
     nonce,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
-  });
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
   return url.href;
 }
 

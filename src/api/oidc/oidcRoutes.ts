@@ -24,7 +24,8 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
     const { authorizationUrl, cookie } = await startSignIn(deps, values);
     res.cookie(cookie.name, cookie.value, cookie.options);
     const body = JSON.stringify({ authorization_url: authorizationUrl });
-    if (prefersJson(req.headers.accept)) sendJson(res, 200, body);
+    // A browser's fetch, which asks for JSON, can't follow the redirect.
+    if (req.accepts(['html', 'application/json']) === 'application/json') sendJson(res, 200, body);
     else sendJson(res, 303, body, { location: authorizationUrl });
   };
 
@@ -57,17 +58,4 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
 
 function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
   return { tenantid, roleid, confid };
-}
-
-/** Whether the caller explicitly prefers JSON: a browser's fetch can't follow the redirect. */
-function prefersJson(accept = ''): boolean {
-  const quality = new Map(
-    accept.split(',').map((item) => {
-      const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-      const q = Number(parameters.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
-      return [type, q] as const;
-    }),
-  );
-  const json = quality.get('application/json') ?? 0;
-  return json > 0 && [...quality.values()].every((q) => q <= json) && !quality.has('text/html');
 }
