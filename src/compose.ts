@@ -67,7 +67,6 @@ export async function openInstallation(
     engine,
     pxadminPassword: backend.pxadminPassword,
     async stop() {
-      await engine.close();
       await waker.stop();
       await database.close();
       await backend.stop();

@@ -46,7 +46,6 @@ export async function recordStatement(request: {
     if (!statement) throw new Error('no statement was seen');
     return statement;
   } finally {
-    await engine.close();
     await database.close();
   }
 }

@@ -22,18 +22,17 @@ const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/'];
 
 /** Counts and times requests, and serves these and the process's metrics at `/metrics`. */
 export class HttpMetrics {
-  readonly registry: Registry;
+  readonly registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
 
-  constructor(registry = new Registry()) {
-    this.registry = registry;
-    collectDefaultMetrics({ register: registry });
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
       help: 'Time from the request to the end of its answer.',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-      registers: [registry],
+      registers: [this.registry],
     });
   }
 

@@ -39,7 +39,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
-  const metrics = new HttpMetrics(deps.registry);
+  const metrics = new HttpMetrics();
   const storage = openStorage(config);
   const leases = createObjectLeases(database, log);
   const files = createFilesEndpoint({ ...deps, storage, leases });

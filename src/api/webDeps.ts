@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import type { Database } from '../db/connection/database.js';
@@ -30,6 +29,4 @@ export interface WebDeps {
   readonly control: ControlEngine;
   /** Health checks of `/readyz`, by name. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
-  /** Further `/metrics` of a process that runs more than the web part. */
-  readonly registry?: Registry;
 }

@@ -96,7 +96,6 @@ export interface DataEngine {
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops what is remembered of a tenant. */
   forget(tenantid: number): void;
-  close(): Promise<void>;
 }
 
 export interface DataEngineDeps {
@@ -216,7 +215,6 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     forget: (tenantid) => {
       catalogs.forget(tenantid);
     },
-    close: () => Promise.resolve(),
   };
 }
 

@@ -104,7 +104,6 @@ export class WebFixture {
     await this.web.stop();
     await this.transport.close();
     await this.templates.close();
-    await this.engine.close();
     await this.testDatabase.drop();
   }
 

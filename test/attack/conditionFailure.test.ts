@@ -45,7 +45,6 @@ describe('attack: a row for which a condition fails', () => {
   });
   after(async () => {
     await pipeline.stop();
-    await engine.close();
     await provider.stop();
     await db.drop();
   });

@@ -33,7 +33,6 @@ describe('attack: events of any size', () => {
   });
   after(async () => {
     await pipeline.stop();
-    await engine.close();
     await provider.stop();
     await db.drop();
   });

@@ -65,7 +65,6 @@ for (const backend of BACKENDS) {
     after(async () => {
       await pipeline.stop();
       await waker.stop();
-      await engine.close();
       await templates.close();
       await provider.stop();
       await db.drop();

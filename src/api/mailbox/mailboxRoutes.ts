@@ -6,7 +6,6 @@ import { readSignIn } from '../auth/readSignIn.js';
 import { signIn, type SignInDeps } from '../auth/signIn.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
-import { wantsHtml } from '../graphqlMediaType.js';
 import { sendJson } from '../http/failure.js';
 import type { Html } from './html.js';
 import {
@@ -44,7 +43,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
       offset: page * PAGE_SIZE,
     });
     const view = { mails: mails.slice(0, PAGE_SIZE), page, hasOlder: mails.length > PAGE_SIZE };
-    if (!wantsHtml(req.headers.accept)) {
+    if (!wantsHtml(req)) {
       sendJson(res, 200, JSON.stringify(view));
       return;
     }
@@ -53,7 +52,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
   };
 
   const one: RequestHandler = async (req, res, next) => {
-    if (wantsHtml(req.headers.accept)) {
+    if (wantsHtml(req)) {
       await list(req, res, next);
       return;
     }
@@ -116,13 +115,18 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
 
 /** Browsers without permission to read get the sign-in form; programs get the plain failure. */
 const askToSignIn: ErrorRequestHandler = (error: unknown, req, res, next) => {
-  const isHtml = wantsHtml(req.headers.accept);
+  const isHtml = wantsHtml(req);
   if (isHtml && error instanceof AppError && (error.status === 401 || error.status === 403)) {
     sendPage(res, error.status, signInPage(error.code === 'TOKEN_MISSING' ? undefined : error.message));
   } else {
     next(error);
   }
 };
+
+/** Browsers ask for pages, programs for JSON. */
+function wantsHtml(req: Request): boolean {
+  return req.accepts(['json', 'html']) === 'html';
+}
 
 function sendPage(res: Response, status: number, page: Html): void {
   res.setHeader('cache-control', 'no-store');

@@ -105,7 +105,6 @@ export async function openShop(ddl: string, settings: Record<string, string> = {
       }));
     },
     async close() {
-      await engine.close();
       await test.drop();
     },
   };
