@@ -118,7 +118,7 @@ describe('the queue of documents to be planned', () => {
     expect(await long).to.equal(200);
   });
 
-  it('gives way to the event loop after some milliseconds', async () => {
+  it('gives way to the event loop after a millisecond', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     let slice = 0;
@@ -136,7 +136,7 @@ describe('the queue of documents to be planned', () => {
       );
     await Promise.all([work(), work(), work()]);
     isDone = true;
-    expect(longest).to.be.within(4, 8);
+    expect(longest).to.be.within(1, 4);
   });
 
   it('lets tenants take turns, and holds none to its quota while nobody else is there', async () => {

@@ -9,8 +9,11 @@ import {
   type ASTNode,
   type ASTVisitFn,
   type DocumentNode,
+  type FragmentDefinitionNode,
   type GraphQLSchema,
+  type OperationDefinitionNode,
   type ValidationRule,
+  type VariableNode,
 } from 'graphql';
 import type { Steps } from '../steps.js';
 
@@ -46,6 +49,18 @@ const CHILDREN: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   [Kind.NON_NULL_TYPE]: ['type'],
 };
 
+type Definition = OperationDefinitionNode | FragmentDefinitionNode;
+type VariableUsages = ReturnType<ValidationContext['getVariableUsages']>;
+
+/** Rules about variables ask for all of an operation's at once, which `visit` would collect in one piece. */
+class ContextOfKnownUsages extends ValidationContext {
+  readonly knownUsages = new Map<Definition, VariableUsages>();
+
+  override getVariableUsages(node: Definition): VariableUsages {
+    return this.knownUsages.get(node) ?? super.getVariableUsages(node);
+  }
+}
+
 /**
  * `validate` of graphql-js, which would hold the event loop for as long as a large document takes. Ends after
  * `maxErrors` errors.
@@ -60,12 +75,43 @@ export function* validateInSteps(
   const errors: GraphQLError[] = [];
   const enough = new Error('enough errors');
   const types = new TypeInfo(schema);
-  const context = new ValidationContext(schema, document, types, (error) => {
+  const context = new ContextOfKnownUsages(schema, document, types, (error) => {
     if (errors.length >= maxErrors) throw enough;
     errors.push(error);
   });
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
+    context.knownUsages.set(definition, yield* findVariableUsages(schema, definition));
+  }
   const rulesAtOnce = visitInParallel(rules.map((rule) => rule(context)));
-  const visitor = visitWithTypeInfo(types, rulesAtOnce) as Visitor;
+  try {
+    yield* walkInSteps(document, visitWithTypeInfo(types, rulesAtOnce) as Visitor);
+  } catch (error) {
+    if (error !== enough) throw error;
+    errors.push(new GraphQLError('Too many validation errors, error limit reached. Validation aborted.'));
+  }
+  return errors;
+}
+
+function* findVariableUsages(schema: GraphQLSchema, definition: Definition): Steps<VariableUsages> {
+  const types = new TypeInfo(schema);
+  const usages: VariableUsages[number][] = [];
+  const visitor = visitWithTypeInfo(types, {
+    VariableDefinition: () => false,
+    Variable(node: VariableNode) {
+      usages.push({
+        node,
+        type: types.getInputType(),
+        defaultValue: types.getDefaultValue(),
+        parentType: types.getParentInputType(),
+      });
+    },
+  });
+  yield* walkInSteps(definition, visitor as Visitor);
+  return usages;
+}
+
+function* walkInSteps(root: ASTNode, visitor: Visitor): Steps<void> {
   const ancestors: (ASTNode | readonly ASTNode[])[] = [];
   let nodes = 0;
 
@@ -89,13 +135,7 @@ export function* validateInSteps(
     visitor.leave?.(node, undefined, parent, [], ancestors);
   }
 
-  try {
-    yield* walk(document, undefined);
-  } catch (error) {
-    if (error !== enough) throw error;
-    errors.push(new GraphQLError('Too many validation errors, error limit reached. Validation aborted.'));
-  }
-  return errors;
+  yield* walk(root, undefined);
 }
 
 function isList(children: ASTNode | readonly ASTNode[]): children is readonly ASTNode[] {

@@ -16,7 +16,7 @@ export interface PlanningLimits {
 }
 
 /** Longest that planning holds the event loop at one time, but for the length of a step. */
-const SLICE_MS = 4;
+const SLICE_MS = 1;
 /** How long after another planner's request quotas stay in force. */
 const CONTENTION_MS = 1_000;
 
