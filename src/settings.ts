@@ -165,19 +165,6 @@ export const SETTINGS = {
     'Rows of a list without `limit`, at every level.',
   ),
   listMaxLimit: setting('LIST_MAX_LIMIT', integer(1), 1000, 'Largest `limit`, at every level.'),
-  maxDocumentTokens: setting(
-    'MAX_DOCUMENT_TOKENS',
-    integer(100),
-    20_000,
-    'Largest GraphQL document, in tokens.',
-  ),
-  maxDocumentDepth: setting('MAX_DOCUMENT_DEPTH', integer(2), 12, 'Deepest selection of a GraphQL document.'),
-  maxDocumentFields: setting(
-    'MAX_DOCUMENT_FIELDS',
-    integer(10),
-    2_000,
-    'Most fields of a GraphQL document, fragments expanded.',
-  ),
   maxAnswerBytes: setting(
     'MAX_ANSWER_BYTES',
     integer(1024, 134_217_728),
@@ -221,18 +208,6 @@ export const SETTINGS = {
     integer(1, 1_000),
     20,
     'The same for documents of anonymous visitors.',
-  ),
-  nobodyMaxDocumentTokens: setting(
-    'NOBODY_MAX_DOCUMENT_TOKENS',
-    integer(100),
-    4_000,
-    'Largest GraphQL document of anonymous visitors, in tokens.',
-  ),
-  nobodyMaxDocumentFields: setting(
-    'NOBODY_MAX_DOCUMENT_FIELDS',
-    integer(10),
-    400,
-    'Most fields of a GraphQL document of anonymous visitors, fragments expanded.',
   ),
   nobodyRequestsPerMinute: setting(
     'NOBODY_REQUESTS_PER_MINUTE',
@@ -392,12 +367,6 @@ export const SETTINGS = {
     2,
     'Threads that render templates in one process.',
   ),
-  renderDeadlineMs: setting(
-    'RENDER_DEADLINE_MS',
-    integer(100),
-    5_000,
-    'Longest rendering of one email before its thread is ended.',
-  ),
   relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Most events in one batch handed to a worker.'),
   relayPollMs: setting(
     'RELAY_POLL_MS',
@@ -416,12 +385,6 @@ export const SETTINGS = {
     integer(500),
     6_000,
     'How long a worker may hold a delivery without a sign of life; it renews what takes longer.',
-  ),
-  tenantInFlight: setting(
-    'TENANT_IN_FLIGHT',
-    integer(1),
-    1_000,
-    'Deliveries of one tenant in the queue at once.',
   ),
   tenantEmailsPerSecond: setting(
     'TENANT_EMAILS_PER_SECOND',

@@ -6,9 +6,12 @@ import type { Queue } from '../queue/jobQueue.js';
 import type { Stoppable } from '../shutdown.js';
 import { createTemplatePool, type TemplatePool } from '../templates/index.js';
 
+/** Longest rendering of one email before its thread is ended. */
+const RENDER_DEADLINE_MS = 5_000;
+
 /** The process's template threads. */
 export function openTemplates({ config }: Installation): TemplatePool {
-  return createTemplatePool({ threads: config.renderThreads, deadlineMs: config.renderDeadlineMs });
+  return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 
 /** HTTP. Doesn't need the queue: mutations commit during a queue outage. */

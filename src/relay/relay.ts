@@ -26,6 +26,8 @@ export interface RelayDeps {
   readonly queue: Queue;
 }
 
+/** Deliveries of one tenant in the queue at once. */
+const MAX_IN_FLIGHT_PER_TENANT = 1_000;
 /** Maximum events per tick, in batches. */
 const BATCHES_PER_TICK = 20;
 /** Poll interval for the tenants' counts in flight while batches wait for admission. */
@@ -41,7 +43,7 @@ const SHARES_MS = 250;
 export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
-  const admission = new Admission(config.tenantInFlight);
+  const admission = new Admission(MAX_IN_FLIGHT_PER_TENANT);
   const reconciler = new Reconciler({ ledger, queue, admission, maxAttempts: config.maxAttempts });
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
 

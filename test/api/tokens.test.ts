@@ -103,6 +103,22 @@ describe('tokens', () => {
     ]);
   });
 
+  it('live as long as ACCESS_TOKEN_SECONDS and REFRESH_TOKEN_SECONDS say', async () => {
+    const env = { ACCESS_TOKEN_SECONDS: '120', REFRESH_TOKEN_SECONDS: '3600' };
+    const short = await WebFixture.start({ env });
+    try {
+      const { tenantid } = await short.createTenant('brief', 'create table customer (id int primary key)');
+      const { access_token, refresh_token } = await short.signIn(tenantid);
+      const seconds = [access_token, refresh_token].map((token) => {
+        const { iat = 0, exp = 0 } = decodeJwt(token);
+        return exp - iat;
+      });
+      expect(seconds).to.deep.equal([120, 3_600]);
+    } finally {
+      await short.stop();
+    }
+  });
+
   it('of one kind are refused where the other is needed', async () => {
     expect(await codeOf(`Bearer ${root.refresh_token}`)).to.deep.equal([401, 'TOKEN_WRONG_TYPE']);
     const refresh = await fixture.fetch('/auth', {

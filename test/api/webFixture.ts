@@ -89,7 +89,7 @@ export class WebFixture {
     const engine = createDataEngine({ database, config, log });
     const templates = createTemplatePool({
       threads: config.renderThreads,
-      deadlineMs: config.renderDeadlineMs,
+      deadlineMs: 5_000,
     });
     const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
