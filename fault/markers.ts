@@ -99,7 +99,7 @@ export const mail: Marker = {
 };
 
 /**
- * A job is completed; by then the outcomes of its deliveries are in the ledger. Job ids are `b<batch>` and
+ * A job is completed; by then the outcomes of its deliveries are in the ledger. Job ids are `b<batch>-<time>` and
  * `d<delivery>-<attempt>`.
  */
 export const jobDone = (backend: Backend): Marker => ({
@@ -110,13 +110,13 @@ export const jobDone = (backend: Backend): Marker => ({
       ? /:(batches|deliveries):completed/.test(request) && JOB_KEY.test(request)
       : request.includes('move_to_completed') && /(b\d+|d\d+-\d+)/.test(request),
   concerns: (request) => ({
-    batchids: all(backend === 'redis' ? /:batches:b(\d+)\r\n/g : /[^\w]b(\d+)[^\w]/g, request),
+    batchids: all(backend === 'redis' ? /:batches:b(\d+)-\d+\r\n/g : /[^\w]b(\d+)[^\w]/g, request),
     deliveryids: all(backend === 'redis' ? /:deliveries:d(\d+)-\d+/g : /[^\w]d(\d+)-\d+/g, request),
   }),
 });
 
 /** Where Redis keeps a job: the last key of the command that completes it. */
-const JOB_KEY = /:(batches:b\d+|deliveries:d\d+-\d+(-at\d+)?)\r\n/;
+const JOB_KEY = /:(batches:b\d+-\d+|deliveries:d\d+-\d+(-at\d+)?)\r\n/;
 
 function isAdd(backend: Backend, request: string): boolean {
   return backend === 'redis' ? /EVALSHA/i.test(request) : /add_jobs_bulk|add_job\(/.test(request);

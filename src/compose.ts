@@ -1,6 +1,7 @@
 import { loadConfig, type Config } from './config.js';
 import { divideConnections, type ProcessRole } from './db/connection/budget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
+import { watchHistory, type HistoryWatch } from './db/history.js';
 import { describeReachability } from './db/reachability.js';
 import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
@@ -19,6 +20,7 @@ export interface Installation {
   readonly keyRing: KeyRing;
   readonly principals: PrincipalSource;
   readonly engine: DataEngine;
+  readonly history: HistoryWatch;
   /** Known on an embedded installation, and at `release` when PXADMIN_PASSWORD is set. */
   readonly pxadminPassword: string | undefined;
   stop(): Promise<void>;
@@ -58,15 +60,24 @@ export async function openInstallation(
     log,
     onCommitted: () => waker.wake(),
   });
+  const principals = new PrincipalSource(database.knex);
+  const history = watchHistory({ pool: database.pool, log });
+  history.onChange(() => {
+    principals.forgetAll();
+    database.tenants.forgetNames();
+    engine.forgetAll();
+  });
   return {
     config,
     log,
     database,
     keyRing: backend.keyRing,
-    principals: new PrincipalSource(database.knex),
+    principals,
     engine,
+    history,
     pxadminPassword: backend.pxadminPassword,
     async stop() {
+      await history.stop();
       await waker.stop();
       await database.close();
       await backend.stop();

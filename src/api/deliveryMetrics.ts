@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
-import { readWaiting, type Waiting } from '../db/delivery/backlog.js';
+import { readBacklog, type Backlog } from '../db/delivery/backlog.js';
 import type { Logger } from '../log.js';
 
 /** Cached, so that several scrapers cost no more than one. */
@@ -9,10 +9,20 @@ const CACHE_MS = 5_000;
 /** The other metrics don't wait for the database any longer. */
 const QUERY_TIMEOUT_MS = 1_000;
 
-type Figure = readonly [name: string, help: string, read: (waiting: Waiting) => number];
+type Figure = readonly [name: string, help: string, read: (backlog: Backlog) => number];
 
 const FIGURES: readonly Figure[] = [
   ['rowpost_events_unread', 'Committed events that no relay has read.', (now) => now.unreadEvents],
+  [
+    'rowpost_batches_waiting',
+    'Batches of events whose rules are not evaluated yet.',
+    (now) => now.openBatches,
+  ],
+  [
+    'rowpost_batches_waiting_seconds',
+    'How long the oldest of them has waited.',
+    (now) => now.openBatchSeconds ?? 0,
+  ],
   ['rowpost_deliveries_waiting', 'Deliveries to be sent now, or being sent.', (now) => now.waiting],
   [
     'rowpost_deliveries_waiting_seconds',
@@ -37,12 +47,12 @@ export function registerDeliveryMetrics(
   registry: Registry,
   { database, log }: { readonly database: Pick<Database, 'pool'>; readonly log: Logger },
 ): void {
-  let asked: Promise<Waiting | undefined> | undefined;
+  let asked: Promise<Backlog | undefined> | undefined;
   let askedAtMs = -Infinity;
-  const ask = (): Promise<Waiting | undefined> => {
+  const ask = (): Promise<Backlog | undefined> => {
     if (asked && performance.now() - askedAtMs < CACHE_MS) return asked;
     askedAtMs = performance.now();
-    const reading = readWaiting(database.pool).catch((error: unknown) => {
+    const reading = readBacklog(database.pool).catch((error: unknown) => {
       log.debug({ err: error }, 'the figures of the ledger can not be read');
       return undefined;
     });

@@ -28,7 +28,10 @@ export interface Principal {
   /** Changes with every change of the tenant's roles, classes and rules. */
   readonly policyVersion: string;
   readonly rules: readonly GrantedRule[];
-  /** Tokens issued before this moment are refused. Milliseconds since the epoch; -Infinity for none. */
+  /**
+   * Tokens issued before this moment are refused: at the latest those from before the role, which were another's with the
+   * same id, lost when a backup was restored. Milliseconds since the epoch.
+   */
   readonly tokensValidFromMs: number;
 }
 
@@ -76,6 +79,10 @@ export class PrincipalSource {
     // A failed read is not remembered.
     principal.catch(() => this.#principals.delete(key));
     return principal;
+  }
+
+  forgetAll(): void {
+    this.#principals.clear();
   }
 
   /** Forgets what is remembered of a tenant, for the process that changed it. */
@@ -129,7 +136,7 @@ const PRINCIPAL_SQL = `
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.schema, t.policy_version::text,
-    extract(epoch from r.tokens_valid_from)::float8 * 1000 as tokens_valid_from_ms,
+    extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000 as tokens_valid_from_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p

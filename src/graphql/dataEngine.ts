@@ -96,6 +96,8 @@ export interface DataEngine {
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops what is remembered of a tenant. */
   forget(tenantid: number): void;
+  /** Drops what is remembered of all tenants: the database is another one than it was. */
+  forgetAll(): void;
 }
 
 export interface DataEngineDeps {
@@ -214,6 +216,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     fileLink: (principal, storagekey) => engine.fileUrls.link(principal, storagekey),
     forget: (tenantid) => {
       catalogs.forget(tenantid);
+    },
+    forgetAll: () => {
+      catalogs.forgetAll();
     },
   };
 }

@@ -27,10 +27,14 @@ export interface DeliveryOrder {
   readonly ahead: number;
 }
 
-/** The same work has the same id, so adding it is idempotent. BullMQ allows neither colons nor all-digit ids. */
-export const batchJobId = (job: BatchJob): string => `b${job.batchid}`;
 /**
- * Contains the attempt, so that the next attempt can be added while the previous job is still finishing, and the time of
+ * The same work has the same id, so adding it is idempotent; and no other work has it ever, also after PostgreSQL went
+ * back in time and hands batch ids out again while the queue holds jobs of before. BullMQ allows neither colons nor
+ * all-digit ids.
+ */
+export const batchJobId = (job: BatchJob): string => `b${job.batchid}-${job.createtime.replace(/\D/g, '')}`;
+/**
+ * Delivery ids are used once. Contains the attempt, so that the next attempt can be added while the previous job is still finishing, and the time of
  * a delayed job, since the job that adds it may be the same attempt's. Rounded to the second, so that two readers of the
  * same due time moments apart get the same id.
  */

@@ -1,4 +1,4 @@
-import type { Batch } from '../db/delivery/tick.js';
+import type { Batch } from '../db/delivery/batches.js';
 
 /** A batch that may be queued now. */
 export interface AdmittedBatch extends Batch {
@@ -24,21 +24,21 @@ export class Admission {
     return this.#held.size === 0 && this.#admitted.size === 0;
   }
 
-  /** Ids of the batches whose completion `recount` needs to know. */
-  get admittedIds(): readonly string[] {
-    return [...this.#admitted.keys()];
+  /** The batches of which `recount` needs to know whether they have ended. */
+  get admitted(): readonly Batch[] {
+    return [...this.#admitted.values()];
   }
 
   /** Takes batches in, ignoring duplicates. @returns those admitted now, including any admitted earlier, whose jobs may be lost */
   offer(batches: readonly Batch[]): readonly AdmittedBatch[] {
     const again: AdmittedBatch[] = [];
     for (const batch of batches) {
-      if (this.#admitted.has(batch.batchid)) {
+      if (this.#admitted.has(keyOf(batch))) {
         again.push({ ...batch, ahead: this.#inFlight.get(batch.tenantid) ?? 0 });
         continue;
       }
-      if (this.#heldIds.has(batch.batchid)) continue;
-      this.#heldIds.add(batch.batchid);
+      if (this.#heldIds.has(keyOf(batch))) continue;
+      this.#heldIds.add(keyOf(batch));
       const held = this.#held.get(batch.tenantid);
       if (held) held.push(batch);
       else this.#held.set(batch.tenantid, [batch]);
@@ -49,16 +49,16 @@ export class Admission {
   /** Puts batches that could not be queued back at the front of their tenants' lines. */
   requeue(batches: readonly AdmittedBatch[]): void {
     for (const batch of [...batches].reverse()) {
-      this.#admitted.delete(batch.batchid);
-      this.#heldIds.add(batch.batchid);
+      this.#admitted.delete(keyOf(batch));
+      this.#heldIds.add(keyOf(batch));
       this.#inFlight.set(batch.tenantid, (this.#inFlight.get(batch.tenantid) ?? 0) - batch.events);
       this.#held.set(batch.tenantid, [batch, ...(this.#held.get(batch.tenantid) ?? [])]);
     }
   }
 
-  /** Resets the counts to the ledger's. @returns the batches admitted now */
-  recount(deliveries: ReadonlyMap<number, number>, done: ReadonlySet<string>): readonly AdmittedBatch[] {
-    for (const batchid of done) this.#admitted.delete(batchid);
+  /** Resets the counts to the ledger's. @param ended those of `admitted` that need no count any more @returns the batches admitted now */
+  recount(deliveries: ReadonlyMap<number, number>, ended: readonly Batch[]): readonly AdmittedBatch[] {
+    for (const batch of ended) this.#admitted.delete(keyOf(batch));
     this.#inFlight.clear();
     for (const [tenantid, count] of deliveries) this.#inFlight.set(tenantid, count);
     for (const batch of this.#admitted.values()) this.#count(batch);
@@ -78,8 +78,8 @@ export class Admission {
         if (!batch || (ahead > 0 && ahead + batch.events > this.maxInFlightPerTenant)) continue;
         held.shift();
         if (held.length === 0) this.#held.delete(tenantid);
-        this.#heldIds.delete(batch.batchid);
-        this.#admitted.set(batch.batchid, batch);
+        this.#heldIds.delete(keyOf(batch));
+        this.#admitted.set(keyOf(batch), batch);
         this.#count(batch);
         admitted.push({ ...batch, ahead });
         progress = true;
@@ -92,3 +92,6 @@ export class Admission {
     this.#inFlight.set(batch.tenantid, (this.#inFlight.get(batch.tenantid) ?? 0) + batch.events);
   }
 }
+
+/** Ids step back with the database, times don't. */
+const keyOf = ({ batchid, createtime }: Batch): string => `${batchid} ${createtime}`;

@@ -1,4 +1,3 @@
-import { readLowWaterMark, writeLowWaterMark } from '../db/delivery/lowWaterMark.js';
 import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
@@ -23,38 +22,17 @@ const SCAN_LIMIT = 2_000;
  * wait, e.g. after a provider outage, to spare the queue.
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
-/** How often the low-water mark is persisted for relays that start later. */
-const MARK_INTERVAL_MS = 60_000;
-
 /**
- * Queues open work again that should be in the queue. Adding is idempotent, because the same work has the same job id.
+ * Queues open work again that should be in the queue, as PostgreSQL says each time: nothing is remembered here that the
+ * database might contradict after going back in time. Adding is idempotent, because the same work has the same job id.
  */
 export class Reconciler {
-  /** Low-water mark: every batch below it is done. */
-  #fromBatchid: string | undefined;
-  #markedBatchid: string | undefined;
-  #markedAtMs = -Infinity;
-
   constructor(private readonly deps: ReconcileDeps) {}
 
   async batches(): Promise<void> {
     const { ledger, queue, admission } = this.deps;
-    this.#fromBatchid ??= await readLowWaterMark(ledger);
-    const open = await openBatches(ledger, {
-      fromBatchid: this.#fromBatchid,
-      minAgeMs: MIN_BATCH_AGE_MS,
-      limit: SCAN_LIMIT,
-    });
-    this.#fromBatchid = open.nextFrom;
-    await this.#mark(open.nextFrom);
-    await publish(queue, admission, admission.offer(open.batches));
-  }
-
-  async #mark(batchid: string): Promise<void> {
-    if (batchid === this.#markedBatchid || performance.now() - this.#markedAtMs < MARK_INTERVAL_MS) return;
-    await writeLowWaterMark(this.deps.ledger, batchid);
-    this.#markedBatchid = batchid;
-    this.#markedAtMs = performance.now();
+    const open = await openBatches(ledger, { minAgeMs: MIN_BATCH_AGE_MS, limit: SCAN_LIMIT });
+    await publish(queue, admission, admission.offer(open));
   }
 
   /** Starts tracking slow deliveries, ends attempts of lost workers, and queues due deliveries that no worker has claimed. */

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
 import { ServerShare } from '../db/connection/serverShare.js';
-import { doneBatches } from '../db/delivery/batches.js';
+import { endedBatches } from '../db/delivery/batches.js';
 import type { Database } from '../db/connection/database.js';
+import type { HistoryWatch } from '../db/history.js';
 import { countInFlight } from '../db/delivery/openDeliveries.js';
-import { adoptRestoredOutbox } from '../db/delivery/restoredDump.js';
+import { adoptRestoredDump } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/connection/wakeup.js';
@@ -24,6 +25,7 @@ export interface RelayDeps {
   readonly log: Logger;
   readonly clock: Clock;
   readonly queue: Queue;
+  readonly history?: Pick<HistoryWatch, 'onChange'>;
 }
 
 /** Deliveries of one tenant in the queue at once. */
@@ -47,21 +49,27 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const reconciler = new Reconciler({ ledger, queue, admission, maxAttempts: config.maxAttempts });
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
 
+  let mayBeRestored = true;
   const readOutbox = async (): Promise<void> => {
     for (;;) {
+      if (mayBeRestored) {
+        const adopted = await adoptRestoredDump(ledger, limits.batchEvents);
+        mayBeRestored = false;
+        if (adopted) await publish(queue, admission, admission.offer(adopted));
+      }
       const { batches, more, restored } = await tick(ledger, limits);
-      if (restored) await adoptRestoredOutbox(ledger, limits.batchEvents);
+      if (restored) mayBeRestored = true;
       await publish(queue, admission, admission.offer(batches));
-      if (!more) return;
+      if (!more && !restored) return;
     }
   };
   const admitMore = async (): Promise<void> => {
     if (admission.isIdle) return;
-    const [deliveries, done] = await Promise.all([
+    const [deliveries, ended] = await Promise.all([
       countInFlight(ledger),
-      doneBatches(ledger, admission.admittedIds),
+      endedBatches(ledger, admission.admitted),
     ]);
-    await publish(queue, admission, admission.recount(deliveries, done));
+    await publish(queue, admission, admission.recount(deliveries, ended));
   };
 
   const loop = (name: string, everyMs: number, step: () => Promise<void>) =>
@@ -88,6 +96,10 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
     for (const session of await serverShare.endHoarders()) {
       log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");
     }
+  });
+  deps.history?.onChange(() => {
+    mayBeRestored = true;
+    outbox.wake();
   });
   const wakeups = listenForWakeups(deps, () => outbox.wake());
 

@@ -22,12 +22,19 @@ describe('/metrics: figures of the ledger', () => {
          (date_trunc('minute', now()), 1, 1, 99, true), (date_trunc('minute', now()), 1, 2, 5, false),
          (now() - interval '1 hour', 1, 1, 99, true)`,
     );
+    await pool.query(
+      `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)
+       values ($1, '{1}', now(), now(), now() - interval '2 hours'), ($1, '{2}', now(), now(), now())`,
+      [tenantid],
+    );
     const text = await (await fixture.fetch('/metrics')).text();
     const figure = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
     expect(figure('rowpost_deliveries_waiting')).to.equal(2);
     expect(figure('rowpost_deliveries_waiting_seconds')).to.be.within(89, 120);
     expect(figure('rowpost_deliveries_paused')).to.equal(1);
     expect(figure('rowpost_deliveries_later')).to.equal(0);
+    expect(figure('rowpost_batches_waiting')).to.equal(2);
+    expect(figure('rowpost_batches_waiting_seconds')).to.be.within(7_199, 7_230);
     expect(figure('rowpost_events_unread')).to.equal(0);
     expect(figure('rowpost_loops_tripped')).to.equal(1);
   });

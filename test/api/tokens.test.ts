@@ -166,6 +166,21 @@ describe('tokens', () => {
     expect(await codeOf(`Bearer ${access_token}`)).to.deep.equal([401, 'TOKEN_REVOKED']);
   });
 
+  it('are not those of a role that was restored away, when its id is given to another', async () => {
+    const roleid = await makeRole('lost');
+    const { access_token } = await fixture.signIn(tenant.tenantid, 'lost', 'first of two');
+    const { pool } = fixture.testDatabase.database;
+    await pool.query('delete from rowpost.role where roleid = $1', [roleid]);
+    await pool.query(`select setval(pg_get_serial_sequence('rowpost.role', 'roleid'), $1, false)`, [roleid]);
+    expect(await makeRole('next')).to.equal(roleid);
+    clock.offsetMs = 1_000;
+    expect(await codeOf(`Bearer ${access_token}`)).to.deep.equal([401, 'TOKEN_REVOKED']);
+    clock.offsetMs = 0;
+    const next = await fixture.signIn(tenant.tenantid, 'next', 'first of two');
+    clock.offsetMs = 1_000;
+    expect((await query(`Bearer ${next.access_token}`))[0]).to.equal(200);
+  });
+
   it('signed by a key that another process has made are accepted, and those of the old key stay valid', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     await insertSigningKey(fixture.testDatabase.database.knex, KeyRing.parse(TEST_SECRET_KEYS), {

@@ -220,7 +220,7 @@ describe('rowpost doctor', () => {
       await database.pool.query(`update rowpost.outbox set time = now() - interval '2 minutes'`);
       await database.pool.query(
         `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)
-         values ($1, '{1}', now(), now(), now() - interval '1 minute')`,
+         values ($1, '{1}', now(), now(), now() - interval '2 hours')`,
         [tenant.tenantid],
       );
       await database.pool.query(
@@ -239,7 +239,7 @@ describe('rowpost doctor', () => {
       const backlog = await readBacklog(database.pool);
       expect(backlog).to.include({ unreadEvents: 3, openBatches: 1, waiting: 3, later: 1, paused: 1 });
       expect(backlog.unreadSeconds).to.be.within(119, 150);
-      expect(backlog.openBatchSeconds).to.be.within(59, 90);
+      expect(backlog.openBatchSeconds).to.be.within(7_199, 7_230);
       expect(backlog.waitingSeconds).to.be.within(29, 60);
       expect((await diagnose()).of('backlog')).to.match(
         /^✗ backlog +3 committed events are not read, the oldest for 2 min → Is a relay running\?/,
@@ -264,6 +264,11 @@ describe('rowpost doctor', () => {
         says: '0 batches and 5 deliveries wait, the oldest for 10 min; 0 for their next attempt, 9 paused',
       });
       expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 700 }).ok).to.equal(false);
+      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 29 }).ok).to.equal(true);
+      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 31 })).to.deep.include({
+        ok: false,
+        says: '2 batches of events wait, the oldest for 31 s',
+      });
       expect(judgeBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }).says).to.include('for 2 h');
       expect(judgeBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }).ok).to.equal(false);
     });

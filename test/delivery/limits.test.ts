@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../src/db/delivery/batches.js';
+import { loadBatch, type Batch } from '../../src/db/delivery/batches.js';
 import {
   closeBatch,
   closePlainBatch,
@@ -10,7 +10,7 @@ import type { Ledger } from '../../src/db/connection/ledger.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
 import { assignRateLimitSlots } from '../../src/db/delivery/rateLimitSlots.js';
-import { tick, type Batch } from '../../src/db/delivery/tick.js';
+import { tick } from '../../src/db/delivery/tick.js';
 import { createLogger, type Logger } from '../../src/log.js';
 import { LoopTrips } from '../../src/worker/loopTrips.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { loadBatch, openBatches, type BatchKey } from '../../src/db/delivery/batches.js';
+import { loadBatch, openBatches, type BatchKey, type Batch } from '../../src/db/delivery/batches.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
-import { tick, type Batch } from '../../src/db/delivery/tick.js';
+import { tick } from '../../src/db/delivery/tick.js';
 import { evaluateRules } from '../../src/worker/evaluateRules.js';
 import { startFakeProvider } from '../support/fakeProvider.js';
 import { testLog } from '../support/testConfig.js';
@@ -58,8 +58,7 @@ describe('a batch of events that ends its workers', () => {
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
     return batches[0]!;
   };
-  const open = async (): Promise<readonly Batch[]> =>
-    (await openBatches(ledger, { fromBatchid: '0', minAgeMs: -1_000, limit: 100 })).batches;
+  const open = async (): Promise<readonly Batch[]> => openBatches(ledger, { minAgeMs: -1_000, limit: 100 });
   const errors = async () =>
     (
       await db.database.pool.query<{ ruleid: string; state: string; error_code: string; error: string }>(

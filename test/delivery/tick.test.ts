@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Ledger } from '../../src/db/connection/ledger.js';
-import { adoptRestoredOutbox } from '../../src/db/delivery/restoredDump.js';
+import { adoptRestoredDump } from '../../src/db/delivery/restoredDump.js';
 import { tick, type Tick } from '../../src/db/delivery/tick.js';
+import { waitFor } from '../support/waitFor.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from './pipelineSetup.js';
 
@@ -162,12 +163,50 @@ describe('delivery: the relay finds each committed event once', () => {
     );
     const found = await tickOnce();
     expect(found).to.include({ restored: true, events: 0 });
-    await adoptRestoredOutbox(ledger, 10);
+    const adopted = await adoptRestoredDump(ledger, 10);
+    expect(adopted?.map(({ events }) => events)).to.deep.equal([3]);
     expect(await batchedIds()).to.deep.equal(['1', '2', '3', '4', '5']);
     expect(await tickOnce()).to.include({ restored: false, events: 0 });
-    await adoptRestoredOutbox(ledger, 10);
+    expect(await adoptRestoredDump(ledger, 10)).to.equal(undefined);
     await writeEvents(db.database, tenant, 1);
     expect((await tickOnce()).events).to.equal(1);
     expect(await batchedIds()).to.have.length(6);
+  });
+
+  it('finds events of a restored dump whose transaction ids alone are ahead', async () => {
+    await tickOnce();
+    await writeEvents(db.database, tenant, 3);
+    await db.database.pool.query(`update rowpost.outbox set xid = (xid::text::bigint + 1000000)::text::xid8`);
+    expect(await tickOnce()).to.include({ restored: false, events: 0 });
+    expect(await adoptRestoredDump(ledger, 10)).to.have.length(1);
+    expect(await batchedIds()).to.deep.equal(['1', '2', '3']);
+  });
+
+  it('finds what commits while a restored dump is adopted', async () => {
+    await writeEvents(db.database, tenant, 2);
+    await tickOnce();
+    await writeEvents(db.database, tenant, 1);
+    await db.database.pool.query(`update rowpost.outbox set xid = (xid::text::bigint + 1000000)::text::xid8`);
+    await db.database.pool.query(
+      `update rowpost.relay_tick set snapshot = '1000900:1000900:' where previous <> 0`,
+    );
+    // Holds the adoption up at the last event, in the midst of its statements.
+    const client = new pg.Client({ connectionString: db.url });
+    await client.connect();
+    await client.query('begin');
+    await client.query('select from rowpost.outbox where eventid = 3 for update');
+    const adopting = adoptRestoredDump(ledger, 10);
+    await waitFor('the adoption to wait', async () => {
+      const { rows } = await db.database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0;
+    });
+    await writeEvents(db.database, tenant, 2);
+    await client.query('rollback');
+    await client.end();
+    await adopting;
+    while ((await tickOnce()).events > 0);
+    expect(await batchedIds()).to.deep.equal(['1', '2', '3', '4', '5']);
   });
 });

@@ -12,8 +12,9 @@ import { bad, good, type Check, type Finding } from './check.js';
 
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** A running relay reads within milliseconds. */
+/** A running relay reads within milliseconds, and what a lost process held goes on within ten seconds. */
 const MAX_UNREAD_SECONDS = 60;
+const MAX_BATCH_SECONDS = 30;
 /** Beyond this, no worker is running, or too few. */
 const MAX_WAITING_SECONDS = 600;
 const MAX_LISTED = 3;
@@ -109,6 +110,12 @@ export function judgeBacklog(backlog: Backlog): Finding {
     return bad(
       `${unreadEvents} committed events are not read, the oldest for ${since(unreadSeconds)}`,
       'Is a relay running?',
+    );
+  }
+  if ((openBatchSeconds ?? 0) > MAX_BATCH_SECONDS) {
+    return bad(
+      `${openBatches} batches of events wait, the oldest for ${since(openBatchSeconds)}`,
+      'Do a relay and enough workers run, and do they reach the queue?',
     );
   }
   const open = `${openBatches} batches and ${waiting} deliveries wait`;

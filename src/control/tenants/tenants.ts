@@ -128,9 +128,17 @@ function listed(db: ControlDb) {
   return db('rowpost.tenant').select<ListedTenant[]>('tenantid', 'name', 'schema', 'root_roleid');
 }
 
-/** Tells every process that what its roles may do has changed. Call it in the transaction of the change. */
+/**
+ * Tells every process that what its roles may do has changed. Call it in the transaction of the change. Plans are cached
+ * by the version, so none is used twice: a plain counter would be, when a backup is restored under running processes.
+ */
 export async function bumpPolicyVersion(db: ControlDb, tenantid: number): Promise<void> {
-  await db('rowpost.tenant').where({ tenantid }).increment('policy_version', 1);
+  await db.raw(
+    `update rowpost.tenant
+      set policy_version = greatest(policy_version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+      where tenantid = ?`,
+    [tenantid],
+  );
 }
 
 export async function setAnonymousLogins(db: ControlDb, tenantid: number, enabled: boolean): Promise<void> {

@@ -71,6 +71,10 @@ export class CatalogStore {
     return (await this.#build(tenantid, schema, true)).catalog;
   }
 
+  forgetAll(): void {
+    this.#entries.clear();
+  }
+
   forget(tenantid: number): void {
     this.#entries.delete(tenantid);
   }

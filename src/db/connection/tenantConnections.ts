@@ -70,6 +70,11 @@ export class TenantConnections {
     return this.#names;
   }
 
+  /** The database may be another one, in which roles are named otherwise. The old names serve until the new ones are read. */
+  forgetNames(): void {
+    this.#logins.forgetNames();
+  }
+
   /** The tenant's role. Known once a connection was had. */
   role(tenantid: number): string {
     if (!this.#names) throw new Error('the names of roles are not known yet');

@@ -44,6 +44,10 @@ export class TenantLogins {
     return this.#names;
   }
 
+  forgetNames(): void {
+    this.#names = undefined;
+  }
+
   /** Opens a connection. Throws what pg throws. */
   async connect(login: Login): Promise<pg.Client> {
     const names = await this.names();

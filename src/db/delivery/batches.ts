@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
+import { LOW_WATER_SQL } from './lowWaterMark.js';
 import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
-import type { Batch } from './tick.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {
@@ -107,46 +107,78 @@ export interface DeliveryKey {
   readonly createtime: string;
 }
 
+/** Events of one tenant that a worker evaluates in one job. */
+export interface Batch {
+  readonly batchid: string;
+  readonly tenantid: number;
+  /** Number of events. */
+  readonly events: number;
+  /** PostgreSQL text; the other half of the batch's key. */
+  readonly createtime: string;
+  /** Times of its first and last event. */
+  readonly mintime: string;
+  readonly maxtime: string;
+}
+
 /**
- * Batches that are not done, oldest first, from `fromBatchid` on: lost between commit and queue, or still queued.
- * Skips batches younger than `minAgeMs`, which are still on their way.
+ * Batches that are not done, oldest first: lost between commit and queue, or still queued. Skips batches younger than
+ * `minAgeMs`, which are still on their way. Moves the low-water mark up.
  */
 export async function openBatches(
   ledger: Ledger,
-  range: { readonly fromBatchid: string; readonly minAgeMs: number; readonly limit: number },
-): Promise<{ readonly batches: readonly Batch[]; readonly nextFrom: string }> {
-  const rows = await ledger.query<{ batches: Batch[]; next_from: string }>(OPEN, [
-    range.fromBatchid,
-    range.minAgeMs,
-    range.limit,
-  ]);
-  return { batches: rows[0]?.batches ?? [], nextFrom: rows[0]?.next_from ?? range.fromBatchid };
+  range: { readonly minAgeMs: number; readonly limit: number },
+): Promise<readonly Batch[]> {
+  const rows = await ledger.query<{ batches: Batch[] }>(OPEN, [range.minAgeMs, range.limit]);
+  return rows[0]?.batches ?? [];
 }
 
-// Batch ids are assigned under the tick's lock, hence in commit order: no batch appears below an older one later.
+/** SQL: the columns of `Batch` as a JSON object. */
+export const BATCH_JSON = `json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
+  'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text)`;
+
+// Batch ids are assigned under the relay's lock, hence in commit order: no batch appears below an older one later. The
+// mark commits asynchronously, after the batches that it passes over.
 const OPEN = {
   name: 'batch_open',
   text: `
-    with aged as materialized (
-      select b.batchid, b.tenantid, b.eventids, b.createtime, b.mintime, b.maxtime, d.batchid is null as open
+    with ${LOW_WATER_SQL}, recent as materialized (
+      select b.batchid, b.tenantid, cardinality(b.eventids) as events, b.createtime, b.mintime, b.maxtime,
+        d.batchid is null as open
       from rowpost.relay_batch b
         left join rowpost.relay_batch_done d on d.batchid = b.batchid and d.createtime = b.createtime
-      where b.batchid >= $1::bigint and b.createtime < now() - $2::int * interval '1 ms'
-    ), open as (
-      select * from aged where open order by batchid limit $3::int
+      where b.batchid >= (select from_batchid from low_water)
+    ), next as materialized (
+      select coalesce((select min(batchid) from recent where open), (select max(batchid) from recent), 0) as batchid
+    ), moved as (
+      insert into rowpost.relay_batch_mark (batchid)
+      select batchid from next, low_water
+      where batchid <> mark and set_config('synchronous_commit', 'off', true) is not null
+    ), due as (
+      select * from recent where open and createtime < now() - $1::int * interval '1 ms' order by batchid limit $2::int
     )
-    select coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid,
-        'events', cardinality(eventids), 'createtime', createtime::text, 'mintime', mintime::text,
-        'maxtime', maxtime::text) order by batchid) from open), '[]') as batches,
-      coalesce((select min(batchid) from open), (select max(batchid) from aged), $1::bigint)::text as next_from`,
+    select coalesce((select json_agg(${BATCH_JSON} order by batchid) from due), '[]') as batches`,
 };
 
-export async function doneBatches(ledger: Ledger, batchids: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await ledger.query<{ batchid: string }>(DONE, [batchids]);
-  return new Set(rows.map((row) => row.batchid));
+/** @returns which of the batches are done, or do not exist: the database may have gone back in time since they did */
+export async function endedBatches<Key extends Pick<Batch, 'batchid' | 'createtime'>>(
+  ledger: Ledger,
+  batches: readonly Key[],
+): Promise<readonly Key[]> {
+  const rows = await ledger.query<{ position: number }>(STILL_OPEN, [
+    batches.map(({ batchid }) => batchid),
+    batches.map(({ createtime }) => createtime),
+  ]);
+  const open = new Set(rows.map(({ position }) => position));
+  return batches.filter((_, index) => !open.has(index + 1));
 }
 
-const DONE = {
-  name: 'batch_done',
-  text: `select batchid::text as batchid from rowpost.relay_batch_done where batchid = any ($1::bigint[])`,
+const STILL_OPEN = {
+  name: 'batch_still_open',
+  text: `
+    select w.position::int as position
+    from unnest($1::bigint[], $2::timestamptz[]) with ordinality as w(batchid, createtime, position)
+    where (select b.batchid from rowpost.relay_batch b
+        where b.batchid = w.batchid and b.createtime = w.createtime) is not null
+      and (select d.batchid from rowpost.relay_batch_done d
+        where d.batchid = w.batchid and d.createtime = w.createtime) is null`,
 };

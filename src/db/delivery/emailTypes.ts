@@ -27,6 +27,12 @@ export interface EmailQuery {
   readonly offset?: number | null;
 }
 
+/**
+ * SQL: changes with every update of an email type `t`, and is used once. A server that starts from an older backup, or takes
+ * over from another, gives transaction ids out again.
+ */
+export const TYPE_VERSION = `t.xmin || ' ' || pg_postmaster_start_time()`;
+
 /** @returns undefined when the type no longer exists. `version` is comparable with `LoadedDelivery.typeVersion`. */
 export async function loadEmailType(
   ledger: Ledger,
@@ -39,6 +45,6 @@ export async function loadEmailType(
 
 const LOAD = {
   name: 'email_type_load',
-  text: `select xmin::text as version, syntax, template, subject, sender, recipients, queries, options, attachments
-    from rowpost.email_types where tenantid = $1::int and email_type = $2::text`,
+  text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments
+    from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { TYPE_VERSION } from './emailTypes.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 
@@ -82,7 +83,7 @@ export function toDelivery(row: LoadedRow): LoadedDelivery {
 
 /** Current state of the tenant of a delivery `d`. */
 export const TENANT_COLUMNS = `
-  t.xmin::text as "typeVersion", sup.listed is not null as "hasSuppressions",
+  ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
   k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
   case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"`;
 

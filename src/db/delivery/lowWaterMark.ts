@@ -1,22 +1,11 @@
-import type { Ledger } from '../connection/ledger.js';
-
-/** Every batch below this id is done. */
-export async function readLowWaterMark(ledger: Ledger): Promise<string> {
-  const rows = await ledger.query<{ batchid: string }>(READ, []);
-  return rows[0]?.batchid ?? '0';
-}
-
-const READ = {
-  name: 'batch_mark_read',
-  text: `select coalesce(max(m.batchid), 0)::text as batchid from rowpost.relay_batch_mark m`,
-};
-
-/** Persists the low-water mark for relays that start later. */
-export async function writeLowWaterMark(ledger: Ledger, batchid: string): Promise<void> {
-  await ledger.query(WRITE, [batchid]);
-}
-
-const WRITE = {
-  name: 'batch_mark_write',
-  text: `insert into rowpost.relay_batch_mark (batchid) values ($1::bigint)`,
-};
+/**
+ * CTE `low_water(mark, from_batchid)`: every batch below `from_batchid` is done. `mark` is what is recorded; nothing is
+ * known when it lies above all batches, which no relay writes any more. Read from the database each time: a mark kept in
+ * a process outlives a database that goes back in time, and hides the batches to come.
+ */
+export const LOW_WATER_SQL = `
+  low_water as materialized (
+    select m.batchid as mark, case when m.batchid <= (select max(b.batchid) from rowpost.relay_batch b)
+      then m.batchid else 0 end as from_batchid
+    from (select coalesce((select m.batchid from rowpost.relay_batch_mark m order by m.markid desc limit 1), 0) as batchid) m
+  )`;

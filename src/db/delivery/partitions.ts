@@ -130,7 +130,7 @@ const PRUNE_SWEEPS = {
 const PRUNE_MARKS = {
   name: 'batch_mark_prune',
   text: `delete from rowpost.relay_batch_mark
-    where time < now() - interval '1 hour' and batchid < (select max(batchid) from rowpost.relay_batch_mark)`,
+    where time < now() - interval '1 hour' and markid < (select max(markid) from rowpost.relay_batch_mark)`,
 };
 
 const LOCK_NOT_AVAILABLE = '55P03';

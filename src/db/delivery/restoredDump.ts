@@ -1,19 +1,28 @@
 import type { Ledger } from '../connection/ledger.js';
+import { BATCH_JSON, type Batch } from './batches.js';
+import { trackAllUnended } from './sweep.js';
 
 /**
- * After a dump is restored into another cluster, the outbox holds transaction ids that are meaningless here and will be
- * reused. They are reset to an old transaction id. Events that the relay had not read when the dump was made are batched
- * now: those since its last tick that are in no batch. Batching an event twice is harmless, since the ledger has one
- * delivery per event and rule.
+ * After a dump is restored into another cluster, its rows hold transaction ids that mean nothing here and will be used
+ * again. Then this starts afresh: deliveries that have not ended are tracked, events that the relay had not read when the
+ * dump was made are batched, and the outbox gets an old transaction id. Elsewhere it does nothing. Batching an event
+ * twice is harmless, since the ledger has one delivery per event and rule.
+ * @returns the new batches; undefined when nothing was restored
  */
-export async function adoptRestoredOutbox(ledger: Ledger, batchEvents: number): Promise<void> {
-  await ledger.transaction([
+export async function adoptRestoredDump(
+  ledger: Ledger,
+  batchEvents: number,
+): Promise<readonly Batch[] | undefined> {
+  const [state] = await ledger.query<{ foreign: boolean }>(STATE, []);
+  if (state?.foreign !== true) return undefined;
+  await trackAllUnended(ledger);
+  const [, , rows] = await ledger.transaction([
     [NO_TIMEOUT, []],
-    [MAINTENANCE_LOCK, []],
-    [BATCH_UNREAD, [batchEvents]],
+    [RELAY_LOCK, []],
+    [START_AFRESH, [batchEvents]],
     [RESET_FOREIGN_XIDS, []],
-    [RESET_CURSOR, []],
   ]);
+  return (rows as { batches: Batch[] }[])[0]?.batches ?? [];
 }
 
 const NO_TIMEOUT = {
@@ -21,45 +30,52 @@ const NO_TIMEOUT = {
   text: `select set_config('statement_timeout', '0', true)`,
 };
 
-const MAINTENANCE_LOCK = {
-  name: 'restored_one_relay',
-  text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
+/** Batch ids are assigned under the relay's lock; see `openBatches`. */
+const RELAY_LOCK = {
+  name: 'restored_relay_lock',
+  text: 'lock table rowpost.relay_lock in share update exclusive mode',
 };
 
-/** Guards against a second relay doing the same: once the first is through, the cursor is no longer ahead. */
-const CURSOR_IS_AHEAD = `(select pg_snapshot_xmax(snapshot) > pg_snapshot_xmax(pg_current_snapshot())
-  from rowpost.relay_tick order by tickid desc limit 1)`;
+/**
+ * Rows that a snapshot sees are of transactions below its upper bound, unless they came from elsewhere. The cursor may be
+ * ahead although no row is, and rows may be ahead although the cursor is not.
+ */
+const IS_FOREIGN = `(
+  coalesce((select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
+    > pg_snapshot_xmax(pg_current_snapshot()), false)
+  or exists (select from rowpost.outbox where xid >= pg_snapshot_xmax(pg_current_snapshot())))`;
 
-// A transaction that was open at the last tick may have begun before it; none may take as long as an hour.
-const BATCH_UNREAD = {
-  name: 'restored_batch_unread',
+const STATE = { name: 'restored_state', text: `select ${IS_FOREIGN} as foreign` };
+
+// One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next tick. Guards
+// against a second relay doing the same. A transaction that was open at the last tick may have begun before it; none may
+// take as long as an hour.
+const START_AFRESH = {
+  name: 'restored_start_afresh',
   text: `
-    insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
-    select tenantid, array_agg(eventid order by eventid), min(time), max(time)
-    from (
+    with foreign_ as materialized (
+      select tickid, time from rowpost.relay_tick where ${IS_FOREIGN} order by tickid desc limit 1
+    ), unread as materialized (
       select o.eventid, o.time, o.tenantid,
         (row_number() over (partition by o.tenantid order by o.eventid) - 1) / $1::int as part
       from rowpost.outbox o
-      where ${CURSOR_IS_AHEAD}
-        and o.time > (select time - interval '1 hour' from rowpost.relay_tick order by tickid desc limit 1)
+      where o.time > (select time - interval '1 hour' from foreign_)
         and exists (select from rowpost.email_rule r where r.tenantid = o.tenantid and r.enabled
           and o.operation = any (r.operations) and o.target = any (r.targets))
         and not exists (select from rowpost.relay_batch b
           where b.tenantid = o.tenantid and b.maxtime >= o.time and b.mintime <= o.time and o.eventid = any (b.eventids))
-    ) unread
-    group by part, tenantid`,
+    ), batched as (
+      insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
+      select tenantid, array_agg(eventid order by eventid), min(time), max(time)
+      from unread group by part, tenantid order by part, tenantid
+      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
+    ), ticked as (
+      insert into rowpost.relay_tick (previous, snapshot) select tickid, pg_current_snapshot() from foreign_
+    )
+    select coalesce((select json_agg(${BATCH_JSON} order by batchid) from batched), '[]') as batches`,
 };
 
 const RESET_FOREIGN_XIDS = {
   name: 'restored_forget_foreign_ids',
-  text: `update rowpost.outbox set xid = '3'
-    where ${CURSOR_IS_AHEAD} and xid >= pg_snapshot_xmax(pg_current_snapshot())`,
-};
-
-const RESET_CURSOR = {
-  name: 'restored_start_afresh',
-  text: `
-    insert into rowpost.relay_tick (previous, snapshot)
-    select tickid, pg_current_snapshot() from rowpost.relay_tick where ${CURSOR_IS_AHEAD}
-    order by tickid desc limit 1`,
+  text: `update rowpost.outbox set xid = '3' where xid >= pg_snapshot_xmax(pg_current_snapshot())`,
 };

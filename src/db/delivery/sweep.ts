@@ -16,23 +16,28 @@ const TRACK_CHUNK_SIZE = 500;
 export async function sweep(ledger: Ledger): Promise<number> {
   const [last] = await ledger.query<LastSweep>(LAST, []);
   if (!last?.due) return 0;
-  const unended = last.restored
-    ? await findAllUnended(ledger)
-    : await ledger.query<DeliveryKey>(UNENDED, [last.sweepid]);
-  for (let start = 0; start < unended.length; start += TRACK_CHUNK_SIZE) {
-    await trackDeliveries(ledger, unended.slice(start, start + TRACK_CHUNK_SIZE));
-  }
-  await ledger.query(NEXT, [last.sweepid, last.restored]);
-  return unended.length;
+  const tracked = last.restored
+    ? await trackAllUnended(ledger)
+    : await trackInChunks(ledger, await ledger.query<DeliveryKey>(UNENDED, [last.sweepid]));
+  // After a restore: from the snapshot before the scan, since what is recorded during it may not have been seen.
+  await ledger.query(NEXT, [last.sweepid, last.restored ? last.present : null]);
+  return tracked;
 }
 
 /** After a restore the rows' transaction ids are meaningless in this cluster, so the whole table is scanned, without a timeout. */
-async function findAllUnended(ledger: Ledger): Promise<readonly DeliveryKey[]> {
+export async function trackAllUnended(ledger: Ledger): Promise<number> {
   const [, rows] = await ledger.transaction([
     [NO_TIMEOUT, []],
     [ALL_UNENDED, []],
   ]);
-  return rows as DeliveryKey[];
+  return trackInChunks(ledger, rows as DeliveryKey[]);
+}
+
+async function trackInChunks(ledger: Ledger, unended: readonly DeliveryKey[]): Promise<number> {
+  for (let start = 0; start < unended.length; start += TRACK_CHUNK_SIZE) {
+    await trackDeliveries(ledger, unended.slice(start, start + TRACK_CHUNK_SIZE));
+  }
+  return unended.length;
 }
 
 interface LastSweep {
@@ -40,6 +45,8 @@ interface LastSweep {
   due: boolean;
   /** The snapshot is ahead of this database, which was restored from a dump. */
   restored: boolean;
+  /** The present snapshot. */
+  present: string;
 }
 
 // Qualified: an unqualified `sweepid` would order by the text column, where 9 comes after 10.
@@ -47,7 +54,7 @@ const LAST = {
   name: 'sweep_last',
   text: `
     select s.sweepid::text as sweepid, time < now() - interval '${SWEEP_SECONDS} seconds' as due,
-      pg_snapshot_xmax(until) > pg_snapshot_xmax(pg_current_snapshot()) as restored
+      pg_snapshot_xmax(until) > pg_snapshot_xmax(pg_current_snapshot()) as restored, pg_current_snapshot()::text as present
     from rowpost.delivery_sweep s order by s.sweepid desc limit 1`,
 };
 
@@ -79,7 +86,7 @@ const NEXT = {
   name: 'sweep_next',
   text: `
     insert into rowpost.delivery_sweep (previous, since, until)
-    select sweepid, case when $2::boolean then pg_current_snapshot() else until end, pg_current_snapshot()
+    select sweepid, coalesce($2::pg_snapshot, until), coalesce($2::pg_snapshot, pg_current_snapshot())
     from rowpost.delivery_sweep where sweepid = $1::bigint
     on conflict (previous) do nothing`,
 };

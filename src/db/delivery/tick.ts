@@ -1,17 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
-
-/** Events of one tenant that a worker evaluates in one job. */
-export interface Batch {
-  readonly batchid: string;
-  readonly tenantid: number;
-  /** Number of events. */
-  readonly events: number;
-  /** PostgreSQL text; the other half of the batch's key. */
-  readonly createtime: string;
-  /** Times of its first and last event. */
-  readonly mintime: string;
-  readonly maxtime: string;
-}
+import { BATCH_JSON, type Batch } from './batches.js';
 
 export interface Tick {
   /** False when another relay holds the lock: nothing was done. */
@@ -88,8 +76,10 @@ const TICK = {
       from present p left join beyond b on true
     ), fresh as materialized (
       select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
-      where o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
-        or o.xid = any ((select running from last)::xid8[])
+      where (o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
+          or o.xid = any ((select running from last)::xid8[]))
+        -- A cursor that is ahead says nothing about this database's events.
+        and (select xmax from last) <= (select pg_snapshot_xmax(snapshot) from present)
     ), matched as (
       select f.*, (row_number() over (partition by f.tenantid order by f.eventid) - 1) / $2::int as part
       from fresh f
@@ -107,8 +97,6 @@ const TICK = {
     select (select count(*)::int from fresh) as events,
       (select count(*) > 0 from beyond) as more,
       last.xmax > pg_snapshot_xmax(present.snapshot) as restored,
-      coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
-        'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text) order by batchid)
-        from batched), '[]') as batches
+      coalesce((select json_agg(${BATCH_JSON} order by batchid) from batched), '[]') as batches
     from last, present`,
 };

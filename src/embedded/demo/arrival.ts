@@ -56,17 +56,17 @@ function missing(delivery: Delivery | undefined, waitedMs: number): Arrival {
   return { kind: 'missing', reason };
 }
 
-async function newestDeliveryid(root: Client, emailType: string): Promise<number> {
+async function newestDeliveryid(root: Client, emailType: string): Promise<string> {
   const { email_delivery: deliveries } = await root.rolesPbac<{ email_delivery: { deliveryid: string }[] }>(
     `query ($filter: String) {
       email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { deliveryid }
     }`,
     { filter: `email_type = '${emailType}'` },
   );
-  return Number(deliveries[0]?.deliveryid ?? 0);
+  return deliveries[0]?.deliveryid ?? '0';
 }
 
-async function findDelivery(root: Client, emailType: string, after: number): Promise<Delivery | undefined> {
+async function findDelivery(root: Client, emailType: string, after: string): Promise<Delivery | undefined> {
   const { email_delivery: deliveries } = await root.rolesPbac<{ email_delivery: Delivery[] }>(
     `query ($filter: String) {
       email_delivery(filter: $filter, ordering: ["deliveryid"], limit: 1) { state subject recipients error }

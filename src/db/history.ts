@@ -1,0 +1,107 @@
+import type { Pool } from 'pg';
+import type { Logger } from '../log.js';
+import type { Stoppable } from '../shutdown.js';
+
+/**
+ * - `replaced`: another database answers, e.g. a dump was restored in its place.
+ * - `promoted`: a standby took over. If it was behind, what it lacked is lost.
+ * - `back`: PostgreSQL has written less than it had, e.g. an older backup lies in its place.
+ */
+export type HistoryChange = 'replaced' | 'promoted' | 'back';
+
+/** Tells the process when PostgreSQL may no longer hold what it held. */
+export interface HistoryWatch extends Stoppable {
+  /** @param listener forgets whatever its process remembers of the database */
+  onChange(listener: () => void): void;
+}
+
+/** Where PostgreSQL stands in its write-ahead log, and which log that is. */
+export interface HistoryPosition {
+  /** Of the cluster, the database and its tables. */
+  readonly identity: string;
+  readonly timeline: string;
+  /** Flushed WAL, in bytes: within a history it only grows. */
+  readonly walBytes: bigint;
+}
+
+const INTERVAL_MS = 1_000;
+
+const WORDS: Readonly<Record<HistoryChange, string>> = {
+  replaced: 'another database is in the place of the one before',
+  promoted: 'another server took over: what it had not received is lost',
+  back: 'PostgreSQL went back in time: what was written since is lost',
+};
+
+/** Nothing that is used once may depend on this: it notices seconds later. See docs/delivery.md. */
+export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log: Logger }): HistoryWatch {
+  const listeners: (() => void)[] = [];
+  const read = createPositionReader(pool);
+  let seen: HistoryPosition | undefined;
+  let looking: Promise<void> | undefined;
+
+  const look = async (): Promise<void> => {
+    const position = await read();
+    // A standby serves no statements of ours.
+    if (!position) return;
+    const change = seen && compareHistory(seen, position);
+    if (change) {
+      log.error(
+        { change },
+        `${WORDS[change]}; all that is still there is delivered, some of it a second time`,
+      );
+      for (const listener of listeners) listener();
+    }
+    seen = position;
+  };
+  const timer = setInterval(() => {
+    looking ??= look()
+      .catch((error: unknown) => log.debug({ err: error }, "PostgreSQL's position could not be read"))
+      .finally(() => (looking = undefined));
+  }, INTERVAL_MS);
+  return {
+    onChange: (listener) => void listeners.push(listener),
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** @returns undefined when PostgreSQL went on from where it was */
+export function compareHistory(seen: HistoryPosition, now: HistoryPosition): HistoryChange | undefined {
+  if (now.identity !== seen.identity) return 'replaced';
+  if (now.timeline !== seen.timeline) return 'promoted';
+  return now.walBytes < seen.walBytes ? 'back' : undefined;
+}
+
+/** @returns a function that reads the position; undefined while PostgreSQL is a standby */
+export function createPositionReader(pool: Pool): () => Promise<HistoryPosition | undefined> {
+  let statement: string | undefined;
+  return async () => {
+    statement ??= await chooseStatement(pool);
+    const { rows } = await pool.query<{ identity: string; timeline: string | null; bytes: string }>(
+      statement,
+    );
+    const [row] = rows;
+    if (!row || row.timeline === null) return undefined;
+    return { identity: row.identity, timeline: row.timeline, walBytes: BigInt(row.bytes) };
+  };
+}
+
+/** Managed PostgreSQL may keep the system identifier to itself. */
+async function chooseStatement(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ allowed: boolean }>(
+    `select has_function_privilege('pg_catalog.pg_control_system()', 'execute') as allowed`,
+  );
+  return positionSql(
+    rows[0]?.allowed === true ? `(select system_identifier from pg_catalog.pg_control_system())` : `''`,
+  );
+}
+
+// The timeline is the first part of a WAL file's name; the control file tells it only after the next checkpoint.
+const positionSql = (system: string): string => `
+  select concat_ws('.', ${system},
+      (select oid from pg_catalog.pg_database where datname = current_database()),
+      to_regclass('rowpost.relay_tick')::oid) as identity,
+    case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
+    case when not pg_is_in_recovery() then pg_current_wal_flush_lsn() - '0/0'::pg_lsn else 0 end::text as bytes`;

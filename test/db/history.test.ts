@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { compareHistory, createPositionReader, type HistoryPosition } from '../../src/db/history.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+
+describe('the history of the database', () => {
+  for (const postgres of [15, 18] as const) {
+    describe(`as PostgreSQL ${postgres} tells it`, () => {
+      let db: TestDatabase;
+      before(async () => (db = await createTestDatabase({ postgres })));
+      after(() => db.drop());
+
+      it('only grows', async () => {
+        const read = createPositionReader(db.database.pool);
+        const before = (await read())!;
+        await db.database.pool.query('create table growth as select i from generate_series(1, 1000) i');
+        let after = before;
+        await waitFor('what is written to be flushed', async () => {
+          after = (await read())!;
+          return after.walBytes > before.walBytes;
+        });
+        expect(after.identity).to.equal(before.identity);
+        expect(after.identity).to.match(/^\d+\.\d+\.\d+$/);
+        expect(after.timeline).to.equal('00000001');
+        expect(compareHistory(before, after)).to.equal(undefined);
+      });
+    });
+  }
+
+  const seen: HistoryPosition = { identity: '7.16384.17000', timeline: '00000001', walBytes: 900n };
+
+  it('is another one when the database is', () => {
+    expect(compareHistory(seen, { ...seen, identity: '8.16384.17000', walBytes: 9_000n })).to.equal(
+      'replaced',
+    );
+  });
+  it('is another one when a standby took over', () => {
+    expect(compareHistory(seen, { ...seen, timeline: '00000002', walBytes: 9_000n })).to.equal('promoted');
+  });
+  it('went back when less is written than was', () => {
+    expect(compareHistory(seen, { ...seen, walBytes: 899n })).to.equal('back');
+  });
+});
