@@ -75,6 +75,7 @@ const CODES = {
     'The tenant has more than 100,000 columns, enum labels in columns and columns of constraints: drop what is not used, or split the tenant.',
   ],
   TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
+  CAPTURE_DENIED: [403, "The table's owner, or a superuser, has to run the statement that is given."],
   NAME_TAKEN: [409, 'Choose another name.'],
   PASSWORD_TOO_WEAK: [
     400,

@@ -371,7 +371,7 @@ export const SETTINGS = {
   relayPollMs: setting(
     'RELAY_POLL_MS',
     integer(5),
-    250,
+    100,
     'How often the relay looks for events when nothing wakes it.',
   ),
   reconcileMs: setting(

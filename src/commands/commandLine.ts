@@ -34,10 +34,11 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./demo.js')).demo,
   },
   tenant: {
-    summary: 'create, sql or list tenants.',
+    summary: 'create tenants, run SQL for them, say what is captured, list them.',
     usage: [
       'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
       'rowpost tenant sql --tenant <id> -f <file>',
+      'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Whose changes become events.',
       'rowpost tenant list',
     ],
     load: async () => (await import('./tenant.js')).tenant,

@@ -8,6 +8,7 @@ import { sendTestEmail } from './email/sendTestEmail.js';
 import { listField, mutationFields, type ControlFields } from './object/objectFields.js';
 import { objectTypes } from './object/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
+import { setTableCapture } from './utility/capture.js';
 import { setFileTable } from './utility/fileTable.js';
 import { utilityQueries } from './utility/utility.js';
 
@@ -24,6 +25,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
   set_email_webhook_key: setEmailWebhookKey,
   set_file_table: setFileTable,
+  set_capture: setTableCapture,
   send_test_email: sendTestEmail,
   ...redriveMutations(typeNamed('email_delivery')),
 };

@@ -157,6 +157,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
       'Utility.set_file_table':
         'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
+      'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
       'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',

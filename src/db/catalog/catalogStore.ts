@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Logger } from '../../log.js';
+import { settleCapture } from '../capture/capture.js';
 import type { TenantConnections } from '../connection/tenantConnections.js';
 import { buildCatalog } from './buildCatalog.js';
 import type { Catalog } from './catalog.js';
@@ -110,13 +111,18 @@ export class CatalogStore {
   }
 
   async #read(tenantid: number, schema: string, afresh: boolean): Promise<Entry> {
-    const { pool } = this.deps;
+    const { pool, tenants } = this.deps;
     const checkedAtMs = this.#now();
     // The fingerprint comes first: a change after it is seen by the next check.
     const fingerprint = await this.#fingerprint(schema);
-    const isSettled = !afresh && (await this.deps.tenants.isSettled(tenantid, fingerprint));
-    const problems = isSettled ? [] : await this.#settle(tenantid, schema, fingerprint);
-    const read = buildCatalog(schema, await readSchema(pool, schema), problems);
+    const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
+    const grants = isSettled ? [] : await this.#settle(tenantid, schema);
+    const tables = buildCatalog(schema, await readSchema(pool, schema), grants);
+    const capture = isSettled ? [] : await settleCapture(pool, await tenants.names(), tenantid, tables);
+    const read = { ...tables, problems: [...tables.problems, ...capture] };
+    if (!isSettled && grants.length === 0 && capture.length === 0) {
+      await tenants.recordSettled(tenantid, fingerprint);
+    }
     const known = this.#entries.get(tenantid)?.catalog;
     // The same tables keep the catalog they have, and so every plan made for it.
     const catalog = known !== undefined && isSame(known, read) ? known : read;
@@ -126,13 +132,11 @@ export class CatalogStore {
   }
 
   /** Sees that the schema can be served. @returns in words what its owner has to grant */
-  async #settle(tenantid: number, schema: string, fingerprint: string): Promise<readonly string[]> {
+  async #settle(tenantid: number, schema: string): Promise<readonly string[]> {
     const { pool, tenants } = this.deps;
     await checkSchemaSize(pool, schema);
     await tenants.settle(tenantid, schema);
-    const problems = await grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
-    if (problems.length === 0) await tenants.recordSettled(tenantid, fingerprint);
-    return problems;
+    return grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
   }
 
   #fingerprint(schema: string): Promise<string> {

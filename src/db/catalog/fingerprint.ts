@@ -58,6 +58,7 @@ written as (
   union all select c.xmin, c.oid from member m join pg_catalog.pg_cast c on c.casttarget = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select f.xmin, 0 from rowpost.file_table f join rowpost.tenant n using (tenantid) where n.schema = $1
+  union all select c.xmin, 1 from rowpost.captured_table c join rowpost.tenant n using (tenantid) where n.schema = $1
 )
 select count(*) as rows, coalesce(sum(hashint8extended((xmin::text::bigint << 32) + oid::bigint, $2)), 0) as sum
 from (select * from written limit ${MAX_CATALOG_ROWS + 1}) counted`;

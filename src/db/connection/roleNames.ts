@@ -2,6 +2,10 @@
 export interface RoleNames {
   /** Enters the roles of tenants whose schema holds no code of their own. Has no other rights. */
   readonly shared: string;
+  /** Runs what types bring to show rows of captured tables. Has no rights. */
+  readonly capture: string;
+  /** The service's own. */
+  readonly service: string;
   /** Owns the tenant's schema and can reach nothing else. */
   tenant(tenantid: number): string;
   /** What the names of all tenants' roles begin with. */
@@ -19,10 +23,13 @@ export interface StatementRunner {
  */
 export async function readRoleNames(runner: StatementRunner): Promise<RoleNames> {
   const { rows } = await runner.query(
-    'select oid from pg_catalog.pg_database where datname = current_database()',
+    'select oid, current_user::text as service from pg_catalog.pg_database where datname = current_database()',
   );
-  const prefix = `rowpost_${(rows[0] as { oid: number }).oid}`;
+  const { oid, service } = rows[0] as { oid: number; service: string };
+  const prefix = `rowpost_${oid}`;
   return {
+    service,
+    capture: `${prefix}_capture`,
     shared: `${prefix}_shared`,
     tenant: (tenantid) => `${prefix}_tenant_${tenantid}`,
     tenantPrefix: `${prefix}_tenant_`,

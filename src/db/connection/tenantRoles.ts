@@ -34,7 +34,7 @@ export async function ensureSharedRole(runner: StatementRunner, { shared }: Role
 }
 
 /** Makes a role that can't log in yet, and the service a member of it. */
-async function ensureRole(runner: StatementRunner, role: string): Promise<void> {
+export async function ensureRole(runner: StatementRunner, role: string): Promise<void> {
   if (!(await exists(runner, role))) {
     await runner.query('savepoint make_role');
     try {

@@ -33,7 +33,7 @@ export function tenantNotFound(tenantid: number): AppError {
 }
 
 /** The statements of a transaction of knex, as they are: knex would take question marks for its own. */
-function statementsOf(trx: Knex): StatementRunner {
+export function statementsOf(trx: Knex): StatementRunner {
   return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
 }
 

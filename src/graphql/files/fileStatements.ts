@@ -71,8 +71,10 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
     ', ',
   )})::text`;
   const from = column ? sql`prior cross join changed` : PRIOR;
+  // The upload is the event of this change: a trigger that captures the table leaves it out.
+  const recorded = sql`case when set_config('rowpost.uploading', 'on', true) = 'on' then ${file} end`;
   return sql`with ${join([prior, ...changed], ', ')}
-    select coalesce((select coalesce(${file}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
+    select coalesce((select coalesce(${recorded}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
 }
 
 /** Removes files of the row; its file column names the newest that is left. Gives what `json` makes of the file that went. */

@@ -44,7 +44,9 @@ export interface WrittenRows {
  */
 export function recorded(written: readonly WrittenRows[]): readonly Sql[] {
   if (written.some(({ row }) => row.table.fileColumn)) return [];
-  const events = written.map(({ from, row }) => sql`select ${eventOf(row)} from ${from}`);
+  const events = written.map(
+    ({ from, row }) => sql`select ${eventOf(row)} from ${from} where ${isRecordedHere(row)}`,
+  );
   return [
     sql`recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new) ${join(events, ' union all ')})`,
   ];
@@ -98,16 +100,28 @@ export function writtenAlias({ changed, old }: WrittenRow): Sql {
   return alias;
 }
 
+const ROLEID = param((inputs) => inputs.principal['roleid'], 'int4');
+
 /** Values of the columns of `rowpost_tenant.event`. */
 function eventOf(written: WrittenRow): Sql {
   const { table, operation, old, changed } = written;
   const row = writtenAlias(written);
-  const roleid = param((inputs) => inputs.principal['roleid'], 'int4');
   const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null::json`);
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  return sql`${roleid}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+  return sql`${ROLEID}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+}
+
+/**
+ * Whether no trigger of the table writes the event; if one does, it is told the role. Asked by each statement, which has
+ * locked the table by then: so a change of what is captured leaves no change out, and records none twice.
+ */
+function isRecordedHere({ table, operation }: WrittenRow): Sql {
+  const relation = textConstant(identifier(table.schema, table.sqlName).texts.join(''));
+  return sql`(select case when exists (select from pg_catalog.pg_trigger g
+      where g.tgrelid = ${relation}::regclass and g.tgname = ('rowpost_capture_' || ${operation})::name and g.tgenabled in ('O', 'A'))
+    then set_config('rowpost.roleid', ${ROLEID}::text, true) is null else true end)`;
 }
 
 /** The row's files go with it, or take its new key; the same call writes its event. */

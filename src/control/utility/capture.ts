@@ -1,0 +1,74 @@
+import {
+  GraphQLEnumType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import { setCapture, type Writers } from '../../db/capture/capture.js';
+import type { ControlDb, Database } from '../../db/connection/database.js';
+import { statementsOf } from '../../db/tenants/tenantStorage.js';
+import type { Catalog } from '../../db/catalog/catalog.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import { requireKnownTables } from '../object/references.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+const writersType = new GraphQLEnumType({
+  name: 'capture_writers',
+  values: {
+    api: { description: 'Mutations of /query.' },
+    all: { description: 'Every statement that commits, whoever sends it.' },
+  },
+});
+
+const tableCaptureType = new GraphQLObjectType<CaptureArgs, ControlContext>({
+  name: 'table_capture',
+  fields: {
+    table_name: { type: GraphQLString, resolve: (source) => source.table_name },
+    writers: { type: writersType, resolve: (source) => source.writers },
+  },
+});
+
+interface CaptureArgs {
+  readonly table_name: string;
+  readonly writers: Writers;
+}
+
+/** Says whose changes to a table become events. */
+export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, CaptureArgs> = {
+  type: tableCaptureType,
+  description: 'Whose changes to a table fire email rules. Whoever writes to the table waits for a moment.',
+  args: {
+    table_name: { type: new GraphQLNonNull(GraphQLString) },
+    writers: { type: new GraphQLNonNull(writersType) },
+  },
+  resolve: async (_source, args, { principal, db, deps, afterCommit }) => {
+    const schema = requireTenantAdmin(principal);
+    const { tenantid } = principal;
+    // The table may have been made a moment ago.
+    const catalog = await deps.engine.introspect(tenantid, schema);
+    await captureTable(db, deps.database, { tenantid, catalog, table: args.table_name }, args.writers);
+    afterCommit.push(() => deps.engine.forget(tenantid));
+    return args;
+  },
+};
+
+/** For a transaction. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, CAPTURE_DENIED. */
+export async function captureTable(
+  trx: ControlDb,
+  database: Database,
+  what: { readonly tenantid: number; readonly catalog: Catalog; readonly table: string },
+  writers: Writers,
+): Promise<void> {
+  const { tenantid, catalog } = what;
+  const [table] = requireKnownTables(catalog, [what.table]);
+  if (!table) return;
+  if (writers === 'all' && (table.kind !== 'table' || table.primaryKey.length === 0)) {
+    throw badInput(
+      'table_name',
+      `${table.name} has no primary key: the events of a row would not say which it is.`,
+    );
+  }
+  await setCapture(statementsOf(trx), await database.tenants.names(), tenantid, table, writers);
+}

@@ -1,0 +1,142 @@
+import type { Pool } from 'pg';
+import { AppError } from '../../errors.js';
+import type { Catalog, Table } from '../catalog/catalog.js';
+import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
+import { textConstant } from '../sql.js';
+import { sqlState } from '../sqlState.js';
+import { ensureCaptureRole } from './captureRole.js';
+import {
+  readCaptureStates,
+  triggersToDrop,
+  triggersToMake,
+  type CapturedPart,
+  type CaptureState,
+} from './captureTriggers.js';
+
+/** Whose changes to a table become events: those of the API, or everybody's. */
+export type Writers = 'api' | 'all';
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * For a transaction: who writes to the table waits for its end, and is captured, or not, from then on. Throws AppError
+ * CAPTURE_DENIED where the table belongs to somebody else, BAD_USER_INPUT for one with foreign partitions, or what the
+ * driver throws.
+ */
+export async function setCapture(
+  runner: StatementRunner,
+  names: RoleNames,
+  tenantid: number,
+  table: Table,
+  writers: Writers,
+): Promise<void> {
+  if (writers === 'all') {
+    await store(runner, tenantid, table.sqlName);
+    await ensureCaptureRole(runner, names);
+  }
+  const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
+  const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
+  if (writers === 'all') {
+    await makeTriggers(runner, names, table, parts);
+    return;
+  }
+  for (const part of parts) await run(runner, triggersToDrop(part), part, names);
+  await runner.query(
+    `delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${literal(table.sqlName)}`,
+  );
+}
+
+/**
+ * Gives tables that were made again or renamed, new partitions, and tables of an earlier release the triggers that they
+ * lack. Throws what pg throws. @returns in words what could not be done
+ */
+export async function settleCapture(
+  pool: Pool,
+  names: RoleNames,
+  tenantid: number,
+  catalog: Catalog,
+): Promise<readonly string[]> {
+  const states = await readCaptureStates(pool, { tenantid, schema: catalog.schema });
+  if (states.length === 0) return [];
+  const problems: string[] = [];
+  const tables = new Map([...catalog.tables.values()].map((table) => [table.sqlName, table]));
+  await inTransaction(pool, (runner) => ensureCaptureRole(runner, names));
+  for (const state of states) {
+    const table = tables.get(state.table);
+    if (!table || isSettled(table, state)) continue;
+    try {
+      await inTransaction(pool, async (runner) => {
+        await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await store(runner, tenantid, table.sqlName);
+        await makeTriggers(runner, names, table, state.parts);
+      });
+    } catch (error) {
+      if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      problems.push(`${table.name} is not captured as it should be: ${(error as Error).message}`);
+    }
+  }
+  return problems;
+}
+
+/** Writers wait behind whoever waits for a lock on their table: so not for long. The next look at the tables tries again. */
+const LOCK_TIMEOUT_MS = 300;
+
+function isSettled(table: Table, { isStored, parts }: CaptureState): boolean {
+  return isStored && parts.every((part) => triggersToMake(table, part).length === 0);
+}
+
+async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
+  await runner.query(
+    `insert into rowpost.captured_table (tenantid, table_name) values (${tenantid}, ${literal(sqlName)}) on conflict do nothing`,
+  );
+}
+
+async function makeTriggers(
+  runner: StatementRunner,
+  names: RoleNames,
+  table: Table,
+  parts: readonly CapturedPart[],
+): Promise<void> {
+  if (parts.some((part) => part.isForeign)) {
+    const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
+    throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
+  }
+  for (const part of parts) await run(runner, triggersToMake(table, part), part, names);
+}
+
+async function run(
+  runner: StatementRunner,
+  statements: readonly string[],
+  part: CapturedPart,
+  names: RoleNames,
+): Promise<void> {
+  if (statements.length === 0) return;
+  try {
+    await runner.query(statements.join(';\n'));
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new AppError('CAPTURE_DENIED', `${part.schema}.${part.name} belongs to ${part.owner}.`, {
+      hint: `${part.owner} or a superuser has to say: grant ${part.owner} to ${names.service}`,
+      cause: error,
+    });
+  }
+}
+
+async function inTransaction(pool: Pool, work: (runner: StatementRunner) => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await work(client);
+    await client.query('commit');
+    client.release();
+  } catch (error) {
+    // Its transaction is open, or it is broken.
+    client.release(true);
+    throw error;
+  }
+}
+
+function literal(text: string): string {
+  return textConstant(text).texts[0] ?? '';
+}
