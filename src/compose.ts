@@ -1,3 +1,5 @@
+import { systemClock } from './clock.js';
+import type { Web } from './api/server.js';
 import { loadConfig, type Config } from './config.js';
 import { divideConnections, type ProcessRole } from './db/connection/budget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
@@ -7,19 +9,20 @@ import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
 import { createRelayWaker } from './db/connection/wakeup.js';
-import { createDataEngine, type DataEngine } from './graphql/dataEngine.js';
+import { createDataEngine } from './graphql/dataEngine.js';
 import { createLogger, type Logger } from './log.js';
+import type { Queue } from './queue/jobQueue.js';
 import type { KeyRing } from './secrets.js';
+import type { Services } from './services.js';
+import type { Stoppable } from './shutdown.js';
+import { createTemplatePool, type TemplatePool } from './templates/index.js';
 import { UsageError } from './errors.js';
 
-/** What every process needs: settings, the database, the keys, and the engine that reads and writes tenants' tables. */
-export interface Installation {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly database: Database;
-  readonly keyRing: KeyRing;
-  readonly principals: PrincipalSource;
-  readonly engine: DataEngine;
+/** Longest rendering of one email before its thread is ended. */
+const RENDER_DEADLINE_MS = 5_000;
+
+/** An opened installation: what every process needs. */
+export interface Installation extends Services {
   readonly history: HistoryWatch;
   /** Known on an embedded installation, and at `release` when PXADMIN_PASSWORD is set. */
   readonly pxadminPassword: string | undefined;
@@ -70,6 +73,7 @@ export async function openInstallation(
   return {
     config,
     log,
+    clock: systemClock,
     database,
     keyRing: backend.keyRing,
     principals,
@@ -104,6 +108,59 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
   }
   const { openEmbeddedBackend } = await import('./embedded/backend.js');
   return openEmbeddedBackend(config, log);
+}
+
+// Each part's modules are loaded on its start: a replacement relay starts faster without the web's.
+
+/** The process's template threads. */
+export function openTemplates({ config }: Installation): TemplatePool {
+  return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
+}
+
+/** HTTP. Doesn't need the queue: mutations commit during a queue outage. */
+export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
+  const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
+    import('./api/server.js'),
+    import('./control/controlEngine.js'),
+    import('./email/mail/createTransport.js'),
+  ]);
+  const { config, database } = installation;
+  const transport = createTransport(config, database);
+  const control = createControlEngine({ ...installation, templates, transport });
+  const checks = { postgres: () => database.pool.query('select') };
+  const web = await startWeb({ ...installation, control, checks });
+  return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
+}
+
+/** For relay and worker. Throws UsageError when the queue is unusable. */
+export async function openQueuePart({ config, database, log }: Installation): Promise<Queue> {
+  const { openQueue } = await import('./queue/queue.js');
+  return openQueue(config, database, log);
+}
+
+/** Outbox → queue. */
+export async function startRelayPart(installation: Installation, queue: Queue): Promise<Stoppable> {
+  const { startRelay } = await import('./relay/relay.js');
+  return startRelay({ ...installation, queue });
+}
+
+/** Queue → provider. */
+export async function startWorkerPart(
+  installation: Installation,
+  templates: TemplatePool,
+  queue: Queue,
+): Promise<Stoppable> {
+  const { startWorker } = await import('./worker/worker.js');
+  return startWorker({ ...installation, templates, queue });
+}
+
+function stopInOrder(first: Stoppable, second: Stoppable): Stoppable {
+  return {
+    async stop() {
+      await first.stop();
+      await second.stop();
+    },
+  };
 }
 
 /** Opens an installation, runs the work and closes it. @returns exit status 0 */

@@ -1,9 +1,17 @@
 import type { Web } from '../api/server.js';
-import { openInstallation, requireCurrentSchema, type Installation } from '../compose.js';
+import {
+  openInstallation,
+  openQueuePart,
+  openTemplates,
+  requireCurrentSchema,
+  startRelayPart,
+  startWebPart,
+  startWorkerPart,
+  type Installation,
+} from '../compose.js';
 import { UsageError } from '../errors.js';
 import { stopOnSignal, type Stoppable } from '../shutdown.js';
 import type { Command } from './command.js';
-import { openQueuePart, openTemplates, startRelayPart, startWebPart, startWorkerPart } from './parts.js';
 import { releaseInstallation } from './release.js';
 
 export const web = serverCommand('web', async (installation) => {

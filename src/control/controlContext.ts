@@ -1,27 +1,15 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Clock } from '../clock.js';
-import type { Config } from '../config.js';
-import type { ControlDb, Database } from '../db/connection/database.js';
-import type { Principal, PrincipalSource } from '../db/principal.js';
+import type { ControlDb } from '../db/connection/database.js';
+import type { Principal } from '../db/principal.js';
 import type { MailTransport } from '../email/mail/transport.js';
-import type { Logger } from '../log.js';
-import type { KeyRing } from '../secrets.js';
+import type { Services } from '../services.js';
 import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
-import type { DataEngine } from '../graphql/dataEngine.js';
 import type { TenantGate } from '../graphql/tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 
 /** Dependencies of the control objects. */
-export interface ControlEngineDeps {
-  readonly database: Database;
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly keyRing: KeyRing;
-  readonly principals: PrincipalSource;
-  /** The tenants' tables, which rules and email settings name. */
-  readonly engine: DataEngine;
+export interface ControlEngineDeps extends Services {
   readonly templates: TemplatePool;
   /** For test mails. */
   readonly transport: MailTransport;

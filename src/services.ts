@@ -1,0 +1,19 @@
+import type { Clock } from './clock.js';
+import type { Config } from './config.js';
+import type { Database } from './db/connection/database.js';
+import type { PrincipalSource } from './db/principal.js';
+import type { DataEngine } from './graphql/dataEngine.js';
+import type { Logger } from './log.js';
+import type { KeyRing } from './secrets.js';
+
+/** What every part of a process is given; `compose.ts` makes it once. */
+export interface Services {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly keyRing: KeyRing;
+  readonly principals: PrincipalSource;
+  /** The tenants' tables. */
+  readonly engine: DataEngine;
+}

@@ -1,0 +1,78 @@
+import type { DeliveryKey } from '../db/delivery/batches.js';
+import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
+import type { ClaimedDeliveries } from './claimedDeliveries.js';
+import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
+import type { FairSlots } from './fairSlots.js';
+import type { LoopTrips } from './loopTrips.js';
+import { sendDelivery, sendSuspect, type SendDeps } from './sendDelivery.js';
+import type { Suspects } from './suspects.js';
+
+export interface BatchDeps {
+  readonly evaluate: EvaluateDeps;
+  readonly send: SendDeps;
+  readonly loopTrips: LoopTrips;
+  readonly claimed: ClaimedDeliveries;
+  readonly slots: FairSlots;
+  readonly suspects: Suspects;
+}
+
+/** A delivery as it was when its batch was closed. */
+interface RecentCopy {
+  readonly loaded: LoadedDelivery | undefined;
+  readonly untilMs: number;
+}
+
+/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile. */
+const FRESH_MS = 100;
+
+/** Events become deliveries by the tenant's rules; those that may be sent now are sent, without another job. */
+export async function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
+  const { ready, soon, trips } = await evaluateRules(deps.evaluate, job, redelivered);
+  const untilMs = performance.now() + FRESH_MS;
+  deps.loopTrips.report(job.tenantid, trips);
+  await queueForLater(deps.send, soon);
+  await settleAll(
+    ready.map(({ loaded, ...key }) =>
+      processDelivery(deps, { ...key, starts: 0 }, false, { loaded, untilMs }),
+    ),
+  );
+}
+
+/** One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead. */
+export async function processDelivery(
+  { send, claimed, slots, suspects }: BatchDeps,
+  job: DeliveryJob,
+  redelivered: boolean,
+  copy?: RecentCopy,
+): Promise<void> {
+  const { tenantid } = job;
+  await claimed.claim(job, async () => {
+    const end = await slots.run(tenantid, () => sendDelivery(send, job, redelivered, stillFresh(copy)));
+    if (end === 'suspect') await suspects.run(tenantid, () => sendSuspect(send, job, redelivered));
+    return end === undefined ? 'dropped' : 'done';
+  });
+}
+
+function stillFresh(copy: RecentCopy | undefined): LoadedDelivery | undefined {
+  return copy && performance.now() < copy.untilMs ? copy.loaded : undefined;
+}
+
+/** Queues deliveries whose rate limit slot is moments away. */
+async function queueForLater(
+  { queue, log }: SendDeps,
+  deliveries: readonly (DeliveryKey & { readonly delayMs: number })[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  const orders = deliveries.map(({ delayMs, ...key }) => ({ job: { ...key, starts: 0 }, delayMs, ahead: 0 }));
+  // If the queue is unavailable, the reconciler adds them from the ledger.
+  await queue.addDeliveries(orders).catch((error: unknown) => {
+    log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
+  });
+}
+
+/** Waits for all, even if one fails. Rejects with the first reason. */
+async function settleAll(all: readonly Promise<void>[]): Promise<void> {
+  const broken = (await Promise.allSettled(all)).find((result) => result.status === 'rejected');
+  if (broken) throw broken.reason;
+}

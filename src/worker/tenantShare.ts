@@ -1,0 +1,20 @@
+import type { TenantShare } from './fairSlots.js';
+import { createIdleMeter } from './idleMeter.js';
+
+/** Idle ratio above which the share is not reduced. */
+const IDLE_ENOUGH = 0.7;
+
+/**
+ * A tenant may hold half of a worker's slots. While other tenants have work, its share shrinks as the process gets busier:
+ * then their mails wait for the event loop rather than for slots. A process that mostly waits for a provider or slow
+ * queries gains nothing from holding a tenant back.
+ */
+export function createTenantShare(slots: number): TenantShare {
+  const alone = Math.ceil(slots / 2);
+  const minShare = Math.ceil(slots / 32);
+  const idle = createIdleMeter();
+  return {
+    alone,
+    contended: () => Math.max(minShare, Math.round(alone * Math.min(1, idle() / IDLE_ENOUGH) ** 2)),
+  };
+}
