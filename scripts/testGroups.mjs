@@ -20,15 +20,8 @@ const ALONE = [
   'test/templates/poolGroups.test.ts',
 ];
 
-/** What waits for processes more than it computes: half of the time, and the better neighbour of the rest. */
-const OF_PROCESSES = [
-  'test/commands',
-  'test/delivery',
-  'test/embedded',
-  'test/fault',
-  'test/files',
-  'test/processes',
-];
+/** Folders that start programs and wait for them: half of the time, and good neighbours of what computes. */
+const OF_PROCESSES = ['test/commands', 'test/embedded', 'test/fault', 'test/processes'];
 
 /** @returns the files of each mocha process: those of one stage run side by side, the stages one after the other */
 export function testStages() {

@@ -6,8 +6,11 @@ import type { WindowRow } from '../../fault/analysis/windowReport.js';
 import { WINDOWS } from '../../fault/windows/index.js';
 import { runWindows } from '../../fault/windowsRun.js';
 
-/** The short form of `npm run fault`: strikes in each window. The queue in PostgreSQL takes the same paths. */
-const KILLS: Readonly<Record<Backend, number>> = { redis: 10, postgres: 2 };
+/**
+ * Strikes in each window: as many as a window has forms at most. `npm run fault` strikes more often. The queue in PostgreSQL
+ * takes the same paths.
+ */
+const KILLS: Readonly<Record<Backend, number>> = { redis: 4, postgres: 2 };
 const MUTATIONS_PER_SECOND = 20;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
