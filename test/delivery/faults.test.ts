@@ -88,6 +88,23 @@ for (const backend of BACKENDS) {
 
     it('a worker stopped before it sends, and resumed after its lease: fenced before HTTP', async () => {
       const pipeline = await startPipeline(db.database, await pipelineConfig(backend, env), { workers: 0 });
+      const stopped = await forkWorker({ ...env, STOPS_BEFORE_HTTP: 'yes' });
+      await writeEvents(db.database, tenant, 1);
+      const isSending = async () => (await countStates(db.database, tenant.tenantid))['sending'] === 1;
+      await waitFor('the start of the first attempt', isSending);
+      const next = await forkWorker(env);
+      await waitFor('the mail, by a second attempt', () => sent(1), { timeoutMs: 30_000 });
+      stopped.kill('SIGCONT');
+      // It ends once it has done what it had in hand.
+      stopped.kill('SIGTERM');
+      await once(stopped, 'exit');
+      expect(provider.calls).to.have.length(1);
+      next.kill('SIGKILL');
+      await pipeline.stop();
+    });
+
+    it('a worker stopped while it sends, and resumed after its lease: each second send is accounted for', async () => {
+      const pipeline = await startPipeline(db.database, await pipelineConfig(backend, env), { workers: 0 });
       const stopped = await forkWorker(env);
       await writeEvents(db.database, tenant, 1);
       await waitFor('a first mail', () => sent(1));
@@ -97,9 +114,10 @@ for (const backend of BACKENDS) {
       const next = await forkWorker(env);
       await waitFor('all mails', () => sent(201), { timeoutMs: 30_000 });
       stopped.kill('SIGCONT');
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      // It ends once it has done what it had in hand.
+      stopped.kill('SIGTERM');
+      await once(stopped, 'exit');
       await expectAccounted(db, provider, tenant, 201);
-      stopped.kill('SIGKILL');
       next.kill('SIGKILL');
       await pipeline.stop();
     });

@@ -2,6 +2,7 @@
 import { systemClock } from '../../src/clock.js';
 import { loadConfig } from '../../src/config.js';
 import { openDatabase } from '../../src/db/connection/database.js';
+import type { Ledger, LedgerStatement } from '../../src/db/connection/ledger.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
@@ -20,8 +21,24 @@ function dieOf(name: string): WorkerDeps['engine']['evaluateCondition'] {
   };
 }
 
+/** Stops the process as soon as the first start of an attempt is committed. */
+function stopAtStart(ledger: Ledger): Ledger {
+  let hasStopped = false;
+  return {
+    ...ledger,
+    async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
+      const rows = await ledger.query<Row>(statement, values);
+      if (!hasStopped && statement.name?.startsWith('sending_start') === true && rows.length > 0) {
+        hasStopped = true;
+        process.kill(process.pid, 'SIGSTOP');
+      }
+      return rows;
+    },
+  };
+}
+
 const config = loadConfig(process.env);
-const database = openDatabase({
+const opened = openDatabase({
   url: config.databaseUrl ?? '',
   budget: TEST_BUDGET,
   keyRing,
@@ -31,7 +48,9 @@ const database = openDatabase({
   applicationName: 'worker under test',
   log: testLog,
 });
-await startWorker({
+const database =
+  process.env['STOPS_BEFORE_HTTP'] === 'yes' ? { ...opened, ledger: stopAtStart(opened.ledger) } : opened;
+const worker = await startWorker({
   database,
   config,
   log: testLog,
@@ -42,6 +61,7 @@ await startWorker({
   templates: plainRenderer,
   queue: await openQueue(config, database, testLog),
 });
+process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));
 // It ends with the test, however that ends.
 process.on('disconnect', () => process.exit());
 process.send?.('ready');
