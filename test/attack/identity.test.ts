@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
-import { MisbehavingProvider, type Misbehaviour } from '../oidc/support/misbehavingProvider.js';
-import { OidcFixture, type FailureBody, type ProviderInput } from '../oidc/support/oidcFixture.js';
+import { MisbehavingProvider, type Misbehaviour } from '../api/oidc/support/misbehavingProvider.js';
+import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
 
 const EMAIL = 'a@example.com';
 

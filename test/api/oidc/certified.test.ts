@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import { at } from '../webFixture.js';
+import { startCertifiedProvider, type CertifiedProvider } from './support/certifiedProvider.js';
+import { HttpBrowser } from './support/httpBrowser.js';
+import { CLIENT, OidcFixture, type FailureBody } from './support/oidcFixture.js';
+
+const POST_CLIENT = { client_id: 'rowpost-post', client_secret: 'another secret' };
+
+describe('sign-in through the certified provider', () => {
+  let fixture: OidcFixture;
+  let provider: CertifiedProvider;
+
+  before(async () => {
+    fixture = await OidcFixture.start();
+    const redirect_uris = [fixture.redirectUri];
+    provider = await startCertifiedProvider([
+      { ...CLIENT, redirect_uris, token_endpoint_auth_method: 'client_secret_basic' },
+      { ...POST_CLIENT, redirect_uris, token_endpoint_auth_method: 'client_secret_post' },
+      { client_id: 'elsewhere', client_secret: 'x', redirect_uris: ['http://localhost:1/oidc'] },
+    ]);
+  });
+  after(async () => {
+    await provider.stop();
+    await fixture.stop();
+  });
+
+  const withIssuer = (comparison_field = 'sub'): Promise<number> =>
+    fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer, comparison_field });
+
+  async function signInAs(login: string, roleid: number, confid: number): Promise<Response> {
+    const browser = new HttpBrowser();
+    const callback = await fixture.logIn(browser, await fixture.begin(browser, roleid, confid), login);
+    return browser.send(callback);
+  }
+
+  it('gives a token that GraphQL requests are made with', async () => {
+    const confid = await fixture.createConfig(await withIssuer());
+    const roleid = await fixture.createMappedRole('ada', confid, 'ada');
+    const body = await fixture.readAuthBody(await signInAs('ada', roleid, confid));
+    expect(body).to.include({ roleid, tenantid: fixture.tenant.tenantid, message: 'Logged in as ada.' });
+    expect(at(body, 'routes.query')).to.equal(`${fixture.baseUrl}/query`);
+    const { data } = await fixture.web.control(body.access_token, '{ role { roleid } }');
+    expect(data).to.deep.equal({ role: [{ roleid: String(roleid) }] });
+    const refreshed = await fixture.web.fetch('/auth', {
+      headers: { authorization: `Bearer ${body.refresh_token}` },
+    });
+    expect(refreshed.status).to.equal(200);
+  });
+
+  it('refuses somebody else, without telling either identity', async () => {
+    const confid = await fixture.createConfig(await withIssuer());
+    const roleid = await fixture.createMappedRole('grace', confid, 'grace-hopper');
+    const response = await signInAs('mallory', roleid, confid);
+    const text = await response.text();
+    expect((JSON.parse(text) as FailureBody).code).to.equal('OIDC_IDENTITY_MISMATCH');
+    expect(response.status).to.equal(403);
+    expect(text).not.to.match(/mallory|grace-hopper/);
+  });
+
+  it('compares by oid or email where the provider says so; one role signs in with both', async () => {
+    const byOid = await fixture.createConfig(await withIssuer('oid'));
+    const byEmail = await fixture.createConfig(await withIssuer('email'));
+    const roleid = await fixture.createMappedRole('both', byOid, 'oid-of-turing');
+    await fixture.map(roleid, byEmail, 'turing@example.com');
+    for (const confid of [byOid, byEmail]) {
+      const body = await fixture.readAuthBody(await signInAs('turing', roleid, confid));
+      expect(body.roleid).to.equal(roleid);
+    }
+  });
+
+  it('works without an issuer, and with a client that authenticates in the form', async () => {
+    const providerid = await fixture.createProvider(provider.endpoints);
+    const confid = await fixture.createConfig(providerid, POST_CLIENT);
+    const roleid = await fixture.createMappedRole('post', confid, 'lin');
+    const body = await fixture.readAuthBody(await signInAs('lin', roleid, confid));
+    expect(body.roleid).to.equal(roleid);
+  });
+
+  it('survives a rotation of the keys between two sign-ins', async () => {
+    const confid = await fixture.createConfig(await withIssuer());
+    const roleid = await fixture.createMappedRole('rotated', confid, 'rot');
+    await fixture.readAuthBody(await signInAs('rot', roleid, confid));
+    await provider.rotateKeys();
+    await fixture.readAuthBody(await signInAs('rot', roleid, confid));
+  });
+
+  it('says that the client secret is wrong', async () => {
+    const confid = await fixture.createConfig(await withIssuer(), { ...CLIENT, client_secret: 'mistyped' });
+    const roleid = await fixture.createMappedRole('mistyped', confid, 'x');
+    const response = await signInAs('x', roleid, confid);
+    expect(response.status).to.equal(502);
+    const text = await response.text();
+    expect((JSON.parse(text) as FailureBody).code).to.equal('OIDC_CLIENT_REFUSED');
+    expect(text).not.to.include('mistyped');
+  });
+
+  it('tells a user who cancels', async () => {
+    const confid = await fixture.createConfig(await withIssuer());
+    const roleid = await fixture.createMappedRole('cancel', confid, 'x');
+    const browser = new HttpBrowser();
+    const page = await browser.follow(await fixture.begin(browser, roleid, confid));
+    const { url } = await browser.follow(`${page.url}/abort`, (next) => !next.startsWith(fixture.baseUrl));
+    const response = await browser.send(url);
+    expect(response.status).to.equal(403);
+    expect(((await response.json()) as FailureBody).code).to.equal('OIDC_LOGIN_REFUSED');
+  });
+
+  it('stops at the provider when another redirect URI is registered there', async () => {
+    const confid = await fixture.createConfig(await withIssuer(), {
+      client_id: 'elsewhere',
+      client_secret: 'x',
+    });
+    const roleid = await fixture.createMappedRole('elsewhere', confid, 'x');
+    const browser = new HttpBrowser();
+    const { url, response } = await browser.follow(await fixture.begin(browser, roleid, confid));
+    expect(url.startsWith(provider.issuer)).to.equal(true);
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.include('redirect_uri');
+  });
+});

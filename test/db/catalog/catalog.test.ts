@@ -1,0 +1,196 @@
+import { expect } from 'chai';
+import { waitFor } from '../../support/waitFor.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
+
+const DDL = `
+  create table person (
+    id int primary key, name text,
+    manager_id int references person
+  );
+  create table shipment (
+    id int primary key,
+    sender_id int references person, receiver_id int references person,
+    carrier int, person text
+  );
+  create table tag (id int primary key, name text);
+  create table person_tag (person_id int references person, tag_id int references tag, primary key (person_id, tag_id));
+  create table knows (
+    from_person_id int references person, to_person_id int references person,
+    primary key (from_person_id, to_person_id)
+  );
+  create table place (country text, city text, mayor_id int unique references person, primary key (country, city));
+  create table house (id int primary key, country text, city text, foreign key (country, city) references place);
+  create table "Mixed Case" (id int primary key, "a b" text, "a_b" text, "1st" int, "__x" int);
+  create table "Mixed_Case" (id int primary key);
+  create table "Query" (id int primary key);
+  create table keyless (word text);
+  create view adults as select id, name from person;
+  insert into person values (1, 'Ada', null), (2, 'Bob', 1), (3, 'Cy', 1);
+  insert into shipment values (1, 1, 2, 7, 'box');
+  insert into tag values (1, 'red'), (2, 'blue');
+  insert into person_tag values (1, 1), (1, 2), (2, 1);
+  insert into knows values (1, 2), (3, 1);
+  insert into place values ('CH', 'Bern', 3);
+  insert into house values (1, 'CH', 'Bern');
+  insert into "Mixed Case" values (1, 'x', 'y', 3, 4);
+  insert into keyless values ('b'), ('a');
+`;
+
+describe('the catalog', () => {
+  let shop: Shop;
+  before(async () => (shop = await openShop(DDL)));
+  after(() => shop.close());
+
+  const relationsOf = async (table: string): Promise<readonly string[]> => {
+    const catalog = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+    return [...catalog.tables.get(table)!.relations.keys()].sort();
+  };
+
+  it('names relations both ways', async () => {
+    expect(await relationsOf('house')).to.deep.equal(['place']);
+    expect(await relationsOf('place')).to.deep.equal(['house_collection', 'person']);
+  });
+
+  it('names both of two foreign keys to one table after their column', async () => {
+    expect(await relationsOf('shipment')).to.deep.equal(['receiver_person', 'sender_person']);
+    expect(await relationsOf('person')).to.deep.equal([
+      'from_person_knows_collection',
+      'knows_from_person_person_collection',
+      'knows_to_person_person_collection',
+      'person',
+      'person_collection',
+      'person_tag_collection',
+      'place_collection',
+      'receiver_shipment_collection',
+      'sender_shipment_collection',
+      'tag_collection',
+      'to_person_knows_collection',
+    ]);
+  });
+
+  it('follows self references, composite keys and many-to-many', async () => {
+    const data = await shop.data(`{
+      person(filter: "id = 1") {
+        person { name }
+        person_collection { name }
+        tag_collection(ordering: "name") { name person_collection { id } }
+        knows_to_person_person_collection { name }
+        knows_from_person_person_collection { name }
+      }
+      house { place { city person { name } } }
+      shipment { person sender_person { name } receiver_person { name } }
+    }`);
+    expect(data).to.deep.equal({
+      person: [
+        {
+          person: null,
+          person_collection: [{ name: 'Bob' }, { name: 'Cy' }],
+          tag_collection: [
+            { name: 'blue', person_collection: [{ id: '1' }] },
+            { name: 'red', person_collection: [{ id: '1' }, { id: '2' }] },
+          ],
+          knows_to_person_person_collection: [{ name: 'Bob' }],
+          knows_from_person_person_collection: [{ name: 'Cy' }],
+        },
+      ],
+      house: [{ place: { city: 'Bern', person: { name: 'Cy' } } }],
+      shipment: [{ person: 'box', sender_person: { name: 'Ada' }, receiver_person: { name: 'Bob' } }],
+    });
+  });
+
+  it('maps awkward names and tells of collisions', async () => {
+    const { tables, problems } = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+    expect([...tables.keys()]).to.include.members(['Mixed_Case', 'Mixed_Case_2', 'Query_2']);
+    expect(tables.get('Mixed_Case_2')!.sqlName).to.equal('Mixed Case');
+    expect([...tables.get('Mixed_Case_2')!.columns.keys()]).to.deep.equal([
+      'id',
+      'a_b_2',
+      'a_b',
+      '_1st',
+      '_x',
+    ]);
+    expect(problems).to.have.length(3);
+    expect(problems.join('\n')).to.include('Mixed Case').and.include('Query').and.include('a b');
+    const data = await shop.data('{ Mixed_Case_2 { a_b_2 a_b _1st _x } }');
+    expect(data.Mixed_Case_2).to.deep.equal([{ a_b_2: 'x', a_b: 'y', _1st: 3, _x: 4 }]);
+  });
+
+  it('serves views and tables without a key, read-only', async () => {
+    const data = await shop.data(
+      '{ adults(ordering: "name desc") { name } keyless(ordering: "word") { word } }',
+    );
+    expect(data).to.deep.equal({
+      adults: [{ name: 'Cy' }, { name: 'Bob' }, { name: 'Ada' }],
+      keyless: [{ word: 'a' }, { word: 'b' }],
+    });
+    const { sdl } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
+    expect(sdl)
+      .to.include('create_person(')
+      .and.not.include('create_adults')
+      .and.not.include('create_keyless');
+  });
+
+  it('describes itself as SDL and as an introspection result', async () => {
+    const { sdl, introspectionJson } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
+    expect(sdl).to.include('person(filter: String, ordering: [String], limit: Int, offset: Int): [person]');
+    expect(sdl).to.include('create_person(input: personInput, onconflict: OnConflict): person');
+    expect(sdl).to.include('update_place(country: ID!, city: ID!, input: placeInput): place');
+    expect(sdl).to.include('id: ID!');
+    expect(JSON.parse(introspectionJson)).to.have.property('__schema');
+  });
+
+  describe('when the tables change', () => {
+    it('sees a new column at once where a request names it', async () => {
+      expect((await shop.data('{ tag(limit: 1) { name } }')).tag).to.have.length(1);
+      await shop.sql("alter table tag add column shade text default 'deep'");
+      expect((await shop.data('{ tag(limit: 1) { shade } }')).tag).to.deep.equal([{ shade: 'deep' }]);
+    });
+
+    it('survives a dropped column: the plan that named it is not valid any more', async () => {
+      await shop.sql('alter table tag add column brief int default 1');
+      for (let run = 0; run < 6; run++) await shop.data('{ tag { brief } }');
+      await shop.sql('alter table tag drop column brief');
+      const reply = await shop.ask('{ tag { brief } }');
+      expect(reply.errors![0]!.extensions.code).to.equal('GRAPHQL_VALIDATION');
+    });
+
+    it('shows them within the time of a check, whoever made them', async () => {
+      await shop.test.database.pool.query(
+        `create table ${shop.tenant.schema}.made_by_hand (id int primary key); insert into ${shop.tenant.schema}.made_by_hand values (1)`,
+      );
+      await waitFor('the new table', async () => {
+        const catalog = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+        return catalog.tables.has('made_by_hand');
+      });
+      // made by the service's role: the tenant's role was granted what it lacked
+      expect((await shop.data('{ made_by_hand { id } }')).made_by_hand).to.deep.equal([{ id: '1' }]);
+      await shop.data('mutation { create_made_by_hand(input: { id: 2 }) { id } }');
+    });
+
+    it('shows them within two seconds to a tenant that asks all the time, though nobody tells of them', async () => {
+      await shop.data('{ tag(limit: 1) { name } }');
+      await shop.test.database.pool.query(
+        `alter table ${shop.tenant.schema}.tag add column told_by_nobody int`,
+      );
+      const changedAt = performance.now();
+      await waitFor('the new column', async () => {
+        const { sdl } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
+        return sdl.includes('told_by_nobody');
+      });
+      expect(performance.now() - changedAt).to.be.below(2_000);
+    });
+
+    it('keeps its catalog, and so its plans, while they stay the same', async () => {
+      const before = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+      expect(await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema)).to.equal(before);
+    });
+  });
+
+  it('builds one schema for any number of requests to a cold tenant', async () => {
+    shop.engine.forget(shop.tenant.tenantid);
+    const catalogs = await Promise.all(
+      Array.from({ length: 50 }, () => shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema)),
+    );
+    expect(new Set(catalogs).size).to.equal(1);
+  });
+});

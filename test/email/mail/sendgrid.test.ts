@@ -1,0 +1,233 @@
+import { expect } from 'chai';
+import { createSendgridTransport } from '../../../src/email/mail/sendgrid.js';
+import type { MailMessage, MailTransport, SendContext } from '../../../src/email/mail/transport.js';
+import { findFreePort } from '../../../src/embedded/freePort.js';
+import { startFakeProvider, type Behaviour, type FakeProvider } from '../../support/fakeProvider.js';
+
+const KEY = 'SG.canary-key';
+const MESSAGE: MailMessage = {
+  tenantid: 7,
+  deliveryid: '42',
+  sender: { email: 'shop@example.com', name: 'The Shop' },
+  recipients: [{ email: 'ada@example.com', name: 'Ada' }],
+  cc: [],
+  bcc: [{ email: 'log@example.com', name: '' }],
+  subject: 'Hello',
+  html: '<p>hello {{ not ours }}</p>',
+};
+const CONTEXT: SendContext = { apiKey: KEY, deadlineMs: 400, mayStart: () => true };
+const errors = (message: string, field: string | null = null): string =>
+  JSON.stringify({ errors: [{ message, field, help: null }] });
+
+describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
+  let provider: FakeProvider;
+  let transport: MailTransport;
+
+  before(async () => {
+    provider = await startFakeProvider();
+    transport = createSendgridTransport({ baseUrl: provider.url });
+  });
+  after(async () => {
+    await transport.close();
+    await provider.stop();
+  });
+  const send = (behaviour: Behaviour, context: Partial<SendContext> = {}, message = MESSAGE) => {
+    provider.behave = () => behaviour;
+    return transport.send(message, { ...CONTEXT, ...context });
+  };
+
+  it('sends what the message says, and nothing else', async () => {
+    expect(await send({ kind: 'accept' })).to.deep.include({ kind: 'sent', httpStatus: 202 });
+    const call = provider.calls.at(-1)!;
+    expect(call.path).to.equal('/v3/mail/send');
+    expect(call.apiKey).to.equal(KEY);
+    expect(call.body).to.deep.equal({
+      from: { email: 'shop@example.com', name: 'The Shop' },
+      subject: 'Hello',
+      personalizations: [
+        { to: [{ email: 'ada@example.com', name: 'Ada' }], bcc: [{ email: 'log@example.com' }] },
+      ],
+      content: [{ type: 'text/html', value: '<p>hello {{ not ours }}</p>' }],
+      custom_args: { deliveryid: '42', tenantid: '7' },
+    });
+  });
+
+  it('keeps the message id', async () => {
+    expect(await send({ kind: 'answer', status: 202, headers: { 'x-message-id': 'abc' } })).to.include({
+      providerMessageId: 'abc',
+    });
+  });
+
+  const answers: readonly [number, string, Readonly<Record<string, string>>, object][] = [
+    [400, errors('bad content'), {}, { kind: 'rejected', code: 'PROVIDER_400', message: 'bad content' }],
+    [404, '', {}, { kind: 'rejected', code: 'PROVIDER_404' }],
+    [405, '', {}, { kind: 'rejected' }],
+    [406, '', {}, { kind: 'rejected' }],
+    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the provider answered 413' }],
+    [451, '', {}, { kind: 'rejected' }],
+    [
+      401,
+      errors('The provided authorization grant is invalid'),
+      {},
+      { kind: 'tenant_paused', code: 'APIKEY_REFUSED' },
+    ],
+    [401, errors('Maximum credits exceeded'), {}, { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' }],
+    [403, errors('access forbidden'), {}, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+    [
+      403,
+      errors('The from address does not match a verified Sender Identity.', 'from'),
+      {},
+      { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' },
+    ],
+    [500, errors('oops'), {}, { kind: 'retry', ambiguous: true, httpStatus: 500 }],
+    [503, '<html/>', {}, { kind: 'retry', ambiguous: true, httpStatus: 503 }],
+    [
+      302,
+      '',
+      { location: 'http://127.0.0.1:1/elsewhere' },
+      { kind: 'retry', ambiguous: false, httpStatus: 302 },
+    ],
+    [202, '<<< not json', {}, { kind: 'sent' }],
+    [400, errors(`key ${KEY} is odd`), {}, { message: 'key [key] is odd' }],
+  ];
+  for (const [status, body, headers, expected] of answers) {
+    it(`${status} ${body.slice(0, 60)} → ${JSON.stringify(expected)}`, async () => {
+      expect(await send({ kind: 'answer', status, body, headers })).to.deep.include(expected);
+    });
+  }
+
+  it('429 → waits until X-RateLimit-Reset, or for Retry-After, within bounds', async () => {
+    const wait = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+      const outcome = await send({ kind: 'answer', status: 429, headers });
+      if (outcome.kind !== 'rate_limited') throw new Error(outcome.kind);
+      return outcome.waitMs;
+    };
+    const inTenSeconds = String(Math.ceil(Date.now() / 1000) + 10);
+    expect(await wait({ 'x-ratelimit-reset': inTenSeconds })).to.be.within(8_000, 11_100);
+    expect(await wait({ 'retry-after': '7' })).to.equal(7_000);
+    expect(await wait({ 'retry-after': new Date(Date.now() + 5_000).toUTCString() })).to.be.within(
+      3_000,
+      5_100,
+    );
+    expect(await wait({})).to.equal(1_000);
+    expect(await wait({ 'retry-after': 'soon' })).to.equal(1_000);
+    expect(await wait({ 'x-ratelimit-reset': '99999999999' })).to.equal(3_600_000);
+  });
+
+  it('a provider that does not answer in time may have taken the mail', async () => {
+    for (const kind of ['hang', 'header-drip'] as const) {
+      const outcome = await send({ kind });
+      expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
+    }
+  });
+
+  it('a body that drips after 202 is a mail sent', async () => {
+    const begun = Date.now();
+    expect(await send({ kind: 'body-drip' })).to.include({ kind: 'sent', httpStatus: 202 });
+    expect(Date.now() - begun).to.be.below(1_500);
+  });
+
+  it('an answer of more bytes than anybody reads counts by its status', async () => {
+    const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
+    expect(await send({ kind: 'answer', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
+      kind: 'rejected',
+      message: 'the provider answered 400',
+    });
+  });
+
+  it('a list of errors with nothing in it counts by its status', async () => {
+    const body = '{"errors":[null,1,"x",{}]}';
+    expect(await send({ kind: 'answer', status: 202, body })).to.include({ kind: 'sent' });
+    expect(await send({ kind: 'answer', status: 400, body })).to.include({ kind: 'rejected' });
+  });
+
+  it('a key that no header can hold sends nothing', async () => {
+    const before = provider.calls.length;
+    expect(await send({ kind: 'accept' }, { apiKey: 'SG.a\nb' })).to.deep.include({
+      kind: 'retry',
+      ambiguous: false,
+      code: 'ERR_INVALID_CHAR',
+    });
+    expect(provider.calls).to.have.length(before);
+  });
+
+  it('keeps the path of the address', async () => {
+    const beneath = createSendgridTransport({ baseUrl: `${provider.url}/proxy/` });
+    provider.behave = () => ({ kind: 'accept' });
+    await beneath.send(MESSAGE, CONTEXT);
+    await beneath.close();
+    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/mail\/send$/);
+  });
+
+  it('a connection reset once the request was written may have taken the mail', async () => {
+    expect(await send({ kind: 'reset-after' })).to.include({
+      kind: 'retry',
+      ambiguous: true,
+      code: 'ECONNRESET',
+    });
+    provider.refuseUnread = true;
+    expect(await send({ kind: 'accept' })).to.include({ kind: 'retry', ambiguous: true });
+    provider.refuseUnread = false;
+  });
+
+  it('a connection that never stood did not take it', async () => {
+    const port = await findFreePort();
+    for (const [baseUrl, code] of [
+      [`http://127.0.0.1:${port}/`, 'ECONNREFUSED'],
+      ['http://no-such-host.invalid/', 'ENOTFOUND'],
+    ] as const) {
+      const nowhere = createSendgridTransport({ baseUrl });
+      const outcome = await nowhere.send(MESSAGE, { ...CONTEXT, deadlineMs: 5_000 });
+      expect(outcome).to.include({ kind: 'retry', ambiguous: false });
+      if (code === 'ECONNREFUSED') expect(outcome).to.include({ code });
+      await nowhere.close();
+    }
+  });
+
+  it('asks whether the attempt is still ours just before it writes', async () => {
+    const before = provider.calls.length;
+    expect(await send({ kind: 'accept' }, { mayStart: () => false })).to.deep.equal({ kind: 'fenced' });
+    expect(provider.calls).to.have.length(before);
+  });
+
+  it('asks so when it has waited for a connection, and not before', async () => {
+    const free = createSendgridTransport({ baseUrl: provider.url });
+    provider.behave = () => ({ kind: 'slow', ms: 200 });
+    const before = provider.calls.length;
+    const patient = { ...CONTEXT, deadlineMs: 5_000 };
+    const connections = 256;
+    const others = Array.from({ length: connections }, () => free.send(MESSAGE, patient));
+    const oursUntilMs = performance.now() + 50;
+    const late = await free.send(MESSAGE, { ...patient, mayStart: () => performance.now() < oursUntilMs });
+    expect(late).to.deep.equal({ kind: 'fenced' });
+    for (const other of await Promise.all(others)) expect(other).to.include({ kind: 'sent' });
+    expect(provider.calls.length - before).to.equal(connections);
+    await free.close();
+  });
+
+  it('sends nothing that the provider could not take', async () => {
+    const before = provider.calls.length;
+    const recipients = Array.from({ length: 1001 }, (_, i) => ({ email: `a${i}@example.com`, name: '' }));
+    expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, recipients })).to.include({
+      code: 'TOO_MANY_RECIPIENTS',
+    });
+    const html = 'x'.repeat(30_000_001);
+    expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, html })).to.include({ code: 'MAIL_TOO_LARGE' });
+    expect(provider.calls).to.have.length(before);
+  });
+
+  it('never mixes tenants’ keys, however their calls interleave', async () => {
+    provider.behave = () => ({ kind: 'slow', ms: Math.random() * 20 });
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        transport.send(
+          { ...MESSAGE, tenantid: i % 20, deliveryid: `mix-${i}` },
+          { ...CONTEXT, apiKey: `SG.tenant-${i % 20}`, deadlineMs: 5_000 },
+        ),
+      ),
+    );
+    const mixed = provider.calls.filter((call) => call.deliveryid.startsWith('mix-'));
+    expect(mixed).to.have.length(200);
+    for (const call of mixed) expect(call.apiKey).to.equal(`SG.tenant-${call.tenantid}`);
+  });
+});

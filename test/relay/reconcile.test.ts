@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
+import type { Ledger } from '../../src/db/connection/ledger.js';
+import { tick } from '../../src/db/delivery/tick.js';
+import { trackDeliveries } from '../../src/db/delivery/track.js';
+import type { DeliveryJob } from '../../src/queue/jobs.js';
+import type { Queue } from '../../src/queue/queue.js';
+import { Admission } from '../../src/relay/admission.js';
+import { Reconciler } from '../../src/relay/reconcile.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { createRule, createTenant, NO_LIMITS, writeEvents } from '../delivery/pipelineSetup.js';
+
+describe('delivery: the reconciler', () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+
+  before(async () => {
+    db = await createTestDatabase();
+    ledger = db.database.ledger;
+  });
+  after(async () => {
+    await db.drop();
+  });
+
+  it('adds what is due also when a step before fails, and says so', async () => {
+    const tenant = await createTenant(db.database);
+    await createRule(db.database, tenant);
+    await writeEvents(db.database, tenant, 1);
+    const [batch] = (await tick(ledger, { batchEvents: 10, tickEvents: 100 })).batches;
+    const { ready } = (await closePlainBatch(ledger, batch!, NO_LIMITS))!;
+    await trackDeliveries(ledger, ready);
+
+    const added: DeliveryJob[] = [];
+    const reconciler = new Reconciler({
+      ledger: failingAt(ledger, 'sweep_last'),
+      queue: {
+        addDeliveries: (orders) => Promise.resolve(void added.push(...orders.map(({ job }) => job))),
+      } as Queue,
+      admission: new Admission(10),
+      maxAttempts: 3,
+    });
+    const failure = await reconciler.deliveries().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.an('error').with.property('message', 'the session ended in sweep_last');
+    expect(added.map(({ deliveryid }) => deliveryid)).to.deep.equal([ready[0]!.deliveryid]);
+  });
+});
+
+/** The ledger, with sessions that end whenever they run one statement. */
+function failingAt(ledger: Ledger, name: string): Ledger {
+  return {
+    ...ledger,
+    query: (statement, values) =>
+      statement.name === name
+        ? Promise.reject(new Error(`the session ended in ${name}`))
+        : ledger.query(statement, values),
+  };
+}
