@@ -37,6 +37,9 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     summary: 'create tenants, run SQL for them, say what is captured, list them.',
     usage: [
       'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
+      'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password <password> [--print-sql]',
+      'rowpost tenant adopt --schema <schema> --print-sql    What the owners of its tables have yet to grant.',
+      'rowpost tenant release --tenant <id> [--print-sql]    Gives an adopted schema back.',
       'rowpost tenant sql --tenant <id> -f <file>',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Whose changes become events.',
       'rowpost tenant list',

@@ -1,6 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { withInstallation } from '../compose.js';
-import { createTenant, listTenants } from '../control/tenants/tenants.js';
+import {
+  adoptTenant,
+  createTenant,
+  deleteTenant,
+  listTenants,
+  readTenant,
+} from '../control/tenants/tenants.js';
+import type { ControlDb } from '../db/connection/database.js';
+import {
+  adoptionWarnings,
+  statementsToAdopt,
+  statementsToRelease,
+  type AdoptedSchema,
+} from '../db/tenants/adoption.js';
 import { captureTable } from '../control/utility/capture.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
@@ -11,11 +24,11 @@ import { readOptions } from './options.js';
 
 const MAX_PROBLEMS = 50;
 
-const SUBCOMMANDS: Readonly<Record<string, Command>> = { create, sql, capture, list };
+const SUBCOMMANDS: Readonly<Record<string, Command>> = { create, adopt, release, sql, capture, list };
 
 export const tenant: Command = async ([name = '', ...args]) => {
   const subcommand = SUBCOMMANDS[name];
-  if (!subcommand) throw new ArgumentError('tenant takes create, sql, capture or list');
+  if (!subcommand) throw new ArgumentError('tenant takes create, adopt, release, sql, capture or list');
   return subcommand(args);
 };
 
@@ -32,6 +45,78 @@ async function create(args: readonly string[]): Promise<number> {
     const created = await createTenant(database.knex, request);
     print({ tenantid: created.tenantid, schema: created.schema, root_roleid: created.rootRoleid });
   });
+}
+
+/**
+ * Makes a tenant of an application's schema. Prints the line of `create`; then, with --print-sql, what is left to the
+ * owners of its tables. With --print-sql alone, that of a schema which is adopted already.
+ */
+async function adopt(args: readonly string[]): Promise<number> {
+  const { printsSql, rest } = takePrintSql(args);
+  const options = readOptions(rest, ['name', 'root-login', 'root-password', 'schema']);
+  const schema = required(options, 'schema');
+  return withInstallation(async ({ database, engine }) => {
+    if (printsSql && options.name === undefined) {
+      const adopted = await findAdopted(database.knex, schema);
+      printSql(await statementsToAdopt(database.pool, adopted));
+      return;
+    }
+    const created = await adoptTenant(database.knex, {
+      name: required(options, 'name'),
+      rootLogin: required(options, 'root-login'),
+      rootPassword: required(options, 'root-password'),
+      schema,
+    });
+    print({ tenantid: created.tenantid, schema, root_roleid: created.rootRoleid });
+    if (printsSql) printSql(created.left);
+    const { problems } = await engine.introspect(created.tenantid, schema);
+    const warnings = await adoptionWarnings(database.pool, schema);
+    const left =
+      created.left.length === 0 || printsSql
+        ? []
+        : [
+            `${created.left.length} statements are left to others: rowpost tenant adopt --schema ${schema} --print-sql`,
+          ];
+    for (const line of shortened([...left, ...warnings, ...problems])) process.stderr.write(`${line}\n`);
+  });
+}
+
+/** Deletes a tenant and gives its schema back to the application; with --print-sql only says what takes back the grants. */
+async function release(args: readonly string[]): Promise<number> {
+  const { printsSql, rest } = takePrintSql(args);
+  const options = readOptions(rest, ['tenant']);
+  const tenantid = requiredTenant(options);
+  return withInstallation(async ({ database }) => {
+    const found = await readTenant(database.knex, tenantid);
+    if (found?.schema == null || !found.adopted) {
+      throw new UsageError(`tenant ${tenantid} has not adopted a schema`);
+    }
+    const adopted = { tenantid, schema: found.schema };
+    if (printsSql) {
+      printSql(await statementsToRelease(database.pool, adopted));
+      return;
+    }
+    await deleteTenant(database.knex, tenantid);
+    print({ released: found.schema });
+  });
+}
+
+async function findAdopted(db: ControlDb, schema: string): Promise<AdoptedSchema> {
+  const found = (await listTenants(db)).find((row) => row.adopted && row.schema === schema);
+  if (!found) throw new UsageError(`no tenant has adopted the schema "${schema}"`);
+  return { tenantid: found.tenantid, schema };
+}
+
+function takePrintSql(args: readonly string[]): {
+  readonly printsSql: boolean;
+  readonly rest: readonly string[];
+} {
+  const rest = args.filter((arg) => arg !== '--print-sql');
+  return { printsSql: rest.length < args.length, rest };
+}
+
+function printSql(statements: readonly string[]): void {
+  for (const statement of statements) process.stdout.write(`${statement};\n`);
 }
 
 /** Runs a file as the tenant's owner in its schema, in one transaction; running servers pick up the new tables. */

@@ -77,6 +77,7 @@ describe('rowpost doctor', () => {
         'rights',
         'migrations',
         'logins',
+        'adopted',
         'clock',
         'secrets',
         'backlog',

@@ -1,5 +1,7 @@
 import type { Installation } from '../../compose.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
+import { listTenants } from '../../control/tenants/tenants.js';
+import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
 import type { Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
@@ -50,6 +52,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         }),
     },
     { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
+    { name: 'adopted', run: () => ready(() => checkAdoptedSchemas(database)) },
     {
       name: 'clock',
       run: async () => {
@@ -66,10 +69,8 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         ready(async () => {
           const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
           if (unreadable.length === 0) return good(`${stored} stored, all of them decrypt`);
-          const named = unreadable.slice(0, MAX_LISTED).join(', ');
-          const rest = unreadable.length > MAX_LISTED ? ', …' : '';
           return bad(
-            `${unreadable.length} of ${stored} don't decrypt: ${named}${rest}`,
+            `${unreadable.length} of ${stored} don't decrypt: ${shortened(unreadable)}`,
             'Put the key that encrypted them behind the present one in SECRET_KEYS.',
           );
         }),
@@ -95,6 +96,28 @@ async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> 
     `every role of the cluster may ${open.join(' and ')} in this database`,
     `Its owner has to say: revoke ${open.join(', ')} on database … from public; then run "rowpost release".`,
   );
+}
+
+async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
+  const adopted = (await listTenants(knex)).flatMap(({ tenantid, schema, adopted: isAdopted }) =>
+    isAdopted && schema !== null ? [{ tenantid, schema }] : [],
+  );
+  const lacking: string[] = [];
+  for (const one of adopted) {
+    const { length } = await statementsToAdopt(pool, one);
+    if (length > 0) lacking.push(`"${one.schema}" lacks ${length} grants`);
+  }
+  if (lacking.length === 0) {
+    return good(adopted.length === 0 ? 'no schemas' : `all is granted on ${adopted.length} schemas`);
+  }
+  return bad(
+    shortened(lacking),
+    'See the statements with "rowpost tenant adopt --schema <schema> --print-sql".',
+  );
+}
+
+function shortened(items: readonly string[]): string {
+  return `${items.slice(0, MAX_LISTED).join(', ')}${items.length > MAX_LISTED ? ', …' : ''}`;
 }
 
 async function checkQueue(database: Database, log: Logger): Promise<Finding> {

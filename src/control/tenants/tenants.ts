@@ -1,10 +1,13 @@
+import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
 import type { ControlDb } from '../../db/connection/database.js';
 import { orNameTaken } from '../object/nameTaken.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
 import {
   createTenantSchema,
+  dropTenantRole,
   dropTenantSchema,
+  statementsOf,
   checkSchemaName,
   findTenantSchema,
   tenantNotFound,
@@ -29,6 +32,8 @@ export interface ListedTenant {
   readonly name: string;
   readonly schema: string | null;
   readonly root_roleid: number | null;
+  /** The schema belongs to an application. */
+  readonly adopted: boolean;
 }
 
 /** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
@@ -53,34 +58,70 @@ export async function createTenant(
 /** As `createTenant`. */
 export async function createHashedTenant(db: ControlDb, tenant: HashedTenant): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
+  return db.transaction((trx) => insertTenant(trx, tenant, createTenantSchema));
+}
+
+export interface AdoptedTenant extends CreatedTenant {
+  /** Statements that are left to the owners of the schema and its tables. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Makes a tenant of a schema that belongs to an application, in one transaction: nothing of it changes hands. Throws
+ * AppError NAME_TAKEN (tenant, or the schema has one), BAD_USER_INPUT (schema), PASSWORD_TOO_WEAK.
+ */
+export async function adoptTenant(
+  db: ControlDb,
+  { rootPassword, ...tenant }: NewTenant & { readonly schema: string },
+): Promise<AdoptedTenant> {
+  requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
+  const rootPasswordHash = await hashPassword(rootPassword);
   return db.transaction(async (trx) => {
-    await trx.raw(LOCK_PROVISIONING);
-    const insert = trx('rowpost.tenant')
-      .insert({ name: tenant.name })
-      .returning<{ tenantid: number }[]>('tenantid');
-    const [row] = await orNameTaken(insert, ...nameTaken(tenant.name));
-    if (!row) throw new Error('the tenant was not inserted');
-    const { tenantid } = row;
-    const schema = tenant.schema ?? `tenant_${tenantid}`;
-    await orNameTaken(
-      trx('rowpost.tenant').where({ tenantid }).update({ schema }),
-      `Another tenant has the schema "${schema}".`,
-      { field: 'schema' },
+    await checkAdoptable(statementsOf(trx), tenant.schema);
+    let left: readonly string[] = [];
+    const created = await insertTenant(
+      trx,
+      { ...tenant, rootPasswordHash },
+      async (_trx, tenantid, schema) => {
+        await trx('rowpost.tenant').where({ tenantid }).update({ adopted: true });
+        left = await grantSchema(statementsOf(trx), { tenantid, schema });
+      },
     );
-    await createTenantSchema(trx, tenantid, schema);
-    const rootRoleid = await insertRole(trx, {
-      tenantid,
-      login: tenant.rootLogin,
-      name: 'root',
-      passwordHash: tenant.rootPasswordHash,
-      parentid: null,
-      classes: [],
-      capabilities: [],
-      creatorid: null,
-    });
-    await trx('rowpost.tenant').where({ tenantid }).update({ root_roleid: rootRoleid });
-    return { tenantid, schema, rootRoleid };
+    return { ...created, left };
   });
+}
+
+async function insertTenant(
+  trx: ControlDb,
+  tenant: HashedTenant,
+  makeSchema: (trx: ControlDb, tenantid: number, schema: string) => Promise<void>,
+): Promise<CreatedTenant> {
+  await trx.raw(LOCK_PROVISIONING);
+  const insert = trx('rowpost.tenant')
+    .insert({ name: tenant.name })
+    .returning<{ tenantid: number }[]>('tenantid');
+  const [row] = await orNameTaken(insert, ...nameTaken(tenant.name));
+  if (!row) throw new Error('the tenant was not inserted');
+  const { tenantid } = row;
+  const schema = tenant.schema ?? `tenant_${tenantid}`;
+  await orNameTaken(
+    trx('rowpost.tenant').where({ tenantid }).update({ schema }),
+    `Another tenant has the schema "${schema}".`,
+    { field: 'schema' },
+  );
+  await makeSchema(trx, tenantid, schema);
+  const rootRoleid = await insertRole(trx, {
+    tenantid,
+    login: tenant.rootLogin,
+    name: 'root',
+    passwordHash: tenant.rootPasswordHash,
+    parentid: null,
+    classes: [],
+    capabilities: [],
+    creatorid: null,
+  });
+  await trx('rowpost.tenant').where({ tenantid }).update({ root_roleid: rootRoleid });
+  return { tenantid, schema, rootRoleid };
 }
 
 /** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
@@ -105,13 +146,22 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
   return row.root_roleid;
 }
 
-/** Deletes a tenant with its schema and all that it holds. Throws AppError TENANT_NOT_FOUND. */
+/**
+ * Deletes a tenant with its schema and all that it holds; a schema that was adopted is given back as it was found. Throws
+ * AppError TENANT_NOT_FOUND; PERMISSION_DENIED where owners of an adopted schema have to take back what they granted.
+ */
 export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw(LOCK_PROVISIONING);
     const schema = await findTenantSchema(trx, tenantid);
+    const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
+    if (isAdopted) {
+      await releaseSchema(statementsOf(trx), { tenantid, schema });
+      await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
+    }
     await trx('rowpost.tenant').where({ tenantid }).delete();
-    await dropTenantSchema(trx, tenantid, schema);
+    if (isAdopted) await dropTenantRole(trx, tenantid);
+    else await dropTenantSchema(trx, tenantid, schema);
   });
 }
 
@@ -125,7 +175,7 @@ export async function readTenant(db: ControlDb, tenantid: number): Promise<Liste
 }
 
 function listed(db: ControlDb) {
-  return db('rowpost.tenant').select<ListedTenant[]>('tenantid', 'name', 'schema', 'root_roleid');
+  return db('rowpost.tenant').select<ListedTenant[]>('tenantid', 'name', 'schema', 'root_roleid', 'adopted');
 }
 
 /**

@@ -9,6 +9,10 @@ import { columnType } from './types.js';
 export function buildCatalog(schema: string, raw: RawSchema, grantProblems: readonly string[] = []): Catalog {
   const problems = [...grantProblems];
   const tables = raw.tables.filter((table) => table.columns.length > 0);
+  for (const { name, foreignKeysElsewhere } of tables) {
+    for (const key of foreignKeysElsewhere)
+      problems.push(`${name}: the foreign key ${key} leads to a table that is not served, and is left out`);
+  }
   const names = nameTables(tables, problems);
   const columns = new Map(tables.map((table) => [table.name, buildColumns(table, problems)]));
   const taken = new Map([...columns].map(([table, byName]) => [table, new Set(byName.keys())]));

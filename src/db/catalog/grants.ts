@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import { identifier } from '../sql.js';
+import type { StatementRunner } from '../connection/roleNames.js';
+import { identifier, textConstant } from '../sql.js';
 
 interface LackingRow {
   readonly name: string;
@@ -8,39 +9,66 @@ interface LackingRow {
   readonly lacking: readonly string[];
 }
 
+interface LackingGrant {
+  readonly name: string;
+  readonly owner: string;
+  /** The statement that gives it. */
+  readonly grant: string;
+}
+
 /**
  * Grants the tenant's role what it lacks on the relations of its schema: tables made by another owner are served like
  * its own. @returns in words what could not be granted, for the tenant's administrator.
  */
 export async function grantLacking(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
-  const { rows } = await pool.query<LackingRow>(LACKING_SQL, [schema, role]);
   const problems: string[] = [];
-  for (const row of rows) {
-    const relation = identifier(schema, row.name).texts[0] ?? '';
-    const grantee = identifier(role).texts[0] ?? '';
-    const grant = `grant ${row.lacking.join(', ')} on ${row.sequence ? 'sequence ' : ''}${relation} to ${grantee}`;
+  for (const { name, owner, grant } of await lackingGrants(pool, schema, role)) {
     try {
       await pool.query(grant);
     } catch {
-      problems.push(`${row.name} belongs to ${row.owner}, who has to say: ${grant}`);
+      problems.push(`${name} belongs to ${owner}, who has to say: ${grant}`);
     }
   }
   return problems;
 }
 
-const LACKING_SQL = `
+/** What the role lacks on the relations of the schema; what extensions bring is not served. */
+export async function lackingGrants(
+  runner: StatementRunner,
+  schema: string,
+  role: string,
+): Promise<readonly LackingGrant[]> {
+  const { rows } = await runner.query(lackingSql(literal(schema), literal(role)));
+  return (rows as readonly LackingRow[]).map(({ name, owner, sequence, lacking }) => ({
+    name,
+    owner,
+    grant: `grant ${lacking.join(', ')} on ${sequence ? 'sequence ' : ''}${quoted(schema, name)} to ${quoted(role)}`,
+  }));
+}
+
+const lackingSql = (schema: string, role: string): string => `
 select c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner, c.relkind = 'S' as sequence, l.lacking
 from pg_catalog.pg_class c, lateral (
   select array_agg(p) as lacking from unnest(
     case c.relkind when 'S' then array['usage'] when 'v' then array['select'] when 'm' then array['select']
       else array['select', 'insert', 'update', 'delete'] end) p
   where not case c.relkind
-    when 'S' then has_sequence_privilege(to_regrole(quote_ident($2))::oid, c.oid, p)
-    else has_table_privilege(to_regrole(quote_ident($2))::oid, c.oid, p) end
+    when 'S' then has_sequence_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p)
+    else has_table_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p) end
 ) l
 where c.oid in (select d.objid from pg_catalog.pg_depend d
     where d.refclassid = 'pg_catalog.pg_namespace'::regclass
-      and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
+      and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = ${schema})
       and d.classid = 'pg_catalog.pg_class'::regclass)
   and c.relkind in ('r', 'p', 'f', 'v', 'm', 'S') and l.lacking is not null
+  and not exists (select from pg_catalog.pg_depend e
+    where e.classid = 'pg_catalog.pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')
 order by c.relname`;
+
+function quoted(...names: readonly string[]): string {
+  return identifier(...names).texts[0] ?? '';
+}
+
+function literal(text: string): string {
+  return textConstant(text).texts[0] ?? '';
+}

@@ -15,6 +15,8 @@ export interface RawTable {
   readonly columns: readonly RawColumn[];
   readonly keys: readonly RawKey[];
   readonly foreignKeys: readonly RawForeignKey[];
+  /** Names of those that lead to what is not served, such as a table of another schema. */
+  readonly foreignKeysElsewhere: readonly string[];
   /** Checks and foreign keys, with the columns that they are about. */
   readonly constraints: readonly RawConstraint[];
   /** Of a file table. */
@@ -76,6 +78,9 @@ with relation as materialized (
       and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
       and d.classid = 'pg_catalog.pg_class'::regclass)
     and c.relkind in ('r', 'p', 'f', 'v', 'm') and not c.relispartition
+    -- what extensions bring
+    and not exists (select from pg_catalog.pg_depend e
+      where e.classid = 'pg_catalog.pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')
 )
 select coalesce(json_agg(json_build_object(
     'name', r.relname,
@@ -123,6 +128,9 @@ select coalesce(json_agg(json_build_object(
       ) order by k.conname), '[]')
       from pg_catalog.pg_constraint k join relation target on target.oid = k.confrelid
       where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0),
+    'foreignKeysElsewhere', (select coalesce(json_agg(k.conname order by k.conname), '[]')
+      from pg_catalog.pg_constraint k left join relation target on target.oid = k.confrelid
+      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0 and target.oid is null),
     'constraints', (select coalesce(json_agg(json_build_object(
         'name', k.conname,
         'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)

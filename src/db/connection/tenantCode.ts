@@ -120,6 +120,9 @@ where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
 union
 select 'grant' from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
 where a.grantee <> r.relowner and a.privilege_type = 'REFERENCES'
+union
+-- Its owner may bring code at any time.
+select 'adopted' from rowpost.tenant t where t.schema = $1 and t.adopted
 order by kind`;
 
 /** Of what counts as code: another release may judge otherwise. */

@@ -60,8 +60,13 @@ async function makeRole(trx: Knex, tenantid: number): Promise<string> {
 
 /** Drops the schema with all that it holds, and the role unless it owns something in another database. */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
   await trx.raw('drop schema if exists ?? cascade', [schema]);
+  await dropTenantRole(trx, tenantid);
+}
+
+/** Drops the tenant's role with what it was granted, unless it owns something in another database. */
+export async function dropTenantRole(trx: Knex, tenantid: number): Promise<void> {
+  const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
   await trx.raw('drop owned by ??', [role]);
   try {
     await trx.transaction((savepoint) => savepoint.raw('drop role ??', [role]));

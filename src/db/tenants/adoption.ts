@@ -1,0 +1,166 @@
+import { lackingGrants } from '../catalog/grants.js';
+import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
+import { QUEUE_SCHEMA } from '../connection/database.js';
+import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
+import { ensureTenantRole } from '../connection/tenantRoles.js';
+import { textConstant } from '../sql.js';
+import { sqlState } from '../sqlState.js';
+import { AppError } from '../../errors.js';
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** A schema that belongs to somebody else, and the tenant that it is served as. */
+export interface AdoptedSchema {
+  readonly tenantid: number;
+  readonly schema: string;
+}
+
+/** Throws AppError BAD_USER_INPUT for a schema that is not there, or is PostgreSQL's or the service's own. */
+export async function checkAdoptable(runner: StatementRunner, schema: string): Promise<void> {
+  const isReserved = /^(pg_|rowpost)/i.test(schema) || ['information_schema', QUEUE_SCHEMA].includes(schema);
+  const { rows } = await runner.query(
+    `select from pg_catalog.pg_namespace where nspname = ${literal(schema)}`,
+  );
+  if (!isReserved && rows.length > 0) return;
+  throw new AppError('BAD_USER_INPUT', `"${schema}" can't be adopted.`, {
+    hint: isReserved
+      ? 'It belongs to PostgreSQL or to Rowpost.'
+      : 'The database has no such schema; "rowpost tenant create" makes one.',
+    details: { field: 'schema' },
+  });
+}
+
+/**
+ * Makes the tenant's role, and grants it what the service may grant on the schema. For a transaction; safe to repeat.
+ * @returns the statements that are left to the owners
+ */
+export async function grantSchema(
+  runner: StatementRunner,
+  adopted: AdoptedSchema,
+): Promise<readonly string[]> {
+  const names = await readRoleNames(runner);
+  await ensureTenantRole(runner, names, adopted.tenantid);
+  for (const statement of await statementsToAdopt(runner, adopted)) await attempt(runner, statement);
+  return statementsToAdopt(runner, adopted);
+}
+
+/** What is not granted yet, as statements for whoever may. */
+export async function statementsToAdopt(
+  runner: StatementRunner,
+  { tenantid, schema }: AdoptedSchema,
+): Promise<readonly string[]> {
+  const role = (await readRoleNames(runner)).tenant(tenantid);
+  const { rows } = await runner.query(`
+    with ${schemaAndOwners(schema, role)}
+    select format('grant usage on schema %I to %I', nspname, role) as statement from schema
+    where not has_schema_privilege(role, oid, 'usage')
+    union all
+    select format('revoke create on schema %I from public', nspname) from schema, aclexplode(nspacl) a
+    where a.grantee = 0 and a.privilege_type = 'CREATE'
+    union all
+    select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
+    from schema s, owner o, kind k
+    where not exists (${defaultGrants('k.type')})`);
+  const grants = await lackingGrants(runner, schema, role);
+  return [...statementsOf(rows), ...grants.map(({ grant }) => grant)];
+}
+
+/**
+ * Takes from the tenant's role what it was granted, and its triggers from captured tables. For a transaction. Throws
+ * AppError PERMISSION_DENIED with what is left to the owners.
+ */
+export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
+  for (const statement of await statementsToRelease(runner, adopted)) await attempt(runner, statement);
+  const left = await statementsToRelease(runner, adopted);
+  if (left.length === 0) return;
+  throw new AppError(
+    'PERMISSION_DENIED',
+    `The owners of "${adopted.schema}" have to run ${left.length} statements first.`,
+    {
+      hint: 'See them with "rowpost tenant release --print-sql", or make the service a member of these roles.',
+    },
+  );
+}
+
+/** What gives the schema back, as statements. */
+export async function statementsToRelease(
+  runner: StatementRunner,
+  { tenantid, schema }: AdoptedSchema,
+): Promise<readonly string[]> {
+  const role = (await readRoleNames(runner)).tenant(tenantid);
+  const captured = await readCaptureStates(runner, { tenantid, schema });
+  const { rows } = await runner.query(`
+    with ${schemaAndOwners(schema, role)}
+    select format('revoke all on schema %I from %I', nspname, role) as statement from schema
+    where exists (select from aclexplode(nspacl) a where a.grantee = to_regrole(quote_ident(role)))
+    union all
+    select format('revoke all on %s %I.%I from %I', case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname, c.relname, s.role)
+    from schema s join pg_catalog.pg_class c on c.relnamespace = s.oid
+    where exists (select from aclexplode(c.relacl) a where a.grantee = to_regrole(quote_ident(s.role)))
+    union all
+    select format('alter default privileges for role %I in schema %I revoke all on %s from %I',
+      pg_get_userbyid(d.defaclrole), s.nspname, case d.defaclobjtype when 'S' then 'sequences' else 'tables' end, s.role)
+    from schema s join pg_catalog.pg_default_acl d on d.defaclnamespace = s.oid
+    where exists (select from aclexplode(d.defaclacl) a where a.grantee = to_regrole(quote_ident(s.role)))`);
+  return [...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)), ...statementsOf(rows)];
+}
+
+/** What the owners of a schema should know: in words. */
+export async function adoptionWarnings(runner: StatementRunner, schema: string): Promise<readonly string[]> {
+  const { rows } = await runner.query(`
+    select format('%s is granted to PUBLIC: the roles of all tenants reach it', c.relname) as statement
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${literal(schema)} and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isNoExtension('pg_class', 'c.oid')}
+      and exists (select from aclexplode(c.relacl) a where a.grantee = 0)
+    union all
+    select format('%s runs as its owner (security definer), and every role may call it, those of all tenants too', p.oid::regprocedure)
+    from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where n.nspname = ${literal(schema)} and p.prosecdef and ${isNoExtension('pg_proc', 'p.oid')}
+      and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+    order by 1`);
+  return statementsOf(rows);
+}
+
+function schemaAndOwners(schema: string, role: string): string {
+  return `schema as materialized (
+      select oid, nspname, nspowner, nspacl, ${literal(role)}::text as role from pg_catalog.pg_namespace where nspname = ${literal(schema)}
+    ), owner as materialized (
+      select distinct pg_get_userbyid(case when o.oid = 'pg_database_owner'::regrole then d.datdba else o.oid end) as name
+      from (select nspowner from schema union select c.relowner from pg_catalog.pg_class c join schema s on c.relnamespace = s.oid
+        where c.relkind in ('r', 'p') and ${isNoExtension('pg_class', 'c.oid')}) o(oid), pg_catalog.pg_database d
+      where d.datname = current_database()
+    ), kind(type, rights) as (
+      values ('r'::"char", 'select, insert, update, delete on tables'), ('S', 'usage on sequences')
+    )`;
+}
+
+function defaultGrants(type: string): string {
+  return `select from pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) a
+    where d.defaclrole = to_regrole(quote_ident(o.name)) and d.defaclnamespace = s.oid and d.defaclobjtype = ${type}
+      and a.grantee = to_regrole(quote_ident(s.role))`;
+}
+
+function isNoExtension(catalog: string, oid: string): string {
+  return `not exists (select from pg_catalog.pg_depend e
+    where e.classid = 'pg_catalog.${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`;
+}
+
+/** What the service may not do is left to others. */
+async function attempt(runner: StatementRunner, statement: string): Promise<void> {
+  await runner.query('savepoint attempt');
+  try {
+    await runner.query(statement);
+    await runner.query('release savepoint attempt');
+  } catch (error) {
+    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    await runner.query('rollback to savepoint attempt');
+  }
+}
+
+function statementsOf(rows: readonly unknown[]): readonly string[] {
+  return rows.map((row) => (row as { statement: string }).statement);
+}
+
+function literal(text: string): string {
+  return textConstant(text).texts[0] ?? '';
+}
