@@ -18,8 +18,8 @@ export type Slot = (inputs: Inputs) => unknown;
 export interface Inputs {
   /** GraphQL variables, coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Literals lifted out of filter expressions: one list per expression, in the order of the plan's filters. */
-  readonly literals: readonly (readonly unknown[])[];
+  /** Literals lifted out of the filter expression that a variable holds. */
+  readonly literals?: (variable: string) => readonly unknown[];
   /** Values of `$_PRINCIPAL`. */
   readonly principal: Readonly<Record<string, unknown>>;
 }

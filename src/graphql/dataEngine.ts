@@ -22,7 +22,7 @@ import {
   type EmailQuery,
   type EmailQueryResult,
 } from './email/emailQuery.js';
-import { executeRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import { executeRequest, type EngineDeps } from './executeRequest.js';
 import { explainRequest, type ExplainedField } from './explain.js';
 import {
   reachedFiles,
@@ -37,13 +37,13 @@ import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
 import { plannerOf, rolesOf } from './plan/planner.js';
 import { PlanningQueue } from './plan/planningQueue.js';
+import type { GraphqlRequest } from './plan/prepareRequest.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { TenantGate } from './tenantGate.js';
-import { rowsToWrite } from './write/rowsToWrite.js';
 
 export type { GraphqlAnswer } from './answer.js';
-export type { GraphqlRequest } from './engine.js';
+export type { GraphqlRequest } from './plan/prepareRequest.js';
 
 /** The tenants' tables as GraphQL. */
 export interface DataEngine {
@@ -139,16 +139,16 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       requestBytes: config.maxAnswerBytes,
       processBytes: config.maxAnswersInFlightBytes,
     }),
+    gate: new TenantGate({
+      running: Math.max(1, Math.floor(deps.database.tenants.max * POOL_SHARE)),
+      waiting: config.tenantConcurrency,
+      waitMs: config.connectTimeoutMs,
+    }),
     fileUrls: openFileUrls(deps),
     log,
     ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
   };
   const conditions = new Conditions(engine.transactions);
-  const gate = new TenantGate({
-    running: Math.max(1, Math.floor(deps.database.tenants.max * POOL_SHARE)),
-    waiting: config.tenantConcurrency,
-    waitMs: config.connectTimeoutMs,
-  });
 
   return {
     answers: engine.answers,
@@ -160,12 +160,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         const { fields, errors } = await executeRequest(engine, principal, request, {
           allowMutation,
           answer,
-          admit: async (prepared, work) => {
-            if (allowance && prepared.plan.kind === 'mutation') {
-              await allowance.spend('rows', rowsToWrite(prepared));
-            }
-            return gate.run(tenantid, work);
-          },
+          allowance,
         });
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {

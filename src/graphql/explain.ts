@@ -3,8 +3,9 @@ import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import type { Principal } from '../db/principal.js';
 import type { AppError } from '../errors.js';
-import { planRequest, type EngineDeps, type GraphqlRequest } from './engine.js';
+import { planRequest, type EngineDeps } from './executeRequest.js';
 import type { PlannedField, PlannedStatement } from './plan/plan.js';
+import type { GraphqlRequest } from './plan/prepareRequest.js';
 
 /** A root field of a document, or an aggregate of `Aggregates`. */
 export interface ExplainedField {

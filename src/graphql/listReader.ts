@@ -11,6 +11,7 @@ import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './answer.js';
 import { createAliasSource } from './filter/scope.js';
 import { FilterTexts } from './plan/filterTexts.js';
+import { inputsOf } from './runPlan.js';
 import { principalInputs } from './policy/policy.js';
 import { readListArguments } from './read/listArguments.js';
 import { tableNamed, type ReadContext } from './read/readContext.js';
@@ -62,16 +63,12 @@ export function createListReader(deps: ListReaderDeps): ListReader {
       access: { predicate: deps.visible },
       aliases: createAliasSource(),
       limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
-      filterVariables: [],
       skipUnknown: true,
     };
     const [field] = info.fieldNodes;
     if (!field) throw new Error('a resolver is called for at least one field');
     const { text, slots } = toStatement(bounded(compile(context, field), config.maxAnswerBytes));
-    const literals = context.filterVariables.map(
-      (name) => filters.parse(String(info.variableValues[name])).literals,
-    );
-    const values = bind({ text, slots }, { variables: info.variableValues, literals, principal });
+    const values = bind({ text, slots }, inputsOf(info.variableValues, filters, principal));
     const statement = preparedText(text);
     const outcome = await transactions.run({
       tenantid: null,

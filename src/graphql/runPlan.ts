@@ -6,7 +6,7 @@ import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';
 import type { FilterTexts } from './plan/filterTexts.js';
-import type { Plan, PlannedField, PlannedStatement, StatementField } from './plan/plan.js';
+import { statementFields, type Plan, type PlannedStatement, type StatementField } from './plan/plan.js';
 import { constraintError, writeError } from './write/writeError.js';
 
 /** What the statements of a plan gave: JSON text by field, or the error of the field. */
@@ -58,18 +58,11 @@ export async function runPlan(
 
 /** Values of one run: variables, the literals of the filters among them, and who asks. */
 export function inputsOf(
-  plan: Plan,
   variables: Readonly<Record<string, unknown>>,
   filters: FilterTexts,
   principal: Readonly<Record<string, unknown>>,
 ): Inputs {
-  const literals = plan.filterVariables.map((name) => filters.parse(String(variables[name])).literals);
-  return { variables, literals, principal };
-}
-
-export function statementFields(field: PlannedField): readonly StatementField[] {
-  if (field.kind === 'object') return field.fields.flatMap(statementFields);
-  return field.kind === 'statement' ? [field] : [];
+  return { variables, literals: (name) => filters.parse(String(variables[name])).literals, principal };
 }
 
 /** A value that no parameter can hold is the field's error. */

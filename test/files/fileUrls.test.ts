@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { FileUrls } from '../../src/graphql/files/fileUrls.js';
 import { KeyRing } from '../../src/secrets.js';
 
+const NO_INPUTS = { variables: {}, principal: {} };
 const KEY = '3e0e5e0a-3a52-4a4c-9a1e-0123456789ab';
 
 describe('files: addresses in answers', () => {
@@ -15,7 +16,7 @@ describe('files: addresses in answers', () => {
     };
     const seconds = { urlSeconds: 60, linkSeconds: 60 };
     const urls = new FileUrls({ ...seconds, keyRing, baseUrl: '', maxBytes: 1, now: Date.now });
-    const mark = (key: string): string => `"${urls.terms.marker}GET:${key}:;"`;
+    const mark = (key: string): string => `${String(urls.terms.marks.GET(NO_INPUTS))}${key}:;"`;
     const marks = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
 
     const answer = urls.write(`[${marks.join(',')}]`, { tenantid: 7, roleid: 8 } as never);

@@ -61,7 +61,7 @@ async function requireTable(
 
 async function readText({ principal, deps }: ControlContext, piece: Sql): Promise<string | undefined> {
   const { text, slots } = toStatement(piece);
-  const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
+  const values = bind({ text, slots }, { variables: {}, principal: {} });
   const outcome = await deps.database.transactions.run({
     tenantid: principal.tenantid,
     mode: 'read',

@@ -67,7 +67,7 @@ export async function findUnsent(
     where d.tenantid = ${constant(principal.tenantid, 'int4')} and ${conditionOf(principal, filter)}
       and d.state in ('failed', 'skipped', 'unknown') and d.deliveryid > ${constant(after, 'int8')}
     order by d.deliveryid limit ${constant(limit, 'int4')}`);
-  const inputs = { variables: {}, literals: [], principal: principalInputs(principal) };
+  const inputs = { variables: {}, principal: principalInputs(principal) };
   const { rows } = await database.pool.query<{ deliveryid: string }>(statement.text, bind(statement, inputs));
   return rows.map((row) => row.deliveryid);
 }
@@ -82,6 +82,6 @@ function conditionOf(principal: Principal, filter: string): Sql {
     alias: identifier('d'),
     aliases: createAliasSource(),
     access: { predicate: visibleTo(principal) },
-    filterIndex: 'fixed',
+    filterVariable: undefined,
   });
 }

@@ -26,7 +26,7 @@ export async function readRows<C extends Columns>(
     select ${join(read.map(columnSql), ', ')} from ${identifier('rowpost', view)} r
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
     order by ${join(key.map(columnSql), ', ')}) t`);
-  const values = bind({ text, slots }, { variables: {}, literals: [], principal: {} });
+  const values = bind({ text, slots }, { variables: {}, principal: {} });
   // knex writes a question mark for each parameter. No text of our own has one.
   const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
     text.replaceAll(/\$\d+/g, '?'),

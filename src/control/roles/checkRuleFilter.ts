@@ -16,8 +16,8 @@ export function checkRuleFilter(filter: string, table: Table, catalog: Catalog):
     alias: identifier('r'),
     aliases: createAliasSource(),
     access: { predicate: () => 'all' },
-    filterIndex: 'fixed',
+    filterVariable: undefined,
   });
   // Literals are checked against their column when values are bound.
-  bind(toStatement(condition), { variables: {}, literals: [], principal: {} });
+  bind(toStatement(condition), { variables: {}, principal: {} });
 }

@@ -76,13 +76,13 @@ function groupsOf(
   const scope = { ...context, table, alias };
   const filters: ListFilter[] = [
     ...(filter ? [filter] : []),
-    ...(page.filter ? [{ parsed: page.filter, filterIndex: 'fixed' } as const] : []),
+    ...(page.filter ? [{ parsed: page.filter, variable: undefined }] : []),
   ];
   const condition = where([
     readable(context, table, alias),
     ...filters.map(
-      ({ parsed, filterIndex }) =>
-        sql`(${compileFilter(parsed.tree, parsed.literals, { ...scope, filterIndex })})`,
+      ({ parsed, variable }) =>
+        sql`(${compileFilter(parsed.tree, parsed.literals, { ...scope, filterVariable: variable })})`,
     ),
   ]);
   const order = compileOrdering(page.ordering, scope);
@@ -117,8 +117,12 @@ function havingSql(results: OrderingScope, name: string, subquery: Subquery, hav
   const names = namesOf(path, column);
   const aggregateColumn = ({ name: called, star, args: [arg] }: CallNode): string | undefined =>
     called === name && (star || (arg?.kind === 'path' && arg.names.join('.') === names)) ? name : undefined;
-  const { parsed, filterIndex } = having;
-  return compileFilter(parsed.tree, parsed.literals, { ...results, filterIndex, aggregateColumn });
+  const { parsed, variable } = having;
+  return compileFilter(parsed.tree, parsed.literals, {
+    ...results,
+    filterVariable: variable,
+    aggregateColumn,
+  });
 }
 
 /** Of the rows with equal keys the first in the ordering, then all in the ordering. */

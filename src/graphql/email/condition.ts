@@ -128,7 +128,7 @@ function compile(catalog: Catalog, table: Table, condition: string): Compiled {
     table,
     access: unrestricted.access,
     aliases: createAliasSource(),
-    filterIndex: 'fixed',
+    filterVariable: undefined,
   });
   const row = identifier(table.schema, table.sqlName);
   const records =
@@ -148,7 +148,6 @@ function compile(catalog: Catalog, table: Table, condition: string): Compiled {
 function inputsFor(events: readonly EventRecords[]): Inputs {
   return {
     variables: { old: events.map((event) => event.old), new: events.map((event) => event.new) },
-    literals: [],
     principal: {},
   };
 }

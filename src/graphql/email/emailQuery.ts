@@ -4,7 +4,7 @@ import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorDetails } from '../../errors.js';
 import { FieldError } from '../answer.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
-import { executeRequest, type EngineDeps } from '../engine.js';
+import { executeRequest, type EngineDeps } from '../executeRequest.js';
 import { createAliasSource } from '../filter/scope.js';
 import type { PlannedField } from '../plan/plan.js';
 import { rolesOf } from '../plan/planner.js';
@@ -73,7 +73,6 @@ export async function runEmailQuery(
       allowMutation: false,
       answer,
       email: { onFile: (storagekey) => files.push(storagekey) },
-      admit: (_prepared, work) => work(),
     },
   )
     .catch((error: unknown) => {

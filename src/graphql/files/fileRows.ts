@@ -146,10 +146,7 @@ async function run(
   piece: Sql,
 ): Promise<string | undefined> {
   const { text, slots } = toStatement(piece);
-  const values = bind(
-    { text, slots },
-    { variables: {}, literals: [], principal: principalInputs(principal) },
-  );
+  const values = bind({ text, slots }, { variables: {}, principal: principalInputs(principal) });
   const outcome = await transactions.run({
     tenantid: principal.tenantid,
     mode,

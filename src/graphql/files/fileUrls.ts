@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { constant, sql, type Sql } from '../../db/sql.js';
+import { param, sql, type Slot, type Sql } from '../../db/sql.js';
 import type { Principal } from '../../db/principal.js';
 import { signLink, type FileLink } from '../../files/fileLinks.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** What the plans of statements with addresses of files share. */
 export interface FileTerms {
-  /** Stands in an answer where an address, or the name of a file, is to be. */
-  readonly marker: string;
+  /** What a mark begins with, as parameters: each stands in an answer where an address or a storage key is to be. */
+  readonly marks: Readonly<Record<FileLink['method'] | 'KEY', Slot>>;
   /** Of uploads, in seconds. */
   readonly urlSeconds: number;
   /** Of one file. */
@@ -42,7 +42,11 @@ export class FileUrls {
   constructor(private readonly settings: FileUrlSettings) {
     const marker = `@${randomBytes(16).toString('hex')}:`;
     const { urlSeconds, maxBytes } = settings;
-    this.terms = { marker, urlSeconds, maxBytes };
+    const mark = (what: string): Slot => {
+      const start = `"${marker}${what}:`;
+      return () => start;
+    };
+    this.terms = { marks: { GET: mark('GET'), PUT: mark('PUT'), KEY: mark('KEY') }, urlSeconds, maxBytes };
     this.#marks = new RegExp(`${marker}(GET|PUT|KEY):([0-9a-f-]{36}):(\\d*);`, 'g');
   }
 
@@ -89,12 +93,17 @@ export class FileUrls {
 }
 
 /** A mark as JSON text, for the storage key itself. */
-export function keyMark({ marker }: FileTerms, storagekey: Sql): Sql {
-  return sql`${constant(`"${marker}KEY:`, 'text')} || ${storagekey} || ':;"'`;
+export function keyMark({ marks }: FileTerms, storagekey: Sql): Sql {
+  return sql`${param(marks.KEY, 'text')} || ${storagekey} || ':;"'`;
 }
 
 /** A mark as JSON text, for the file that `storagekey` names. */
-export function urlMark({ marker }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
-  const start = constant(`"${marker}${method}:`, 'text');
+export function urlMark({ marks }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
+  const start = param(marks[method], 'text');
   return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
+}
+
+/** Whether answers of a statement with these parameters hold marks. */
+export function holdMarks({ marks }: FileTerms, slots: readonly Slot[]): boolean {
+  return Object.values(marks).some((mark) => slots.includes(mark));
 }

@@ -44,18 +44,15 @@ export function objectJson(fields: FieldNames, valueOf: (name: string) => string
   return concatText([...parts, fields.length === 0 ? '{}' : '}']);
 }
 
-function keyJson({ files, onFileMark }: ReadContext, file: Sql): Sql {
+function keyJson({ files }: ReadContext, file: Sql): Sql {
   const storagekey = sql`${file}.storagekey`;
-  if (!files) return jsonString(storagekey);
-  onFileMark?.();
-  return sql`(${keyMark(files, storagekey)})`;
+  return files ? sql`(${keyMark(files, storagekey)})` : jsonString(storagekey);
 }
 
 function urlJson(context: ReadContext, table: Table, row: Sql, file: Sql): string | Sql {
   const { policy, files } = context;
   const reach = policy?.reach('download', table, row) ?? 'none';
   if (reach === 'none' || !files) return 'null';
-  context.onFileMark?.();
   const mark = sql`(${urlMark(files, 'GET', sql`${file}.storagekey`)})`;
   return reach === 'all' ? mark : sql`case when ${reach} then ${mark} else 'null' end`;
 }

@@ -80,7 +80,6 @@ function upload(
     if (name === '__typename') return '"FileUpload"';
     if (name === 'storagekey') return jsonString(sql`${p}.storagekey`);
     if (name === 'expires') return sql`to_json(${p}.expires)::text`;
-    context.onFileMark?.();
     return sql`(${urlMark(files, 'PUT', sql`${p}.storagekey`, size)})`;
   });
   return sql`with ${prior} select coalesce((select ${json} from prior, lateral ${promise}), ${refuse('notFound')})`;

@@ -13,7 +13,7 @@ import { compileOperand } from './values.js';
 
 /**
  * Compiles a filter to a boolean SQL expression over the row `scope.alias`. The SQL depends on the filter's shape, the
- * catalog and the policies alone; literals are read from `Inputs.literals[scope.filterIndex]` when a statement is
+ * catalog and the policies alone; literals are read from `Inputs.literals(scope.filterVariable)` when a statement is
  * bound, and those that don't fit their column are refused then, with FILTER_TYPE.
  *
  * Null is PostgreSQL's: a comparison with null is neither true nor false, and only rows for which the filter is true

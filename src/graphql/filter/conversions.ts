@@ -160,16 +160,16 @@ function checked(item: ListItem, { form, expected }: Conversion): unknown {
 }
 
 function literalSlot(
-  { filterIndex }: StatementScope,
+  { filterVariable }: StatementScope,
   literals: readonly Literal[],
   index: number,
   send: (literal: Literal) => unknown,
 ): Slot {
-  if (filterIndex === 'fixed') {
+  if (filterVariable === undefined) {
     const value = send(known(literals[index]));
     return () => value;
   }
-  return (inputs) => send(known(inputs.literals[filterIndex]?.[index] as Literal | undefined));
+  return (inputs) => send(known(inputs.literals?.(filterVariable)[index] as Literal | undefined));
 }
 
 function known(literal: Literal | undefined): Literal {

@@ -40,10 +40,10 @@ export interface PathScope {
 /** What all expressions of one statement share. */
 export interface StatementScope extends PathScope {
   /**
-   * Which list of `Inputs.literals` holds the expression's literals; `fixed` when they belong to the plan, as those of
-   * a policy rule do: those given at compile time are then checked at once, and bound on every run.
+   * The variable that holds the expression, whose literals each run brings along. Undefined when they belong to the plan, as
+   * those of a policy rule do: those given at compile time are then checked at once, and bound on every run.
    */
-  readonly filterIndex: number | 'fixed';
+  readonly filterVariable: string | undefined;
   /** Where rows are results of an aggregate: the column that a call such as `sum(total)` stands for. */
   readonly aggregateColumn?: (node: CallNode) => string | undefined;
 }

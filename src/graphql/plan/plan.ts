@@ -7,8 +7,6 @@ import type { FieldError } from '../answer.js';
 export interface Plan {
   readonly kind: 'query' | 'mutation';
   readonly fields: readonly PlannedField[];
-  /** Names of the variables whose filters' literals the statements take, in the order of `Inputs.literals`. */
-  readonly filterVariables: readonly string[];
   /** Whether answers hold marks, see `FileUrls`. */
   readonly hasFileMarks: boolean;
 }
@@ -63,4 +61,10 @@ export interface ObjectField extends Keyed {
 export interface UtilityField extends Keyed {
   readonly kind: 'utility';
   readonly action: 'introspect';
+}
+
+/** The field itself, or those of the object that it is, as far as statements answer them. */
+export function statementFields(field: PlannedField): readonly StatementField[] {
+  if (field.kind === 'object') return field.fields.flatMap(statementFields);
+  return field.kind === 'statement' ? [field] : [];
 }

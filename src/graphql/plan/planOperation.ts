@@ -4,7 +4,7 @@ import { sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { FieldError } from '../answer.js';
-import type { FileTerms } from '../files/fileUrls.js';
+import { holdMarks, type FileTerms } from '../files/fileUrls.js';
 import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/scope.js';
@@ -17,7 +17,7 @@ import { selectRows } from '../read/selectRows.js';
 import type { Steps } from '../steps.js';
 import { planMutation } from '../write/planMutation.js';
 import { refuse } from '../write/writeContext.js';
-import type { Plan, PlannedField } from './plan.js';
+import { statementFields, type Plan, type PlannedField } from './plan.js';
 import { plannedStatement } from './plannedStatement.js';
 
 export interface PlanDeps {
@@ -48,7 +48,6 @@ export function* planOperation(
   variables: Readonly<Record<string, unknown>>,
   deps: PlanDeps,
 ): Steps<Plan> {
-  let hasFileMarks = false;
   const context: ReadContext = {
     catalog: deps.catalog,
     fragments: ready.fragments,
@@ -56,11 +55,9 @@ export function* planOperation(
     access: deps.policy.access,
     aliases: deps.aliases,
     limits: deps.limits,
-    filterVariables: [],
     policy: deps.policy,
     files: deps.files,
     marksNumerics: deps.marksNumerics,
-    onFileMark: () => (hasFileMarks = true),
   };
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
@@ -74,7 +71,10 @@ export function* planOperation(
       fields.push(yield* planQueryField(context, deps, key, nodes));
     }
   }
-  return { kind, fields, filterVariables: context.filterVariables, hasFileMarks };
+  const { files } = deps;
+  const statements = fields.flatMap(statementFields).flatMap((field) => field.statements);
+  const hasFileMarks = files !== undefined && statements.some(({ slots }) => holdMarks(files, slots));
+  return { kind, fields, hasFileMarks };
 }
 
 /** Refuses an answer that is larger, so that it never reaches this process. */

@@ -104,7 +104,7 @@ function compileRule(
       alias,
       aliases,
       access: EVERYTHING,
-      filterIndex: 'fixed',
+      filterVariable: undefined,
     });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -31,13 +31,7 @@ export function readFilter(context: ReadContext, node: ValueNode | undefined): L
   const text = argumentValue(node, GraphQLString, context.variables);
   if (typeof text !== 'string' || text.trim() === '') return undefined;
   const parsed = parseFilter(text);
-  if (node?.kind !== Kind.VARIABLE) return { parsed, filterIndex: 'fixed' };
-  return { parsed, filterIndex: filterIndexOf(context, node.name.value) };
-}
-
-function filterIndexOf(context: ReadContext, variable: string): number {
-  const known = context.filterVariables.indexOf(variable);
-  return known >= 0 ? known : context.filterVariables.push(variable) - 1;
+  return { parsed, variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined };
 }
 
 /** More than the maximum is the maximum: documented, and what existing clients rely on. */

@@ -14,8 +14,6 @@ export interface ReadContext {
   readonly access: RowAccess;
   readonly aliases: AliasSource;
   readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
-  /** Names of the variables that hold filters: their literals come as `Inputs.literals`, in this order. */
-  readonly filterVariables: string[];
   /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
   readonly skipUnknown?: boolean;
   /** For the addresses of files; without both there are none. */
@@ -23,8 +21,6 @@ export interface ReadContext {
   readonly files?: FileTerms | undefined;
   /** Numerics carry the mark of templates' Decimals: see `templateJson`. */
   readonly marksNumerics?: boolean | undefined;
-  /** Told when the answer will hold a mark, see `FileUrls`. */
-  readonly onFileMark?: (() => void) | undefined;
 }
 
 export function tableNamed(catalog: Catalog, name: string): Table {

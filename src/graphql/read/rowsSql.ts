@@ -179,10 +179,10 @@ function filterSql(
   context: ReadContext,
   table: Table,
   alias: Sql,
-  { parsed, filterIndex }: ListFilter,
+  { parsed, variable }: ListFilter,
   policies: readonly Predicate[] = [],
 ): Sql {
-  const scope = { ...context, table, alias, filterIndex, policies };
+  const scope = { ...context, table, alias, filterVariable: variable, policies };
   return sql`(${compileFilter(parsed.tree, parsed.literals, scope)})`;
 }
 

@@ -45,10 +45,10 @@ export interface SelectedFiles {
   readonly fields: readonly (readonly [key: string, name: string])[];
 }
 
-/** A filter and where its literals come from: a list of `Inputs.literals`, or the plan itself. */
+/** A filter, and the variable that holds it if it does not stand in the document. */
 export interface ListFilter {
   readonly parsed: ParsedFilter;
-  readonly filterIndex: number | 'fixed';
+  readonly variable: string | undefined;
 }
 
 /** The arguments of a list. */

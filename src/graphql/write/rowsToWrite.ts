@@ -1,6 +1,6 @@
 import { valueFromASTUntyped, type FieldNode } from 'graphql';
 import { rootFields } from '../document/rootFields.js';
-import type { PreparedRequest } from '../engine.js';
+import type { PreparedRequest } from '../plan/prepareRequest.js';
 import { argumentNode } from '../read/argument.js';
 
 /** Rows that a mutation is to write: one a root field, and of `create_many_` as many as its input lists. */

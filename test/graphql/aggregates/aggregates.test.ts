@@ -24,7 +24,6 @@ function compile(field: string, options: { variables?: Record<string, string>; a
   if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no operation');
   const root = operation.selectionSet.selections[0] as FieldNode;
   const node = root.selectionSet!.selections[0] as FieldNode;
-  const filterVariables: string[] = [];
   const piece = aggregateJson(
     {
       catalog: SHOP,
@@ -33,11 +32,10 @@ function compile(field: string, options: { variables?: Record<string, string>; a
       access,
       aliases: createAliasSource(),
       limits: { defaultLimit: 100, maxLimit: 1000 },
-      filterVariables,
     },
     node,
   );
-  const literals = filterVariables.map((name) => parseFilter(variables[name]!).literals);
+  const literals = (name: string) => parseFilter(variables[name]!).literals;
   const statement = toStatement(piece);
   return { text: statement.text, values: bind(statement, { variables, literals, principal: PRINCIPAL }) };
 }

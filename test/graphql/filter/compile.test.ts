@@ -348,7 +348,7 @@ describe('filters: values that their column refuses, when bound', () => {
     const { tree, literals } = parseFilter("mood = 'angry'");
     const scope = { catalog: SHOP, table: shopTable('orders'), alias: identifier('r'), access: EVERYTHING };
     const compile = () =>
-      compileFilter(tree, literals, { ...scope, aliases: createAliasSource(), filterIndex: 'fixed' });
+      compileFilter(tree, literals, { ...scope, aliases: createAliasSource(), filterVariable: undefined });
     expectError('FILTER_TYPE', compile);
   });
 

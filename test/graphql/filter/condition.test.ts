@@ -14,11 +14,11 @@ function compiled(condition: string) {
   const where = compileCondition(parsed, {
     catalog: SHOP,
     table: shopTable('orders'),
-    filterIndex: 0,
+    filterVariable: 'filter',
     access: EVERYTHING,
     aliases: createAliasSource(),
   });
-  return { where, inputs: { variables: {}, literals: [parsed.literals], principal: PRINCIPAL } };
+  return { where, inputs: { variables: {}, literals: () => parsed.literals, principal: PRINCIPAL } };
 }
 
 describe('conditions of email rules', () => {

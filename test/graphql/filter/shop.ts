@@ -207,11 +207,11 @@ export function compileShopFilter(
     catalog: SHOP,
     table: shopTable(tableName),
     alias: identifier('r'),
-    filterIndex: 0,
+    filterVariable: 'filter',
     access,
     aliases: createAliasSource(),
   });
-  return { where, inputs: { variables: {}, literals: [literals], principal: PRINCIPAL } };
+  return { where, inputs: { variables: {}, literals: () => literals, principal: PRINCIPAL } };
 }
 
 export interface Shop {

@@ -1,58 +1,42 @@
 import type { GraphQLSchema } from 'graphql';
 import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
-import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/principal.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
-import type { Logger } from '../log.js';
+import type { Allowance } from './allowance.js';
 import { FieldError } from './answer.js';
 import { assemble, type Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
-import type { ReadyDocument } from './document/document.js';
-import { shapeKey } from './document/shapers.js';
-import { coerceVariables } from './document/variables.js';
-import { createAliasSource } from './filter/scope.js';
-import type { FilesOfEmail, FileUrls } from './files/fileUrls.js';
+import type { FilesOfEmail } from './files/fileUrls.js';
 import { introspect } from './introspect.js';
-import type { FilterTexts } from './plan/filterTexts.js';
 import type { IntrospectionField, Plan, StatementField } from './plan/plan.js';
-import type { PlanCache } from './plan/planCache.js';
 import { plannerOf } from './plan/planner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
-import { planOperation, type PlanLimits } from './plan/planOperation.js';
-import { policyFingerprint, policyOf, principalInputs } from './policy/policy.js';
+import {
+  prepareRequest,
+  type GraphqlRequest,
+  type PrepareDeps,
+  type PreparedRequest,
+} from './plan/prepareRequest.js';
+import { principalInputs } from './policy/policy.js';
 import { inputsOf, runPlan, type FieldResult } from './runPlan.js';
 import { runUtilities } from './runUtilities.js';
-import type { TenantSchema, TenantSchemas } from './schema/tenantSchema.js';
+import type { TenantSchemas } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { complete, type Steps } from './steps.js';
+import type { TenantGate } from './tenantGate.js';
+import { rowsToWrite } from './write/rowsToWrite.js';
 
-export interface GraphqlRequest {
-  readonly query: string;
-  readonly variables?: Readonly<Record<string, unknown>> | null;
-  readonly operationName?: string | null;
-}
-
-export interface EngineDeps {
+export interface EngineDeps extends PrepareDeps {
   readonly catalogs: CatalogStore;
   readonly schemas: TenantSchemas;
-  readonly plans: PlanCache;
   readonly planning: PlanningQueue;
-  readonly filters: FilterTexts;
   readonly transactions: Transactions;
-  readonly limits: PlanLimits;
   readonly answers: AnswerBudget;
-  readonly log: Logger;
-  readonly fileUrls: FileUrls;
+  readonly gate: TenantGate;
   /** A mutation was committed. */
   readonly onCommitted?: () => void;
-}
-
-export interface PreparedRequest {
-  readonly ready: ReadyDocument;
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly plan: Plan;
 }
 
 export interface ExecuteOptions {
@@ -61,8 +45,8 @@ export interface ExecuteOptions {
   readonly answer: AnswerShare;
   /** Where the answer goes into an email: its files. */
   readonly email?: FilesOfEmail;
-  /** Runs a plan when it may. */
-  readonly admit: <T>(prepared: PreparedRequest, work: () => Promise<T>) => Promise<T>;
+  /** What an anonymous visitor may write. */
+  readonly allowance?: Allowance | undefined;
 }
 
 /** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
@@ -70,13 +54,19 @@ export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, answer, email, admit }: ExecuteOptions,
+  { allowMutation, answer, email, allowance }: ExecuteOptions,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(email ? catalog : visibleCatalog(principal, catalog));
-    const steps = prepare(deps, principal, { ...tenantSchema, whole: catalog }, request, email !== undefined);
+    const steps = prepareRequest(
+      deps,
+      principal,
+      { ...tenantSchema, whole: catalog },
+      request,
+      email !== undefined,
+    );
     const planner = plannerOf(principal);
     // What an administrator saved for emails is not held up by what callers send.
     const prepared = email ? complete(steps) : await deps.planning.run(planner, steps);
@@ -90,14 +80,17 @@ export async function executeRequest(
           introspectFields(prepared, tenantSchema.schema, deps.limits.answerBytes, answer),
         )
       : NONE;
-    const inputs = inputsOf(plan, variables, deps.filters, principalInputs(principal));
-    return admit(prepared, async () => {
+    const inputs = inputsOf(variables, deps.filters, principalInputs(principal));
+    if (allowance && plan.kind === 'mutation') await allowance.spend('rows', rowsToWrite(prepared));
+    const run = async (): Promise<Execution> => {
       const answers = await runPlan(plan, deps.transactions, tenantid, inputs, answer, catalog);
       const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
       if (plan.kind === 'mutation') deps.onCommitted?.();
       const utilities = await runUtilities(plan, deps, principal, schema, answer);
       return assemble(plan, { results, utilities, introspections });
-    });
+    };
+    // A worker's slots bound the queries of emails.
+    return email ? run() : deps.gate.run(tenantid, run);
   });
 }
 
@@ -111,7 +104,7 @@ export async function planRequest(
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return withCurrentCatalog(deps.catalogs, tenantid, schema, (catalog) => {
     const tenantSchema = { ...deps.schemas.of(visibleCatalog(principal, catalog)), whole: catalog };
-    return complete(prepare(deps, principal, tenantSchema, request, false)).plan;
+    return complete(prepareRequest(deps, principal, tenantSchema, request, false)).plan;
   });
 }
 
@@ -144,36 +137,4 @@ function withFileUrls(
   const written = (result: FieldResult): FieldResult =>
     typeof result === 'string' ? fileUrls.write(result, principal, email) : result;
   return new Map([...answers].map(([field, result]) => [field, written(result)]));
-}
-
-/** A hit in the caches parses, validates and builds nothing. */
-function* prepare(
-  deps: EngineDeps,
-  principal: Principal,
-  tenantSchema: TenantSchema & { readonly whole: Catalog },
-  request: GraphqlRequest,
-  isForTemplates: boolean,
-): Steps<PreparedRequest> {
-  const { catalog, schema } = tenantSchema;
-  const { query, operationName = null } = request;
-  const planner = plannerOf(principal);
-  const { ready, id } = yield* deps.plans.document(planner, tenantSchema, query, operationName);
-  const variables = coerceVariables(schema, ready, request.variables);
-  const shape = shapeKey(ready.shapers, variables, deps.filters);
-  const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
-  const plan = yield* deps.plans.plan(planner, id, rules, shape, () => {
-    const aliases = createAliasSource();
-    const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, log: deps.log });
-    const files = deps.fileUrls.terms;
-    return planOperation(ready, variables, {
-      catalog,
-      schema,
-      policy,
-      aliases,
-      limits: deps.limits,
-      files,
-      marksNumerics: isForTemplates,
-    });
-  });
-  return { ready, variables, plan };
 }
