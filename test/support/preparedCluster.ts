@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, readdir, readFile, realpath, rename, rm, statfs } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,6 +25,8 @@ const INGREDIENTS = [
   'test/support',
 ];
 
+/** Prepared clusters, of 75 MB each. */
+const KEPT = 6;
 const MEMORY_FOLDER = '/dev/shm';
 const MIN_FREE_BYTES = 6 * 2 ** 30;
 
@@ -61,9 +63,7 @@ async function prepare(target: string, major: number, launcher: string | undefin
     await server.stop();
     await rm(path.join(home, 'port')); // each copy finds a free one
     await mkdir(CACHE, { recursive: true });
-    for (const name of await readdir(CACHE)) {
-      if (name.startsWith(`${major}-`)) await rm(path.join(CACHE, name), { recursive: true });
-    }
+    await removeOldest(KEPT - 1);
     const staged = `${target}.${randomBytes(4).toString('hex')}`;
     await copy(home, staged);
     await rename(staged, target).catch(() => rm(staged, { recursive: true }));
@@ -71,6 +71,16 @@ async function prepare(target: string, major: number, launcher: string | undefin
     await server.stop();
     for (const folder of [home, dataDir]) await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Branches with other migrations have their own. */
+async function removeOldest(kept: number): Promise<void> {
+  const folders = (await readdir(CACHE)).map((name) => path.join(CACHE, name));
+  const aged = await Promise.all(
+    folders.map(async (folder) => ({ folder, madeMs: (await stat(folder)).mtimeMs })),
+  );
+  aged.sort((a, b) => b.madeMs - a.madeMs);
+  for (const { folder } of aged.slice(kept)) await rm(folder, { recursive: true, force: true });
 }
 
 /**
