@@ -21,7 +21,15 @@ const CODES = {
     503,
     'PostgreSQL does not answer; the request had no effect unless it says otherwise.',
   ],
-  OUTCOME_UNKNOWN: [503, 'The connection broke during commit; read the rows before repeating the mutation.'],
+  OUTCOME_UNKNOWN: [
+    503,
+    'The connection broke during commit; read the rows before repeating the mutation, or repeat it if it had an Idempotency-Key.',
+  ],
+  IDEMPOTENCY_IN_FLIGHT: [
+    409,
+    'Repeat the request a little later: it is answered as the first one was, or runs if that one failed.',
+  ],
+  IDEMPOTENCY_KEY_REUSED: [422, 'Make a new key, such as a UUID, for each request; repeat both unchanged.'],
   INTERNAL_ERROR: [500, 'Not your fault. Quote the request id to the operator.'],
 
   // Sign-in and tokens

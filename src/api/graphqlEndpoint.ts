@@ -10,6 +10,7 @@ import type { Logger } from '../log.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
+import { readIdempotencyKey } from './idempotencyKey.js';
 import { explain, failureBody, sendFailure } from './http/failure.js';
 import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
 import type { VisitorLimits } from './visitorLimits.js';
@@ -23,7 +24,11 @@ export interface GraphqlExecutor {
       readonly variables?: Readonly<Record<string, unknown>> | null;
       readonly operationName?: string | null;
     },
-    options: { readonly allowMutation: boolean; readonly allowance?: Allowance },
+    options: {
+      readonly allowMutation: boolean;
+      readonly allowance?: Allowance;
+      readonly idempotencyKey?: string | undefined;
+    },
   ): Promise<{
     readonly status: number;
     readonly body: string;
@@ -47,6 +52,7 @@ export interface GraphqlEndpointDeps {
 interface Context {
   readonly principal: Principal;
   readonly allowance: Allowance | undefined;
+  readonly idempotencyKey: string | undefined;
   /** To be called when the answer has left. */
   release?: (() => void) | undefined;
 }
@@ -75,7 +81,7 @@ export function createGraphqlEndpoint(
       }
       const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
       const allowance = await deps.visitors.admit(principal, req);
-      context = { principal, allowance };
+      context = { principal, allowance, idempotencyKey: readIdempotencyKey(req) };
       const [body, init] = await handle({
         method,
         url,
@@ -131,11 +137,11 @@ async function answer(
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
 ): Promise<Response> {
-  const { principal, allowance } = request.context;
+  const { principal, allowance, idempotencyKey } = request.context;
   const outcome = await executor.execute(
     principal,
     { query, variables: variables ?? null, operationName: operationName ?? null },
-    { allowMutation: request.method === 'POST', ...(allowance ? { allowance } : {}) },
+    { allowMutation: request.method === 'POST', idempotencyKey, ...(allowance ? { allowance } : {}) },
   );
   request.context.release = outcome.release;
   const mediaType = acceptedMediaType(request.raw.headers.accept);

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 /** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
 const REFUSED = 'RP001';
 
-export type Refusal = 'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone';
+export type Refusal = 'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone' | 'requestClaimed';
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
@@ -32,6 +32,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
 /** Whether PostgreSQL itself answered, so that what happened to the statement is known. */
 export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;
+}
+
+/** Whether `rowpost_tenant.refuse` raised it. */
+export function isRefusal(error: pg.DatabaseError): boolean {
+  return error.code === REFUSED;
 }
 
 /** Whether the server ended the session: nothing more is known of a commit that was under way. */
@@ -169,6 +174,8 @@ function refusalOf({ message, column = '' }: pg.DatabaseError): Description | un
       return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
     case 'uploadGone':
       return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
+    case 'requestClaimed':
+      return ['IDEMPOTENCY_IN_FLIGHT', 'A request with this Idempotency-Key is in flight.'];
     default:
       return undefined;
   }

@@ -35,13 +35,15 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
 
 /** The service could not answer now, or not so often: callers and proxies should see that. All else is the operation's own result. */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 500, 503]);
+/** As the draft of the header Idempotency-Key has it. */
+const OF_REPEATS: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
 
 /** Nothing of the operation has a result. */
 export function failedAnswer(error: AppError | FieldError): GraphqlAnswer {
   const cause = error instanceof FieldError ? error.error : error;
   const retryAfterSeconds = retryAfter(cause);
   return {
-    status: NOT_NOW.has(cause.status) ? cause.status : 200,
+    status: NOT_NOW.has(cause.status) || OF_REPEATS.has(cause.code) ? cause.status : 200,
     body: JSON.stringify({ errors: [describe(error)], data: null }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };

@@ -5,12 +5,13 @@ import type { Principal } from '../db/principal.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from './allowance.js';
-import { FieldError } from './answer.js';
+import { dataAnswer, FieldError } from './answer.js';
 import { assemble, type Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import type { FilesOfEmail } from './files/fileUrls.js';
+import { claimKey, keepAnswer, type Idempotency } from './idempotency.js';
 import { introspect } from './introspect.js';
-import type { IntrospectionField, Plan, StatementField } from './plan/plan.js';
+import type { IntrospectionField, Plan } from './plan/plan.js';
 import { plannerOf } from './plan/planner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
 import {
@@ -47,6 +48,7 @@ export interface ExecuteOptions {
   readonly email?: FilesOfEmail;
   /** What an anonymous visitor may write. */
   readonly allowance?: Allowance | undefined;
+  readonly idempotency?: Idempotency | undefined;
 }
 
 /** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
@@ -54,7 +56,7 @@ export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, answer, email, allowance }: ExecuteOptions,
+  { allowMutation, answer, email, allowance, idempotency }: ExecuteOptions,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -83,8 +85,28 @@ export async function executeRequest(
     const inputs = inputsOf(variables, deps.filters, principalInputs(principal));
     if (allowance && plan.kind === 'mutation') await allowance.spend('rows', rowsToWrite(prepared));
     const run = async (): Promise<Execution> => {
-      const answers = await runPlan(plan, deps.transactions, tenantid, inputs, answer, catalog);
-      const results = plan.hasFileMarks ? withFileUrls(deps, principal, answers, email) : answers;
+      const results = await runPlan(plan, {
+        transactions: deps.transactions,
+        tenantid,
+        inputs,
+        answer,
+        catalog,
+        write: plan.hasFileMarks ? (json) => deps.fileUrls.write(json, principal, email) : undefined,
+        bracket:
+          idempotency && plan.kind === 'mutation'
+            ? {
+                before: claimKey(principal, idempotency),
+                after: (given) => {
+                  const { fields, errors } = assemble(plan, {
+                    results: given,
+                    utilities: new Map(),
+                    introspections,
+                  });
+                  return keepAnswer(principal, idempotency, dataAnswer(fields, errors).body);
+                },
+              }
+            : undefined,
+      });
       if (plan.kind === 'mutation') deps.onCommitted?.();
       const utilities = await runUtilities(plan, deps, principal, schema, answer);
       return assemble(plan, { results, utilities, introspections });
@@ -126,15 +148,4 @@ function* introspectFields(
     results.set(field, json);
   }
   return results;
-}
-
-function withFileUrls(
-  { fileUrls }: EngineDeps,
-  principal: Principal,
-  answers: ReadonlyMap<StatementField, FieldResult>,
-  email: FilesOfEmail | undefined,
-): ReadonlyMap<StatementField, FieldResult> {
-  const written = (result: FieldResult): FieldResult =>
-    typeof result === 'string' ? fileUrls.write(result, principal, email) : result;
-  return new Map([...answers].map(([field, result]) => [field, written(result)]));
 }

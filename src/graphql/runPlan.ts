@@ -2,6 +2,7 @@ import type { AnswerShare } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { bind, type Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
+import type { Rows } from '../db/connection/pipeline.js';
 import { AppError } from '../errors.js';
 import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';
@@ -11,6 +12,24 @@ import { constraintError, writeError } from './write/writeError.js';
 
 /** What the statements of a plan gave: JSON text by field, or the error of the field. */
 export type FieldResult = string | FieldError;
+export type FieldResults = ReadonlyMap<StatementField, FieldResult>;
+
+export interface PlanRun {
+  readonly transactions: Transactions;
+  readonly tenantid: number;
+  readonly inputs: Inputs;
+  readonly answer: AnswerShare;
+  readonly catalog: Catalog;
+  /** What is answered in place of what PostgreSQL gave. */
+  readonly write?: ((json: string) => string) | undefined;
+  /** Statements of the same transaction, before the plan's and after them. */
+  readonly bracket?:
+    | {
+        readonly before: TransactionStatement;
+        readonly after: (results: FieldResults) => TransactionStatement;
+      }
+    | undefined;
+}
 
 /**
  * Runs all statements of a plan in one transaction. Throws FieldError, or AppError where no field is to blame, when the
@@ -18,12 +37,8 @@ export type FieldResult = string | FieldError;
  */
 export async function runPlan(
   plan: Plan,
-  transactions: Transactions,
-  tenantid: number,
-  inputs: Inputs,
-  answer: AnswerShare,
-  catalog: Catalog,
-): Promise<ReadonlyMap<StatementField, FieldResult>> {
+  { transactions, tenantid, inputs, answer, catalog, write, bracket }: PlanRun,
+): Promise<FieldResults> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
   const sent: { readonly field: StatementField; readonly planned: PlannedStatement }[] = [];
@@ -39,7 +54,19 @@ export async function runPlan(
   }
   if (statements.length === 0) return results;
   const mode = plan.kind === 'mutation' ? 'write' : 'read';
-  const outcome = await transactions.run({ tenantid, mode, statements, answer });
+  // A field's last statement answers it.
+  const take = (rows: readonly Rows[]): typeof results => {
+    rows.forEach((given, index) => {
+      const field = sent[index]?.field;
+      if (field) results.set(field, given[0]?.[0] ?? 'null');
+    });
+    if (!write) return results;
+    for (const [field, given] of results) if (typeof given === 'string') results.set(field, write(given));
+    return results;
+  };
+  const around = bracket && { ...bracket, after: (rows: readonly Rows[]) => bracket.after(take(rows)) };
+  const request = { tenantid, mode, statements, answer } as const;
+  const outcome = await transactions.run(around ? { ...request, bracket: around } : request);
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];
     if (!failed) throw constraintError(outcome.error, catalog);
@@ -48,12 +75,7 @@ export async function runPlan(
       mode === 'read' ? readError(outcome.error) : writeError(outcome.error, field, planned, catalog, inputs);
     throw new FieldError(error, field.path, field.nodes);
   }
-  // A field's last statement answers it.
-  outcome.results.forEach((rows, index) => {
-    const field = sent[index]?.field;
-    if (field) results.set(field, rows[0]?.[0] ?? 'null');
-  });
-  return results;
+  return around ? results : take(outcome.results);
 }
 
 /** Values of one run: variables, the literals of the filters among them, and who asks. */

@@ -7,6 +7,7 @@ import type { HistoryWatch } from '../db/history.js';
 import { countInFlight } from '../db/delivery/openDeliveries.js';
 import { adoptRestoredDump } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
+import { pruneIdempotencyKeys } from '../db/idempotencyKeys.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/connection/wakeup.js';
 import type { Logger } from '../log.js';
@@ -74,9 +75,10 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
 
   const loop = (name: string, everyMs: number, step: () => Promise<void>) =>
     startLoop(step, { name, everyMs, log });
-  const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, () =>
-    maintainPartitions({ ledger, clock: deps.clock, log }, config.retentionDays),
-  );
+  const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, async () => {
+    await maintainPartitions({ ledger, clock: deps.clock, log }, config.retentionDays);
+    await pruneIdempotencyKeys(deps.database.pool);
+  });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
   const admit = loop('admitting batches', ADMIT_INTERVAL_MS, admitMore);
   // Work of a lost process resumes after the lease plus these intervals.

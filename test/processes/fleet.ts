@@ -18,6 +18,8 @@ export interface Fleet {
   readonly tenantid: number;
   /** Starts one more of the part. */
   start(part: PartName): Promise<RowpostProcess>;
+  /** Where one of the web processes that are up listens, in turn, and what root is signed in with. */
+  web(): { readonly baseUrl: string; readonly token: string };
   /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no answer came. */
   request<T>(endpoint: '/query' | '/roles_pbac', query: string, variables?: object): Promise<T>;
   stop(): Promise<void>;
@@ -56,6 +58,14 @@ export async function createFleet(options: {
   const webs: { process: RowpostProcess; baseUrl: string }[] = [];
   let token = '';
   let turn = 0;
+  const nextWeb = (): string => {
+    const alive = webs.filter(
+      ({ process: { child } }) => child.exitCode === null && child.signalCode === null,
+    );
+    const web = alive[turn++ % alive.length];
+    if (!web) throw new Error('no web process is up');
+    return web.baseUrl;
+  };
   return {
     provider,
     testDatabase,
@@ -71,13 +81,9 @@ export async function createFleet(options: {
       }
       return started;
     },
+    web: () => ({ baseUrl: nextWeb(), token }),
     async request<T>(endpoint: string, query: string, variables = {}) {
-      const alive = webs.filter(
-        ({ process: { child } }) => child.exitCode === null && child.signalCode === null,
-      );
-      const web = alive[turn++ % alive.length];
-      if (!web) throw new Error('no web process is up');
-      const answer = await postJson<{ data: T }>(`${web.baseUrl}${endpoint}`, { query, variables }, token);
+      const answer = await postJson<{ data: T }>(`${nextWeb()}${endpoint}`, { query, variables }, token);
       return answer.data;
     },
     async stop() {

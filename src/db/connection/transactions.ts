@@ -8,7 +8,7 @@ import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from '
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
-import { isDatabaseAnswer, isSessionEnd, toAppError } from '../sqlState.js';
+import { isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
 
 export interface TransactionStatement {
   readonly statement: PreparedText;
@@ -20,6 +20,12 @@ export interface TransactionRequest {
   readonly tenantid: number | null;
   readonly mode: 'read' | 'write';
   readonly statements: readonly TransactionStatement[];
+  /** A write's own bookkeeping: nothing is committed unless all of it succeeds. Costs a second round trip. */
+  readonly bracket?: {
+    readonly before: TransactionStatement;
+    /** Made of what the statements gave. */
+    readonly after: (results: readonly Rows[]) => TransactionStatement;
+  };
   /** Counts what arrives; released by the caller. Without one the answer is known to be small. */
   readonly answer?: AnswerShare;
 }
@@ -49,6 +55,9 @@ export class Transactions {
   );
   /** Connections in use for quick reads, by tenant. */
   readonly #pipelined = new Map<number | null, Set<PipelinedConnection>>();
+  readonly #begin = preparedText('begin');
+  readonly #commit = preparedText('commit');
+  readonly #rollback = preparedText('rollback');
   readonly #clean = preparedText('select rowpost_tenant.clean_session()');
   readonly #enter = preparedText("select set_config('role', $1, true)");
   readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
@@ -157,10 +166,13 @@ export class Transactions {
     // A write is not cut off: nobody would know whether it was committed. Neither is what others come after.
     const onExcess = mode === 'read' && !isShared ? 'stop' : 'finish';
     const sentAt = performance.now();
-    const result = await runPipeline(client, steps, {
+    const opened = await runPipeline(client, steps, {
       answer: share && { share, onExcess },
       trace: this.options.trace,
     });
+    const result = request.bracket
+      ? await this.#end(client, opened, opening.length, request.bracket)
+      : opened;
     const sent = { result, opening: opening.length };
     if (result.error) return { ...sent, isSound: isUsable(result.error) };
     if (tenantid !== null) lease.servedTenant = tenantid;
@@ -171,8 +183,34 @@ export class Transactions {
     return { ...sent, isSound: onExcess === 'finish' || result.refusal === undefined };
   }
 
+  /** Commits what was begun, with what comes after; rolls back what has failed or can't be answered. */
+  async #end(
+    client: pg.ClientBase,
+    opened: PipelineResult,
+    opening: number,
+    { after }: NonNullable<TransactionRequest['bracket']>,
+  ): Promise<PipelineResult> {
+    const send = (...statements: TransactionStatement[]): Promise<PipelineResult> => {
+      const steps = statements.map(({ statement: { text }, values }) => ({ ...UNPREPARED, text, values }));
+      return runPipeline(client, steps, { trace: this.options.trace });
+    };
+    const isBegun = opened.error === undefined && opened.refusal === undefined;
+    const closed = isBegun
+      ? await send(after(opened.rows.slice(opening)), { statement: this.#commit, values: [] })
+      : opened;
+    const error = opened.error ?? closed.error;
+    if (closed.refusal || (error && isUsable(error))) await send({ statement: this.#rollback, values: [] });
+    return error ? { ...opened, error } : opened;
+  }
+
   /** What comes before the request's own statements. */
-  #opening(lease: Lease, { tenantid, mode }: TransactionRequest): readonly TransactionStatement[] {
+  #opening(lease: Lease, request: TransactionRequest): readonly TransactionStatement[] {
+    const entering = this.#entering(lease, request);
+    const { bracket } = request;
+    return bracket ? [{ statement: this.#begin, values: [] }, ...entering, bracket.before] : entering;
+  }
+
+  #entering(lease: Lease, { tenantid, mode }: TransactionRequest): readonly TransactionStatement[] {
     if (tenantid === null || lease.login !== 'shared') {
       return mode === 'read' ? [{ statement: this.#onlyRead, values: [] }] : [];
     }
@@ -204,11 +242,11 @@ function isQuick({ mode, statements }: TransactionRequest): boolean {
 }
 
 function judge(
-  { mode, statements }: TransactionRequest,
+  { mode, statements, bracket }: TransactionRequest,
   { rows, refusal, error }: PipelineResult,
   opening: number,
 ): TransactionOutcome {
-  if (refusal && mode === 'read') return failed(refusal);
+  if (refusal && (mode === 'read' || bracket)) return failed(refusal);
   if (refusal && error === undefined) return failed(committedUnanswered(refusal));
   if (error === undefined) return { kind: 'done', results: rows.slice(opening) };
   const failedAt = rows.length - opening;
@@ -218,7 +256,7 @@ function judge(
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
   }
-  if (failedAt < 0 && !isSessionEnd(error)) {
+  if (failedAt < 0 && !isSessionEnd(error) && !isRefusal(error)) {
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
   return failed(toAppError(error), failedAt < 0 || isCommit ? undefined : failedAt);
@@ -243,6 +281,8 @@ function failed(error: AppError, statement?: number): TransactionOutcome {
 }
 
 const QUERY_CANCELED = '57014';
+
+const UNPREPARED = { name: '', parse: true, close: [] };
 
 /** What PostgreSQL says when a connection does not hold the named statements that we think it holds. */
 const STATEMENTS_DIFFER = new Set(['26000', '42P05', '25006']);

@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../errors.js';
+
+const MAX_KEY_CHARACTERS = 255;
+
+/**
+ * The header Idempotency-Key of a POST: a string of structured fields, as the IETF draft has it, or the bare text that most
+ * clients send. Throws AppError BAD_REQUEST.
+ * https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+ */
+export function readIdempotencyKey({ method, headers }: IncomingMessage): string | undefined {
+  const header = headers['idempotency-key'];
+  if (header === undefined || method !== 'POST') return undefined;
+  const text = String(header);
+  const key = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1') ?? text;
+  if (/^[ -~]+$/.test(key) && key.length <= MAX_KEY_CHARACTERS) return key;
+  throw new AppError(
+    'BAD_REQUEST',
+    `Idempotency-Key must be 1 to ${MAX_KEY_CHARACTERS} printable ASCII characters.`,
+    {
+      hint: 'Send a UUID, the same one for each repeat of the request.',
+    },
+  );
+}

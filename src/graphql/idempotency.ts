@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import type { AnswerShare } from '../db/answerBudget.js';
+import { preparedText } from '../db/connection/preparedStatements.js';
+import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
+import type { Principal } from '../db/principal.js';
+import { AppError } from '../errors.js';
+import { writeJson } from '../losslessJson.js';
+
+/** What makes a mutation take effect once, however often it is sent: a key of the caller's choice, for one request. */
+export interface Idempotency {
+  readonly key: string;
+  /** SHA-256 of the request, in hexadecimal. */
+  readonly requestHash: string;
+}
+
+interface Request {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>> | null;
+  readonly operationName?: string | null;
+}
+
+export function idempotencyOf(key: string, { query, operationName, variables }: Request): Idempotency {
+  const request = writeJson([query, operationName ?? null, variables ?? null]);
+  return { key, requestHash: createHash('sha256').update(request).digest('hex') };
+}
+
+/**
+ * The answer that a request with this key was given in the last 24 hours.
+ * Throws AppError IDEMPOTENCY_KEY_REUSED when that was another request, and what the transaction fails with.
+ */
+export async function findFirstAnswer(
+  transactions: Transactions,
+  { tenantid, roleid }: Principal,
+  { key, requestHash }: Idempotency,
+  answer: AnswerShare,
+): Promise<string | undefined> {
+  const statements = [{ statement: FIRST_ANSWER, values: [roleid, key, requestHash] }];
+  const outcome = await transactions.run({ tenantid, mode: 'read', statements, answer });
+  if (outcome.kind === 'failed') throw outcome.error;
+  const [row] = outcome.results[0] ?? [];
+  if (!row) return undefined;
+  const [isSame, body] = row;
+  if (isSame === 't') return body ?? undefined;
+  throw new AppError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this Idempotency-Key.');
+}
+
+/** Fails the transaction when the key is taken. */
+export function claimKey({ roleid }: Principal, { key, requestHash }: Idempotency): TransactionStatement {
+  return { statement: CLAIM, values: [roleid, key, requestHash] };
+}
+
+export function keepAnswer({ roleid }: Principal, { key }: Idempotency, body: string): TransactionStatement {
+  return { statement: KEEP, values: [roleid, key, body] };
+}
+
+const FIRST_ANSWER = preparedText(
+  "select is_same, answer from rowpost_tenant.first_answer($1, $2, decode($3, 'hex'))",
+);
+const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, decode($3, 'hex'))");
+const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3)');
