@@ -70,7 +70,7 @@ async function runMutant(mutant: Mutant): Promise<void> {
   console.log(killer === undefined ? `✖ ${name}: SURVIVED` : `✔ ${name}: killed by "${killer}"`);
 }
 
-/** A run that breaks off has failed, too: in a hook, or because nothing starts. */
+/** A mutant kills no test by keeping it from starting: such a run is an error of the mutant. */
 async function runTests(tests: readonly string[], options: readonly string[]): Promise<Report> {
   const file = path.join(copy, 'report.json');
   rmSync(file, { force: true });
@@ -90,5 +90,6 @@ async function runTests(tests: readonly string[], options: readonly string[]): P
   const report = existsSync(file)
     ? (JSON.parse(readFileSync(file, 'utf8')) as Report)
     : { passed: 0, failures: [] };
-  return status === 0 || report.failures.length > 0 ? report : { ...report, failures: ['the run broke off'] };
+  if (status !== 0 && report.failures.length === 0) throw new Error(`a run of ${tests.join(', ')} broke off`);
+  return report;
 }

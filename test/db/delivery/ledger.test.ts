@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import { loadBatch, type DeliveryKey } from '../../../src/db/delivery/batches.js';
 import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../../src/db/delivery/finishAttempts.js';
-import { countRedeliveredStart, endLostAttempts, renewLeases } from '../../../src/db/delivery/leases.js';
+import {
+  countRedeliveredStart,
+  endLostAttempts,
+  holdDeliveries,
+  renewLeases,
+} from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
 import { dueDeliveries, markQueued } from '../../../src/db/delivery/openDeliveries.js';
@@ -104,6 +109,29 @@ describe('delivery: the ledger (contract 5.6)', () => {
     );
     expect(again).to.deep.equal([]);
     expect((await loadBatch(ledger, batch))!.done).to.equal(true);
+  });
+
+  it('counts firings and gives out slots once, however many workers have the batch', async () => {
+    const limits = { firesPerMinute: 100, emailsPerSecond: 10 };
+    const ruleid = await createRule(db.database, tenant);
+    await writeEvents(db.database, tenant, 3);
+    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
+    const { events } = (await loadBatch(ledger, batch))!;
+    const matches = events.map(({ eventid }) => ({ eventid, ruleid }));
+    const accounts = async (): Promise<unknown> => {
+      const { rows } = await db.database.pool.query(
+        `select (select sum(fired)::int from rowpost.rule_firing where ruleid = $2) as fired,
+           (select next_slot from rowpost.email_pace where tenantid = $1)`,
+        [tenant.tenantid, ruleid],
+      );
+      return rows[0];
+    };
+    await closeBatch(ledger, batch, matches, limits);
+    const once = await accounts();
+    expect(once).to.include({ fired: 3 });
+    await closeBatch(ledger, batch, matches, limits);
+    expect(await accounts()).to.deep.equal(once);
   });
 
   it('records a rule that can’t be evaluated as failed, with its reason', async () => {
@@ -221,6 +249,18 @@ describe('delivery: the ledger (contract 5.6)', () => {
       );
       expect(held).to.deep.equal([true, false]);
       expect(await endLostAttempts(ledger, 12, 100)).to.equal(0);
+    });
+
+    it('renews no lease: not that of an attempt before or after it, nor one of its own that is over', async () => {
+      const { key } = await deliver();
+      await start(key, 0);
+      await trackDeliveries(ledger, [key]);
+      const renew = async (attempt: number) => (await renewLeases(ledger, [{ ...key, attempt }], LONG_MS))[0];
+      expect(await renew(2)).to.equal(false);
+      await finish(key, { outcome: 'retry', state: 'retrying', httpStatus: 503, nextAttemptMs: 60_000 });
+      const ended = await read(key);
+      expect(await renew(1)).to.equal(false);
+      expect(await read(key)).to.deep.equal(ended);
     });
 
     it('again and again: the delivery is poison', async () => {
@@ -422,6 +462,27 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const before = await read(keys[0]!);
     await markQueued(ledger, due, 10);
     expect(await read(keys[0]!)).to.deep.equal(before);
+  });
+
+  it('noting that a delivery is queued leaves the lease of the worker that waits to begin with it', async () => {
+    const { key } = await deliver();
+    await expireLease(key);
+    const due = await dueDeliveries(ledger, 1000);
+    await holdDeliveries(ledger, [{ ...key, starts: 0, isTracked: true }], LONG_MS);
+    const held = await read(key);
+    expect(await markQueued(ledger, due, 10)).to.equal(0);
+    expect(await read(key)).to.deep.equal(held);
+  });
+
+  it('holds a delivery for a worker only until an attempt has begun', async () => {
+    const { key } = await deliver();
+    await start(key, 0, 1_000);
+    await trackDeliveries(ledger, [key]);
+    const sending = await read(key);
+    for (const starts of [0, 1]) {
+      await holdDeliveries(ledger, [{ ...key, starts, isTracked: true }], LONG_MS);
+      expect(await read(key), `as attempt ${starts + 1}`).to.deep.equal(sending);
+    }
   });
 
   describe('a paused tenant', () => {
