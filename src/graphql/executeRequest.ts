@@ -136,13 +136,13 @@ const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();
 function* introspectFields(
   { plan, ready: { fragments }, variables }: PreparedRequest,
   schema: GraphQLSchema,
-  mostCharacters: number,
+  maxCharacters: number,
   answer: AnswerShare,
 ): Steps<typeof NONE> {
   const results = new Map<IntrospectionField, FieldResult>();
   for (const field of plan.fields) {
     if (field.kind !== 'introspection') continue;
-    const json = yield* introspect({ schema, fragments, variables, mostCharacters }, field.nodes);
+    const json = yield* introspect({ schema, fragments, variables, maxCharacters }, field.nodes);
     const error = answer.take(json.length);
     if (error) throw new FieldError(error, [field.key], field.nodes);
     results.set(field, json);

@@ -22,7 +22,7 @@ export interface Introspection {
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
   /** Most characters of the answer. */
-  readonly mostCharacters: number;
+  readonly maxCharacters: number;
 }
 
 type Field = GraphQLField<unknown, unknown>;
@@ -135,7 +135,7 @@ class Writer {
 
   #counted(text: string): string {
     this.#characters += text.length + 1;
-    if (this.#characters <= this.introspection.mostCharacters) return text;
+    if (this.#characters <= this.introspection.maxCharacters) return text;
     throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
   }
 }

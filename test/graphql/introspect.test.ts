@@ -26,7 +26,7 @@ const SCHEMA = buildSchema(`
 `);
 
 /** As graphql-js answers, and as this does; both as JSON text. */
-function both(document: string, variables: Record<string, unknown> = {}, mostCharacters = 1e6) {
+function both(document: string, variables: Record<string, unknown> = {}, maxCharacters = 1e6) {
   const parsed = parse(document);
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const node of parsed.definitions) {
@@ -35,7 +35,7 @@ function both(document: string, variables: Record<string, unknown> = {}, mostCha
   const operation = parsed.definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION);
   const roots = collectFields({ fragments, variables }, 'Query', [operation?.selectionSet]);
   const own = [...roots].map(([key, nodes]: [string, FieldNode[]]) => {
-    const json = complete(introspect({ schema: SCHEMA, fragments, variables, mostCharacters }, nodes));
+    const json = complete(introspect({ schema: SCHEMA, fragments, variables, maxCharacters }, nodes));
     return `${JSON.stringify(key)}:${json}`;
   });
   const { data } = executeSync({ schema: SCHEMA, document: parsed, variableValues: variables });
@@ -89,7 +89,7 @@ describe('introspection in steps', () => {
     const node =
       operation?.kind === Kind.OPERATION_DEFINITION ? operation.selectionSet.selections[0] : undefined;
     if (node?.kind !== Kind.FIELD) throw new Error('no field');
-    const scope = { schema: SCHEMA, fragments: new Map(), variables: {}, mostCharacters: 1e7 };
+    const scope = { schema: SCHEMA, fragments: new Map(), variables: {}, maxCharacters: 1e7 };
     const steps = [...introspect(scope, [node])];
     expect(steps.length).to.be.above(20);
   });

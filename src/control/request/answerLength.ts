@@ -12,7 +12,7 @@ const MAX_LEVELS = 500;
  * Throws AppError DOCUMENT_TOO_COMPLEX when a result is certainly larger as JSON than the bound, without composing it:
  * one long text may stand in it under many aliases. The same for one that nests too deep.
  */
-export function requireAnswerWithin(data: unknown, mostBytes: number): void {
+export function requireAnswerWithin(data: unknown, maxBytes: number): void {
   let bytes = 0;
   const add = (value: unknown, levels: number): void => {
     if (levels > MAX_LEVELS) {
@@ -27,7 +27,7 @@ export function requireAnswerWithin(data: unknown, mostBytes: number): void {
         add(item, levels + 1);
       }
     }
-    if (bytes > mostBytes) throw answerTooLarge();
+    if (bytes > maxBytes) throw answerTooLarge();
   };
   add(data, 0);
 }

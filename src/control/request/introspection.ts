@@ -31,13 +31,13 @@ export function* introspectQuery(
   const roots = [...collectFields({ fragments, variables }, 'Query', [operation.selectionSet])];
   const isAsked = ([, nodes]: (typeof roots)[number]): boolean => isIntrospection(nodes[0]?.name.value ?? '');
   const fields = new Map<string, unknown>();
-  let mostCharacters = MAX_INTROSPECTION_CHARACTERS;
+  let maxCharacters = MAX_INTROSPECTION_CHARACTERS;
   for (const root of roots) {
     const [key, nodes] = root;
     const json = isAsked(root)
-      ? yield* introspect({ schema, fragments, variables, mostCharacters }, nodes)
+      ? yield* introspect({ schema, fragments, variables, maxCharacters }, nodes)
       : undefined;
-    mostCharacters -= json?.length ?? 0;
+    maxCharacters -= json?.length ?? 0;
     fields.set(key, json === undefined ? undefined : JSON.parse(json));
   }
   return { fields, rest: roots.every(isAsked) ? undefined : withoutIntrospection(document) };

@@ -45,7 +45,7 @@ function* describeSchema(schema: GraphQLSchema): Steps<SchemaDescription> {
     node.kind === Kind.OPERATION_DEFINITION ? node.selectionSet.selections : [],
   );
   const asked = nodes.filter((node) => node.kind === Kind.FIELD);
-  const json = yield* introspect({ schema, fragments, variables: {}, mostCharacters: Infinity }, asked);
+  const json = yield* introspect({ schema, fragments, variables: {}, maxCharacters: Infinity }, asked);
   yield;
   return { sdl: printSchema(schema), introspectionJson: `{"__schema":${json}}` };
 }

@@ -22,7 +22,7 @@ export function filter(parameters: readonly string[], body: FilterBody, required
   return { parameters, body, required };
 }
 
-/** Filters as the engine calls them. One that takes its arguments as they come is given as a function. */
+/** Filters as the engine calls them. One that takes raw arguments is given as a function. */
 export function filterTable(definitions: Readonly<Record<string, FilterDefinition | Invoke>>): FilterTable {
   return new Map(Object.entries(definitions).map(([name, definition]) => [name, toInvoke(name, definition)]));
 }

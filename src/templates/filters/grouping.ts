@@ -5,7 +5,7 @@ import { Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { attributeGetter, ignoreCase } from './attributeGetter.js';
 
-/** One group of `groupby`: a pair whose halves also have names. */
+/** One group of `groupby`: a pair whose items can also be read by name. */
 class GroupTuple extends Tuple {
   constructor(
     private readonly grouper: Value,

@@ -13,7 +13,7 @@ import { toJson } from './json.js';
 import { prettyPrint } from './prettyPrint.js';
 import { urlize } from './urlize.js';
 
-/** The input joined by a separator. With autoescape, one piece of markup makes the whole markup. */
+/** Joins the input with a separator. With autoescape, one markup item makes the result markup. */
 function join(input: Value, evaluation: Evaluation, separator: Value, attribute: Value): Value {
   const { budget, autoescape } = evaluation;
   const get = attributeGetter(attribute, budget);
@@ -82,7 +82,7 @@ function xmlAttributes(input: Value, autospace: boolean, { budget, autoescape }:
   return autoescape ? new Markup(text) : text;
 }
 
-/** Filters about HTML, URLs and other ways to write a value down. */
+/** Filters for HTML, URLs and other output formats. */
 export const HTML_FILTERS = filterTable({
   escape: filter([], (input, { budget }) => escape(input, budget)),
   e: filter([], (input, { budget }) => escape(input, budget)),

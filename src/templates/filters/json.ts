@@ -8,7 +8,7 @@ import { MAX_DATA_DEPTH, str } from '../values/text.js';
 import { isFloat, isText, JsonMarkup, textOf, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-/** A value as JSON that may stand in HTML, scripts included: keys sorted, ASCII only, as Jinja2's `tojson`. */
+/** Serializes a value as JSON that is safe in HTML, scripts included: sorted keys, ASCII only, like Jinja2's `tojson`. */
 export function toJson(value: Value, indent: number | undefined, budget: Budget): JsonMarkup {
   if (indent !== undefined) budget.checkWidth(indent);
   const json = new JsonWriter(indent, budget).write(value, 0);

@@ -10,16 +10,16 @@ import { filter, filterTable } from './filter.js';
 
 const liquid = new Liquid();
 
-/** A width in a date format pads with that many characters. */
+/** A width of three digits or more in a date format: it would be padded to that length. */
 const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;
-const LONGEST_FORMAT = 200;
+const MAX_FORMAT_LENGTH = 200;
 
 /** LiquidJS's `date`, for dates given as text or as seconds since 1970. */
 function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'): Value {
   if (input instanceof Undefined) throw input.fault();
   if (!isText(format)) throw renderFault('the format of date must be text');
   const pattern = textOf(format);
-  if (pattern.length > LONGEST_FORMAT || WIDE_PADDING.test(pattern))
+  if (pattern.length > MAX_FORMAT_LENGTH || WIDE_PADDING.test(pattern))
     throw limitFault('the date format is too long or too wide');
   const value = isText(input) ? textOf(input) : (numberOf(input) ?? str(input, budget));
   const scope = { context: new Context({}, liquid.options, { sync: true }), liquid };
@@ -33,7 +33,7 @@ function numberOf(value: Value): number | undefined {
   return value instanceof Decimal ? value.toNumber() : asNumber(value);
 }
 
-/** The input or the bound, whichever is larger (or smaller). */
+/** The larger (or smaller) of the input and the bound. */
 function bound(choose: (a: number, b: number) => number) {
   return filter(
     ['limit'],
@@ -48,8 +48,8 @@ function bound(choose: (a: number, b: number) => number) {
 }
 
 /**
- * The filters of LiquidJS that Jinja2 templates can use as well: those that Jinja2 has nothing like, and that
- * were looked at for what input can make them do.
+ * Filters of LiquidJS that Jinja2 templates can use as well: those without a counterpart in Jinja2 that were reviewed
+ * for hostile input.
  */
 export const LIQUID_FILTERS = filterTable({
   date: filter(['format'], date),

@@ -11,12 +11,12 @@ import { splitLines } from '../values/whitespace.js';
 
 const WIDTH = 80;
 
-/** A value as Python's `pprint.pformat` lays it out: at most 80 columns where it can be broken. */
+/** Formats a value like Python's `pprint.pformat`: 80 columns wide where it can be broken. */
 export function prettyPrint(value: Value, budget: Budget): string {
   return new PrettyPrinter(budget).format(sorted(value, budget, 0), { indent: 0, allowance: 0, level: 0 });
 }
 
-/** Where a value is printed: its column, the room needed after it, and how deep it is. */
+/** Position of a value: its column, the width needed after it, and its depth. */
 interface Place {
   readonly indent: number;
   readonly allowance: number;
@@ -110,7 +110,7 @@ function sorted(value: Value, budget: Budget, depth: number): Value {
   return Dict.of(entries.sort(([a], [b]) => compareKeys(a, b, budget)));
 }
 
-/** Python's order where there is one, else by the names of the types. */
+/** Python's order if the values have one, otherwise by type name. */
 function compareKeys(a: Value, b: Value, budget: Budget): number {
   try {
     return ordered('<', a, b, budget) ? -1 : ordered('<', b, a, budget) ? 1 : 0;

@@ -20,7 +20,7 @@ function* mapped(input: Value, args: CallArguments, evaluation: Evaluation): Gen
   }
 }
 
-/** What `map` does to each item: read an attribute, or apply another filter. */
+/** The function that `map` applies to each item: reads an attribute, or applies another filter. */
 function mapFunction({ positional, named }: CallArguments, evaluation: Evaluation): Getter {
   const [name, ...rest] = positional;
   const attribute = named.get('attribute');

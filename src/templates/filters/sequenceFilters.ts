@@ -13,7 +13,7 @@ import { attributeGetter, attributesGetter, ignoreCase } from './attributeGetter
 import { filter, filterTable, indexArgument, textArgument } from './filter.js';
 import { groupBy } from './grouping.js';
 
-/** The items of what Python's `reversed()` takes, in order; undefined for what it doesn't. */
+/** The items of a value that Python's `reversed()` accepts, in order; undefined for others. */
 function reversible(value: Value, evaluation: Evaluation): readonly Value[] | undefined {
   const known = isText(value) || isList(value) || value instanceof Tuple || value instanceof Range;
   if (known || isDict(value) || value instanceof DictView || value instanceof Undefined)
@@ -47,7 +47,7 @@ function first(input: Value, { budget }: Evaluation): Value {
   return new Undefined('No first item, sequence was empty.');
 }
 
-/** Filters that return generators are lazy: errors surface while they are read. */
+/** Filters that return generators are lazy: errors surface on iteration. */
 function lazily(generate: () => Generator<Value>): PyIterator {
   return new PyIterator(generate());
 }

@@ -16,7 +16,7 @@ import type { Evaluation, Invoke } from '../values/callable.js';
 import { filter, filterTable, indexArgument, textArgument, textInput } from './filter.js';
 import { wrapLine } from './textWrap.js';
 
-/** A filter that turns text into text of the same kind. */
+/** A filter from text to text of the same kind. */
 function convert(change: (text: string) => string) {
   return filter([], (input, evaluation) => {
     const text = textInput(input, evaluation);

@@ -22,7 +22,7 @@ const CHUNK = new RegExp(
 
 const SPACES = /([\t\n\v\f\r ]+)/;
 
-/** One line of text as lines no wider than asked, the way Python's textwrap.wrap breaks them. */
+/** Wraps one line of text like Python's textwrap.wrap. */
 export function wrapLine(line: string, options: WrapOptions, budget: Budget): string[] {
   if (options.width <= 0) throw renderFault(`invalid width ${options.width} (must be > 0)`);
   const chunks = line

@@ -4,7 +4,7 @@ import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
 import { escapeHtml } from '../values/escape.js';
 
 export interface UrlizeOptions {
-  /** Characters of a link's text that are kept. */
+  /** Maximum length of a link's text. */
   readonly limit: number | undefined;
   readonly nofollow: boolean;
   readonly target: string | undefined;
@@ -25,12 +25,12 @@ const HTTP = new RegExp(
 );
 const EMAIL = /^\S+@[\p{L}\p{N}_][\p{L}\p{N}_.-]*\.[\p{L}\p{N}_]+$/u;
 
-/** A word this long is no address, and not worth matching against one. */
+/** Maximum length of a word that is matched against addresses. */
 const LONGEST_WORD = 4_096;
 
 const BRACKETS = [['(', ')'], ['<', '>'], ['&lt;', '&gt;']] as const; // prettier-ignore
 
-/** Escaped text with its web and mail addresses made links, as Jinja2's `urlize`. */
+/** Turns web and mail addresses in escaped text into links, like Jinja2's `urlize`. */
 export function urlize(escaped: string, options: UrlizeOptions): string {
   const { budget } = options;
   for (const scheme of options.schemes) {
@@ -62,7 +62,7 @@ function linkWord(word: string, attributes: string, options: UrlizeOptions): str
   return head + link(middle, attributes, options) + tail;
 }
 
-/** The word without the brackets and punctuation around it; a closing bracket that was opened within stays. */
+/** Strips surrounding brackets and punctuation from a word; a closing bracket with a match inside stays. */
 function splitPunctuation(word: string): { head: string; middle: string; tail: string } {
   const head = /^(?:[(<]|&lt;)+/.exec(word)?.[0] ?? '';
   let middle = word.slice(head.length);

@@ -14,7 +14,7 @@ export interface BraceArguments {
 
 /**
  * Python's `format.format(*positional, **named)`.
- * @param escape given for markup: what each field prints goes through it
+ * @param escape given for markup: applied to each field's output
  */
 export function braceFormat(
   format: string,
@@ -26,7 +26,7 @@ export function braceFormat(
 }
 
 class BraceFormatter {
-  /** The next automatic field number, or undefined once fields were numbered by hand. */
+  /** The next automatic field number, or undefined once a field was numbered explicitly. */
   private automatic: number | undefined = 0;
 
   constructor(

@@ -5,7 +5,7 @@ import { rescaled } from '../values/decimalArithmetic.js';
 import { padNumber, signOf } from './padding.js';
 import type { FormatSpec } from './padding.js';
 
-/** Python's `format(value, spec)` of a Decimal: on its own digits, half to even, never by way of a double. */
+/** Python's `format(value, spec)` of a Decimal: on its own digits, half to even, never through a double. */
 export function formatDecimal(value: Decimal, spec: FormatSpec, budget: Budget): string {
   const type = spec.type === 'n' ? 'g' : spec.type;
   if (spec.alternate || spec.grouping === '_' || (type !== '' && !'eEfFgG%'.includes(type)))
@@ -31,7 +31,7 @@ function isFixed(type: string): boolean {
   return type === 'f' || type === 'F' || type === '%';
 }
 
-/** Without digits that are too many. Zeros that are wanted in the places of a fraction are left to be written. */
+/** Drops excess digits. Trailing zeros of the fraction are added when it is written. */
 function roundedTo(value: Decimal, type: string, precision: number): Decimal {
   if (isFixed(type)) return value.exponent < -precision ? rescaled(value, -precision) : value;
   if (type !== 'e' && type !== 'E') return significant(value, Math.max(1, precision));

@@ -11,7 +11,7 @@ export function floatHex(value: number): string {
   const magnitude = Math.abs(value);
   if (magnitude === 0) return `${sign}0x0.0p+0`;
   let exponent = Math.max(LOWEST_EXPONENT, Math.floor(Math.log2(magnitude)));
-  // The logarithm of what is just below a power of two is rounded up to it.
+  // The logarithm of a number just below a power of two is rounded up.
   if (magnitude / 2 ** exponent < 1 && exponent > LOWEST_EXPONENT) exponent--;
   const mantissa = magnitude / 2 ** exponent;
   const digits = BigInt((mantissa % 1) * 2 ** 52)

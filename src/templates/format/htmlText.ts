@@ -1,7 +1,7 @@
 import { splitWords } from '../values/whitespace.js';
 import { HTML_ENTITIES } from './htmlEntities.js';
 
-/** Text without HTML comments and tags, entities resolved and whitespace collapsed, as MarkupSafe's striptags. */
+/** Strips HTML comments and tags, resolves entities and collapses whitespace, like MarkupSafe's striptags. */
 export function stripTags(html: string): string {
   return unescapeHtml(splitWords(removeTags(removeComments(html))).join(' '));
 }
@@ -14,7 +14,7 @@ function removeTags(html: string): string {
   return removeSpans(html, '<', '>');
 }
 
-/** Cuts every span from one mark to the next other; an unclosed one stays. */
+/** Cuts every span between an opening and a closing delimiter; an unclosed one stays. */
 function removeSpans(text: string, from: string, to: string): string {
   let out = '';
   let position = 0;

@@ -33,7 +33,7 @@ interface Directive {
   readonly type: string;
 }
 
-/** Python's `format % argument`: markup escapes what it takes in. */
+/** Python's `format % argument`: markup escapes its arguments. */
 export function percentFormat(format: Text, argument: Value, budget: Budget): Text {
   const text = new PercentFormatter(argument, format instanceof Markup, budget).format(textOf(format));
   return format instanceof Markup ? new Markup(text) : text;

@@ -10,7 +10,7 @@ import type { Scope } from './scope.js';
 
 export type Assign = (frame: Frame, value: Value) => void;
 
-/** Assigns a value to a target; a tuple takes the value apart. */
+/** Assigns a value to a target; a tuple unpacks the value. */
 export function compileAssign(target: Target, scope: Scope): Assign {
   switch (target.kind) {
     case 'name': {
@@ -68,7 +68,7 @@ function unpackable(value: Value, budget: Frame['run']['budget']): Iterable<Valu
   }
 }
 
-/** What a target holds, as a filtered loop hands it on: a name's value, or a tuple of them. */
+/** A target's current value, for a filtered loop: a name's value, or a tuple of them. */
 export function readTarget(target: Target, scope: Scope): (frame: Frame) => Value {
   if (target.kind === 'tuple') {
     const parts = target.items.map((item) => readTarget(item, scope));

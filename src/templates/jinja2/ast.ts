@@ -141,7 +141,7 @@ export type Expression =
   | TestCall
   | Conditional;
 
-/** What `set`, `for` and `with` assign to. */
+/** Assignment target of `set`, `for` and `with`. */
 export type Target =
   | { readonly kind: 'name'; readonly name: string; readonly offset: number }
   | { readonly kind: 'tuple'; readonly items: readonly Target[]; readonly offset: number }
@@ -158,7 +158,7 @@ export interface Data extends Node {
   readonly text: string;
 }
 
-/** Text and `{{ … }}` in a row. */
+/** Consecutive text and `{{ … }}`. */
 export interface Output extends Node {
   readonly kind: 'output';
   readonly parts: readonly (Data | Expression)[];

@@ -55,7 +55,7 @@ function spreadNames(names: Map<string, Value>, mapping: Value): void {
   }
 }
 
-/** A call. `extra` adds named arguments: a call block hands over its body as `caller`. */
+/** A call. `extra` adds named arguments: a call block passes its body as `caller`. */
 export function compileCall(
   node: Call,
   scope: Scope,
@@ -93,7 +93,7 @@ function withExtra(
   };
 }
 
-/** `target.name(…)`, without making an object of the method first. */
+/** `target.name(…)`, without creating a bound method first. */
 function compileMethodCall(
   target: Evaluate,
   name: string,

@@ -34,7 +34,7 @@ import { readName } from './scope.js';
 import type { Scope } from './scope.js';
 import { syntaxFault } from './syntaxFault.js';
 
-/** Turns an expression into a function of a frame. */
+/** Compiles an expression to a function of a frame. */
 export function compileExpression(node: Expression, scope: Scope): Evaluate {
   switch (node.kind) {
     case 'constant': {
@@ -78,7 +78,7 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
   }
 }
 
-/** The truth of an expression, without a Python bool in between where that can be saved. */
+/** The truth value of an expression, avoiding an intermediate Python bool where possible. */
 export function compileCondition(node: Expression, scope: Scope): (frame: Frame) => boolean {
   const evaluate = compileExpression(node, scope);
   return (frame) => {
@@ -159,7 +159,7 @@ function compileLogical({ operator, left, right }: Logical, scope: Scope): Evalu
   };
 }
 
-/** `a ~ b`: with autoescape, one piece of markup makes the whole markup and the rest is escaped. */
+/** `a ~ b`: with autoescape, one markup operand makes the result markup and the others are escaped. */
 function compileConcat({ parts, offset }: Concat, scope: Scope): Evaluate {
   const pieces = parts.map((part) => compileExpression(part, scope));
   const escaping = scope.escaping === true;
@@ -220,8 +220,8 @@ function comparison(operator: CompareOperator): Comparison {
 }
 
 /**
- * Whether reading this name off an object of the context can only give the object's own property, so that
- * it needs no check: most names do, and most reads of a template are these.
+ * Whether reading this name from a context object can only yield an own property and needs no check. True of most names
+ * and most reads.
  */
 function isOwnName(name: string): boolean {
   return !(name in Object.prototype);
@@ -296,7 +296,7 @@ function compileFilter(node: FilterCall, scope: Scope): Evaluate {
   return compileFilterOn(node, compileExpression(node.input, scope), scope);
 }
 
-/** The filters of `{% filter %}` and `{% set x | f %}`, on what the block printed. */
+/** The filters of `{% filter %}` and `{% set x | f %}`, applied to the block's output. */
 export function compileBlockFilter(node: FilterCall, printed: Evaluate, scope: Scope): Evaluate {
   const { input } = node;
   const inner = input?.kind === 'filter' ? compileBlockFilter(input, printed, scope) : printed;
@@ -340,7 +340,7 @@ function compileTest(node: TestCall, scope: Scope): Evaluate {
   };
 }
 
-/** A filter or test that doesn't exist: an error now, or within a condition when it is reached. */
+/** An unknown filter or test: an error now, or within a condition when it is evaluated. */
 function unknown(message: string, hint: string | undefined, offset: number, scope: Scope): Evaluate {
   if (!scope.soft) throw syntaxFault(message, offset, hint);
   return () => {

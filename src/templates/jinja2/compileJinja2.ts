@@ -24,13 +24,13 @@ export interface Jinja2Options {
   readonly limits: TemplateLimits;
   /** Whether autoescape is on at the start. */
   readonly escaping: boolean;
-  /** Whether text and values are written apart, for output that is data of another language. */
+  /** Whether text and values are emitted separately, for output in another language. */
   readonly guarded: boolean;
 }
 
 /** A Jinja2 template, compiled. */
 export interface Jinja2Template {
-  /** The source with its newlines normalised, which offsets count in. */
+  /** The source with normalised newlines, which offsets refer to. */
   readonly source: string;
   /** Whether the template names a method that changes lists or dicts. */
   readonly changesValues: boolean;
@@ -40,7 +40,7 @@ export interface Jinja2Template {
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
 
-/** Lists and dicts change by methods, named after a dot or in quotes; the filters of the same names change nothing. */
+/** Methods that mutate lists and dicts, after a dot or in quotes; filters of the same names mutate nothing. */
 const CHANGING_METHOD =
   /[.'"]\s*(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
 
@@ -69,7 +69,7 @@ export function compileJinja2(text: string, { limits, escaping, guarded }: Jinja
   };
 }
 
-/** LiquidJS wraps what its nodes throw; ours is inside. */
+/** LiquidJS wraps errors thrown by its nodes; this unwraps ours. */
 function unwrapLiquidError(error: unknown): unknown {
   return LiquidError.is(error) ? ((error as { originalError?: unknown }).originalError ?? error) : error;
 }

@@ -62,12 +62,12 @@ export class ExpressionParser extends OperandParser {
     );
   }
 
-  /** What `for` and `with` assign to: a name, or names in a tuple. */
+  /** Assignment target of `for` and `with`: a name, or a tuple of names. */
   parseTarget(endName?: string): Target {
     return this.parseTargets(() => this.parseSingleTarget(), endName);
   }
 
-  /** What `set` assigns to: also attributes of namespaces. */
+  /** Assignment target of `set`: attributes of namespaces as well. */
   parseSetTarget(): Target {
     return this.parseTargets(() =>
       this.stream.following.type === '.' ? this.parseNamespaceTarget() : this.parseSingleTarget(),
@@ -103,7 +103,7 @@ export class ExpressionParser extends OperandParser {
     return { kind: 'namespace', name, attribute: this.stream.expect('name').value, offset };
   }
 
-  /** A plain name that may be assigned to. */
+  /** An assignable name. */
   parseNameTarget(): Target & { kind: 'name' } {
     const token = this.stream.expect('name');
     if (CONSTANTS.has(token.value)) throw this.stream.fail("can't assign to 'const'", token.offset);

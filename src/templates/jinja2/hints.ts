@@ -1,4 +1,4 @@
-/** What to write instead, for those who know Liquid (or another language) better than Jinja2. */
+/** Suggestions for authors used to Liquid or other languages. */
 
 const TAG_HINTS: Readonly<Record<string, string>> = {
   assign: 'in Jinja2 write {% set name = value %}',
@@ -74,7 +74,7 @@ export function nameHint(name: string): string | undefined {
 
 export const FILTER_COLON_HINT = 'in Jinja2 write filter arguments in parentheses: | name(x)';
 
-/** A hint about a character that is no part of the language. */
+/** A hint about a character that is not part of the language. */
 export function characterHint(source: string, position: number): string | undefined {
   if (source.startsWith('&&', position)) return "write 'and'";
   if (source.startsWith('||', position)) return "write 'or'";

@@ -12,13 +12,13 @@ const INTEGER = /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(
 const ASCII_NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 const NAME = /[\p{XIDS}_][\p{XIDC}]*/uy;
 
-/** The source as Jinja2 reads it: one kind of newline, and one newline at the very end dropped. */
+/** Normalizes the source like Jinja2: one kind of newline, and a single trailing newline dropped. */
 export function normalizeSource(source: string): string {
   const text = source.includes('\r') ? source.replace(/\r\n?/g, '\n') : source;
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-/** All tokens of a normalised source, ending with `eof`. @throws Fault for what is no token. */
+/** All tokens of a normalised source, ending with `eof`. @throws Fault for an invalid token */
 export function tokenize(source: string): Token[] {
   return new Lexer(source).run();
 }
@@ -111,7 +111,7 @@ class Lexer {
       this.position++;
   }
 
-  /** The tokens up to the end of a tag. Brackets hide what looks like an end: `{{ {'a': {}} }}`. */
+  /** The tokens up to the end of a tag. An end within brackets doesn't count: `{{ {'a': {}} }}`. */
   private readExpression(endType: TokenType, endMark: string, begin: number): void {
     const { source } = this;
     const open: string[] = [];
@@ -194,7 +194,7 @@ class Lexer {
   }
 }
 
-/** A name; the faster pattern does for those in ASCII. */
+/** A name; the faster pattern covers ASCII. */
 function nameAt(source: string, position: number): string | undefined {
   const name = matchAt(ASCII_NAME, source, position);
   const ended = source.charCodeAt(position + (name?.length ?? 0)) < 0x80;

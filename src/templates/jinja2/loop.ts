@@ -6,7 +6,7 @@ import { equals } from '../values/compare.js';
 import { Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-/** Runs a recursive loop over other items, one level deeper. */
+/** Recurses into other items, one level deeper. */
 export type Recurse = (items: Value, depth0: number) => Value;
 
 /** The `loop` variable. It is also the iterator, so that it knows the next item. */
@@ -34,7 +34,7 @@ export class LoopContext extends Callable {
     this.iterator = this.rest === undefined ? items[Symbol.iterator]() : [].values();
   }
 
-  /** Moves on; the next item, or undefined (JavaScript's) at the end. */
+  /** Advances; the next item, or undefined (JavaScript's) at the end. */
   next(): Value | undefined {
     const item = this.ahead === undefined ? this.pull() : this.ahead;
     this.ahead = undefined;
@@ -56,7 +56,7 @@ export class LoopContext extends Callable {
     return this.ahead;
   }
 
-  /** The number of items; for a generator that means reading it to its end. */
+  /** The number of items; a generator is read to its end for it. */
   private get length(): number {
     if (this.knownLength !== undefined) return this.knownLength;
     const rest: Value[] = [];

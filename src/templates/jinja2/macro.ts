@@ -76,7 +76,7 @@ export class Macro extends Callable {
     return run.autoescape ? new Markup(text) : text;
   }
 
-  /** Puts the arguments where the body finds them. @throws Fault for arguments the macro doesn't take */
+  /** Binds the arguments to the body's slots. @throws Fault for arguments that the macro doesn't accept */
   private bind({ positional, named }: CallArguments, frame: Frame): void {
     const { parameters, callerSlot, kwargsSlot, varargsSlot } = this.definition;
     const rest = new Map(named);

@@ -15,7 +15,7 @@ export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ['None', null],
 ]);
 
-/** Left-associative chains (`a + b + …`, `a.b.c…`) may be this long: each link is one level of evaluation. */
+/** Maximum length of left-associative chains (`a + b + …`, `a.b.c…`): each link is one level of evaluation. */
 const MAX_CHAIN = 500;
 
 const NO_ARGUMENTS: Arguments = { positional: [], named: [], spread: undefined, namedSpread: undefined };
@@ -29,7 +29,7 @@ export interface TupleOptions {
   readonly parenthesized?: boolean;
 }
 
-/** What operators work on: literals, names, and what follows them (attributes, calls, filters, tests). */
+/** Operands: literals, names, and their suffixes (attributes, calls, filters, tests). */
 export abstract class OperandParser {
   constructor(protected readonly stream: TokenStream) {}
 
@@ -278,7 +278,7 @@ export abstract class OperandParser {
     return { ...NO_ARGUMENTS, positional: [this.parsePostfix(this.parsePrimary())] };
   }
 
-  /** Counts a link of a chain of operators, which may only be so long. */
+  /** Counts a link of a chain of operators against its limit. */
   protected checkChain(links: number): void {
     this.stream.count();
     if (links > MAX_CHAIN)

@@ -1,8 +1,8 @@
 import type { Arguments, Expression, Statement } from './ast.js';
 
 /**
- * Filters that are plain, each with its most arguments: their work grows with their input and no faster, and is
- * charged to the budget where it makes text. What sorts, groups, parses markup or takes attributes is not among them.
+ * Plain filters with their maximum number of arguments: their work is linear in their input and charged to the budget
+ * where they make text. Filters that sort, group, parse markup or read attributes are not plain.
  */
 const PLAIN_FILTERS: ReadonlyMap<string, number> = new Map([
   ...nullary(
@@ -26,7 +26,7 @@ const PLAIN_FILTERS: ReadonlyMap<string, number> = new Map([
   ['format', 10],
 ]);
 
-/** Tests that only look at what a value is. */
+/** Tests that only inspect a value's type. */
 const PLAIN_TESTS: ReadonlyMap<string, number> = new Map(
   nullary(
     'defined',
@@ -51,8 +51,8 @@ function nullary(...names: readonly string[]): readonly (readonly [string, numbe
 }
 
 /**
- * Whether a template only writes values, chooses and loops: it calls nothing, computes nothing and remembers nothing
- * from one iteration to the next. A small budget bounds what it takes: no single step of it is long.
+ * Whether a template only prints, branches and loops: no calls, no arithmetic, and no state carried between iterations.
+ * No single step of it takes long, so that a small budget bounds its time.
  */
 export function isPlain(statements: readonly Statement[]): boolean {
   return statements.every(isPlainStatement);
@@ -121,7 +121,7 @@ function hasPlainArguments(
   );
 }
 
-/** `round(2)`: of a large integer and many places it would be work. */
+/** `round(2)`: with a large integer and many places it would be expensive. */
 function isPlainRounding(node: Expression & { readonly kind: 'filter' }): boolean {
   const [places] = node.positional;
   return (

@@ -12,7 +12,7 @@ import { str } from '../values/text.js';
 import { isFloat, isInt, isList, isText, Markup, Range, textOf, Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-/** What `x is name` asks. Jinja2 calls these tests. */
+/** The predicate of `x is name`, which Jinja2 calls a test. */
 export type Predicate = (input: Value, args: CallArguments, evaluation: Evaluation) => boolean;
 
 function simple(test: (input: Value, evaluation: Evaluation) => boolean): (name: string) => Predicate {
@@ -46,7 +46,7 @@ function remainderIs(input: Value, divisor: Value, remainder: number, { budget }
   return equals(BINARY_OPERATORS['%'](input, divisor, budget), remainder, budget);
 }
 
-/** What `is filter` looks up: only text names one, but what Python can't hash is an error. */
+/** The name that `is filter` looks up: only text can match, but an unhashable value is an error. */
 function nameOf(value: Value): string {
   hashKey(value);
   return isText(value) ? textOf(value) : '';

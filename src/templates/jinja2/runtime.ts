@@ -8,14 +8,14 @@ import type { PlainDict, Value } from '../values/value.js';
 import { GLOBALS } from './globals.js';
 import { PREDICATES } from './predicates.js';
 
-/** One render of a template: what all its frames share. */
+/** The state of one render, shared by its frames. */
 export class Run implements Evaluation {
   /** What the template's top level assigned, for blocks to read. */
   exported = new Map<string, Value>();
 
   constructor(
     readonly budget: Budget,
-    /** Where output goes now; macros and blocks that are captured put their own here for a while. */
+    /** The current output; replaced while the output of a macro or block is captured. */
     public out: BoundedEmitter,
     public autoescape: boolean,
     readonly context: PlainDict,
@@ -58,7 +58,7 @@ export class Run implements Evaluation {
     return predicate(input, args, this);
   }
 
-  /** What `write` prints, instead of printing it. */
+  /** Captures what `write` prints. */
   capture(emitter: BoundedEmitter, write: () => void): string {
     const { out } = this;
     this.out = emitter;

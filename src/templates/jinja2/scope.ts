@@ -8,15 +8,15 @@ import { nameHint } from './hints.js';
 /** Whether output is escaped: known while compiling, or only when `{% autoescape expression %}` has run. */
 export type Escaping = boolean | 'volatile';
 
-/** Where in the template something is compiled: its names, and what is special about the place. */
+/** The compile-time context of an expression or statement: its names, and how it is compiled. */
 export interface Scope {
   readonly symbols: Symbols;
   readonly escaping: Escaping;
   /** The template's own level, whose assignments blocks can see. */
   readonly topLevel: boolean;
-  /** Within a condition, where a filter that doesn't exist is an error only when it is reached. */
+  /** Within a condition, where an unknown filter is an error only when it is evaluated. */
   readonly soft: boolean;
-  /** Output is data for another language: text and values are written apart. */
+  /** Output is for another language: text and values are emitted separately. */
   readonly guarded: boolean;
 }
 
@@ -56,7 +56,7 @@ export function readVariable(
   };
 }
 
-/** Reads a name: what it holds, or an undefined value that tells its name. */
+/** Reads a name: its value, or an undefined value that knows the name. */
 export function readName(name: string, { symbols }: Scope): Evaluate {
   const read = readVariable(symbols.variable(name), symbols.layout);
   const absent = new Undefined(`'${name}' is undefined`, nameHint(name));
@@ -66,7 +66,7 @@ export function readName(name: string, { symbols }: Scope): Evaluate {
   };
 }
 
-/** Gives a scope's variables what they hold when the scope is entered. Call after the scope was analysed. */
+/** Initializes a scope's variables on entry. Call after the scope was analysed. */
 export function enterScope({ symbols }: Scope): (frame: Frame) => void {
   const steps: ((frame: Frame) => void)[] = [];
   for (const [{ slot }, load] of symbols.loads()) {

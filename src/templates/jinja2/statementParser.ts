@@ -15,7 +15,7 @@ const UNSUPPORTED = new Set(['extends', 'include', 'import', 'from']);
 
 class StatementParser {
   private readonly expressions: ExpressionParser;
-  /** The tags that are open, and for each body being read the tags that may end it. */
+  /** The open tags, and the tags that may end each body being parsed. */
   private readonly openTags: string[] = [];
   private readonly endTags: (readonly string[])[] = [];
 
@@ -61,7 +61,7 @@ class StatementParser {
     return body;
   }
 
-  /** The body of a tag; takes the tag that ends it and answers its name. */
+  /** Parses the body of a tag and consumes the tag that ends it. @returns that tag's name */
   private parseBlock(...ends: readonly string[]): { body: Statement[]; end: string } {
     this.stream.skipIf(':');
     this.stream.expect('block_end');

@@ -15,7 +15,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** The characters of a string literal, Python's escapes resolved. Unknown escapes keep their backslash. */
+/** The value of a string literal, with Python's escapes resolved. Unknown escapes keep their backslash. */
 export function unescapeString(body: string, offset: number): string {
   if (!body.includes('\\')) return body;
   let out = '';

@@ -3,12 +3,12 @@ import { walkExpression, walkTarget } from './walk.js';
 import type { NameVisitor } from './walk.js';
 
 /**
- * Which variable a name means is decided while compiling, by Jinja2's own rules (its `idtracking`): each scope
+ * Names are resolved at compile time by Jinja2's own rules (its `idtracking`): each scope
  * has variables for the names assigned in it, and reads go to the nearest scope that knows the name, or to
  * the context. Variables live in the slots of the function (template, macro, block, recursive loop) they belong to.
  */
 
-/** Counts the slots that one function's frames need. */
+/** Allocates the slots of one function's frames. */
 export class FunctionLayout {
   slotCount = 0;
   readonly depth: number;
@@ -24,7 +24,7 @@ export interface Variable {
   readonly slot: number;
 }
 
-/** What a variable holds when its scope is entered. */
+/** A variable's initial value when its scope is entered. */
 export type Load =
   /** set by whoever enters the scope */
   | { readonly kind: 'parameter' }
@@ -101,7 +101,7 @@ export class Symbols implements NameVisitor {
     return copy;
   }
 
-  /** Takes in what the branches of an `if` assign. Until one does, a name has its outer meaning, also if all of them do. */
+  /** Merges the assignments of an `if`'s branches. Until one assigns it, a name has its outer value, even if all branches do. */
   private mergeBranches(branches: readonly Symbols[]): void {
     const assigned = new Set(
       branches.flatMap(({ stores }) => [...stores]).filter((name) => !this.stores.has(name)),
@@ -120,7 +120,7 @@ export class Symbols implements NameVisitor {
     }
   }
 
-  /** Analyses statements of this scope: what they open themselves (loops, macros, …) is left to those. */
+  /** Analyses statements of this scope: nested scopes (loops, macros, …) analyse themselves. */
   analyze(statements: readonly Statement[]): this {
     for (const statement of statements) this.analyzeStatement(statement);
     return this;

@@ -5,7 +5,7 @@ import { syntaxFault } from './syntaxFault.js';
 import { describeToken, describeType } from './tokens.js';
 import type { Token, TokenType } from './tokens.js';
 
-/** The tokens as the parser walks them, and the limits on the tree it builds. */
+/** The parser's token cursor, and the limits on the tree it builds. */
 export class TokenStream {
   private index = 0;
   private depth = 0;

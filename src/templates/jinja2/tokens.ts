@@ -1,4 +1,4 @@
-/** The kinds of tokens the parser sees; the operators are named by how they are written. */
+/** Token types; operators are named by their spelling. */
 export type TokenType =
   | 'data'
   | 'variable_begin'
@@ -36,12 +36,12 @@ const DESCRIPTIONS: Readonly<Partial<Record<TokenType, string>>> = {
   eof: 'end of template',
 };
 
-/** A token type as an error message names it. */
+/** A token type for error messages. */
 export function describeType(type: TokenType): string {
   return DESCRIPTIONS[type] ?? type;
 }
 
-/** A token as an error message names it. */
+/** A token for error messages. */
 export function describeToken(token: Token): string {
   return token.type === 'name' ? token.value : describeType(token.type);
 }

@@ -1,6 +1,6 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 
-/** What a walk over names tells of each: whether it is read or assigned. */
+/** Visitor of names, told whether each is read or assigned. */
 export interface NameVisitor {
   read(name: string): void;
   assign(name: string): void;
@@ -87,7 +87,7 @@ function walkParameters(parameters: readonly Parameter[], visitor: NameVisitor):
   for (const { fallback } of parameters) walkExpression(fallback, visitor);
 }
 
-/** Visits every name in some statements and all they hold, in Jinja2's order; blocks are not entered. */
+/** Visits every name in statements and their children, in Jinja2's order; blocks are not entered. */
 export function walkStatements(statements: readonly Statement[], visitor: NameVisitor): void {
   for (const statement of statements) walkStatement(statement, visitor);
 }
@@ -149,7 +149,7 @@ function walkStatement(node: Statement, visitor: NameVisitor): void {
   }
 }
 
-/** Which of some special names the statements read without having assigned them before. */
+/** The special names that the statements read before assigning them. */
 export function undeclaredNames(
   statements: readonly Statement[],
   names: readonly string[],

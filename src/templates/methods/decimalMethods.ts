@@ -33,7 +33,7 @@ const toIntegral = namedMethod<Decimal>(['rounding'], (value, _, rounding = null
   value.exponent >= 0 ? value : rescaled(value, 0, roundingArgument(rounding)),
 );
 
-/** One digit fewer as long as the last is a zero. */
+/** Drops trailing zeros. */
 function normalized(value: Decimal): Decimal {
   const result = contextual(value);
   if (result.isZero) return new Decimal(result.isNegative, 0n, 0);
@@ -60,7 +60,7 @@ function chosen(sign: 1 | -1) {
 const yes = method<Decimal>(() => true);
 const no = method<Decimal>(() => false);
 
-/** Those of Python's Decimal that say something of a number, or round it. */
+/** Methods of Python's Decimal that inspect or round a number. */
 export const DECIMAL_METHODS: MethodTable = methodTable(narrow, {
   quantize: namedMethod(
     ['exp', 'rounding'],

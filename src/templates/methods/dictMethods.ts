@@ -23,12 +23,12 @@ function narrow(value: Value): DictLike {
   return value;
 }
 
-/** `??` would take None for missing. */
+/** `??` would treat None as missing. */
 function orElse(value: Value | undefined, fallback: Value): Value {
   return value === undefined ? fallback : value;
 }
 
-/** Changing a dict that isn't the template's own would change what its caller holds. */
+/** Mutating a dict of the context would change the caller's object. */
 function changeable(dict: DictLike, evaluation: Evaluation): DictLike {
   if (!(dict instanceof Dict) && !evaluation.ownsContext)
     throw renderFault('a dict of the context cannot be changed');
@@ -83,7 +83,7 @@ const METHODS = methodTable(narrow, {
   ),
 });
 
-/** `d.update(other, **names)`, which alone takes any keyword. */
+/** `d.update(other, **names)`: the only method that accepts arbitrary keywords. */
 const update: Invoke = (self, args, evaluation) => {
   const dict = changeable(narrow(self), evaluation);
   if (args.positional.length > 1) throw renderFault('update expected at most 1 argument');
@@ -98,7 +98,7 @@ function set(dict: DictLike, key: Value, value: Value, { budget }: Evaluation): 
   dictSet(dict, key, value);
 }
 
-/** The entries of a dict, or of an iterable of pairs, as `dict(…)` takes them. */
+/** The entries of a dict or of an iterable of pairs, as accepted by `dict(…)`. */
 export function entriesOf(source: Value, { budget }: Evaluation): Iterable<readonly [Value, Value]> {
   if (isDict(source)) return dictEntries(source);
   if (source instanceof Undefined) throw source.fault();

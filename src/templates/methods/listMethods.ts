@@ -14,7 +14,7 @@ function narrowList(value: Value): Value[] {
   return value;
 }
 
-/** Changing a list of the context would change what the caller holds; a list that the template made can't be told from it. */
+/** Mutating a list of the context would change the caller's object; a list made by the template can't be told apart from it. */
 function changeable(list: Value[], evaluation: Evaluation, growth = 0): Value[] {
   if (!evaluation.ownsContext) throw renderFault('lists cannot be changed in this template');
   evaluation.budget.allocate(growth);
@@ -59,7 +59,7 @@ function itemsOf(self: Value, { budget }: Evaluation): readonly Value[] {
   return self instanceof Tuple ? self.items : toList(self, budget);
 }
 
-/** The methods that tuples and ranges have as well. */
+/** Methods that tuples and ranges share. */
 export const SEQUENCE_METHODS: MethodTable = new Map([
   ...methodTable<Value>((value) => value, { count: countMethod, index: indexMethod }),
 ]);
@@ -123,7 +123,7 @@ export const LIST_METHODS: MethodTable = new Map([
   }),
 ]);
 
-/** What a callable of the template makes of an item. */
+/** Applies a callable of the template to an item. */
 function keyOf(key: Value, evaluation: Evaluation): (item: Value) => Value {
   if (!(key instanceof Callable)) throw renderFault(`'${typeName(key)}' object is not callable`);
   return (item) => key.call({ positional: [item], named: new Map() }, evaluation);

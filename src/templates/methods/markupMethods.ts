@@ -9,13 +9,13 @@ import { isList, isText, Markup, Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { mapArguments, STR_METHODS } from './strMethods.js';
 
-/** Methods that escape the text they take in and answer markup. */
+/** Methods that escape their arguments and return markup. */
 const ESCAPING = [
   'capitalize', 'title', 'lower', 'upper', 'replace', 'ljust', 'rjust', 'lstrip', 'rstrip', 'center', 'strip',
   'expandtabs', 'swapcase', 'zfill', 'partition', 'rpartition',
 ]; // prettier-ignore
 
-/** Methods that only cut markup up. */
+/** Methods that only split markup. */
 const CUTTING = ['split', 'rsplit', 'splitlines'];
 
 function markupOf(self: Value): Markup {
@@ -79,7 +79,7 @@ const unescape: Invoke = (self, _, { budget }) => {
 
 const escapeMethod: Invoke = (_, args, { budget }) => escape(args.positional[0] ?? '', budget);
 
-/** The methods of Markup; the ones not listed are str's own and answer plain text. */
+/** The methods of Markup; those not listed are str's and return plain text. */
 export const MARKUP_METHODS: MethodTable = new Map([
   ...STR_METHODS,
   ...ESCAPING.map((name) => marked(name, escapeArguments)),

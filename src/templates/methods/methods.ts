@@ -10,7 +10,7 @@ import { MARKUP_METHODS } from './markupMethods.js';
 import { FLOAT_METHODS, INT_METHODS } from './numberMethods.js';
 import { STR_METHODS } from './strMethods.js';
 
-/** The method of a value by its name: the only way from a template to a function of a value. */
+/** Looks up a value's method: the only way for a template to reach a function of a value. */
 export function methodOf(value: Value, name: string): Invoke | undefined {
   return tableOf(value)?.get(name);
 }

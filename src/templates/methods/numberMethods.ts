@@ -22,14 +22,14 @@ function magnitude(value: number | bigint): bigint {
   return BigInt(value < 0 ? -value : value);
 }
 
-/** A quotient in lowest terms, as `as_integer_ratio` gives it. */
+/** A fraction in lowest terms, for `as_integer_ratio`. */
 export function fraction(numerator: number | bigint, denominator: bigint): Tuple {
   let [a, b] = [magnitude(numerator), denominator];
   while (b !== 0n) [a, b] = [b, a % b];
   return new Tuple([fromBigInt(BigInt(numerator) / a), fromBigInt(denominator / a)]);
 }
 
-/** Methods of int, and of bool, which is one. */
+/** Methods of int and its subclass bool. */
 export const INT_METHODS: MethodTable = methodTable(narrowInteger, {
   bit_length: method((value) => (value === 0 ? 0 : magnitude(value).toString(2).length)),
   bit_count: method((value) => magnitude(value).toString(2).replaceAll('0', '').length),

@@ -39,7 +39,7 @@ function textArgument(value: Value): string {
   return textOf(value);
 }
 
-/** A method that looks at, or copies, the whole text. */
+/** A method that scans or copies the whole text. */
 function str(body: Body, most = 0, least = 0) {
   return method<string>(charged(body), most, least);
 }
@@ -51,7 +51,7 @@ function charged(body: Body): Body {
   };
 }
 
-/** The part of a text that `start` and `end` bound, and where it begins, in UTF-16 units. */
+/** The substring between `start` and `end`, and its offset, in UTF-16 units. */
 function part(text: string, start: Value, end: Value): { within: string; from: number } | undefined {
   const length = codePointLength(text);
   const place = (bound: Value, fallback: number) => {
@@ -142,7 +142,7 @@ function padder(side: 'left' | 'right' | 'both') {
   );
 }
 
-/** Whether the text is one character or more, each of a kind. */
+/** Whether the text is not empty and every character matches. */
 function every(kind: RegExp) {
   return str((text) => text !== '' && kind.test(text));
 }
@@ -243,7 +243,7 @@ const METHODS = methodTable<string>(narrow, {
   istitle: str(isTitle),
 });
 
-/** Characters by what they stand for, None for none, as `str.maketrans` makes it. */
+/** A translation table of `str.maketrans`: None deletes a character. */
 function translate(text: string, table: Value, { budget }: Evaluation): string {
   if (!isDict(table)) throw renderFault('translate() takes a dict of code points');
   let out = '';
@@ -308,7 +308,7 @@ const format: Invoke = (self, args, evaluation) => braceFormat(textArgument(self
 const formatMap: Invoke = (self, args, evaluation) =>
   braceFormat(textArgument(self), mapArguments(args), evaluation);
 
-/** What `format_map` formats with. */
+/** The mapping of `format_map`. */
 export function mapArguments({ positional }: CallArguments): BraceArguments {
   const [mapping] = positional;
   if (mapping === undefined || !isDict(mapping) || positional.length > 1) {

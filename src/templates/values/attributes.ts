@@ -34,7 +34,7 @@ function ownAttribute(target: Value, name: string): Value | undefined {
   return method === undefined ? undefined : new BoundMethod(target, method);
 }
 
-/** The parts of a number, which Python has as attributes. */
+/** Attributes of Python's numbers. */
 function numberAttribute(target: Value, name: string): Value | undefined {
   if (target instanceof Decimal) return { real: target, imag: Decimal.of(0) }[name];
   const integer = asInteger(target);
@@ -97,7 +97,7 @@ function itemAt(target: Value, index: number): Value | undefined {
   return target instanceof Markup ? new Markup(character) : character;
 }
 
-/** The undefined value that stands for something missing of an object; its message tells what. */
+/** The undefined value for a missing attribute or item; its message names it. */
 function missing(target: Value, name: Value, budget: Budget): Undefined {
   const object = target === null ? 'None' : `${typeName(target)} object`;
   if (typeof name === 'string') return new Undefined(`'${object}' has no attribute '${name}'`);
@@ -142,7 +142,7 @@ function pick<T>(items: readonly T[], from: number, to: number, by: number): T[]
   return picked;
 }
 
-/** Python's rules for bounds left out, negative or beyond the ends. */
+/** Python's rules for omitted, negative and out-of-range bounds. */
 function bounds(
   start: Value,
   stop: Value,

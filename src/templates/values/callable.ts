@@ -3,12 +3,12 @@ import { renderFault } from '../errors.js';
 import { PyObject } from './value.js';
 import type { Value } from './value.js';
 
-/** What built-ins may know of the render they run in. */
+/** The render, as far as built-ins may access it. */
 export interface Evaluation {
   readonly budget: Budget;
-  /** Whether text made now must be escaped; `{% autoescape %}` changes it. */
+  /** Whether output is escaped at this point; `{% autoescape %}` changes it. */
   readonly autoescape: boolean;
-  /** Whether the context's lists and dicts belong to this render alone, so that it may change them. */
+  /** Whether this render owns the context's lists and dicts and may mutate them. */
   readonly ownsContext: boolean;
   /** Jinja2's `target.name` and `target[key]`. */
   attribute(target: Value, name: string): Value;
@@ -64,10 +64,10 @@ export function bindArguments(
   return bound;
 }
 
-/** How a built-in receives its arguments: bound to parameters, or as they came. */
+/** How a built-in receives its arguments: bound to parameters, or raw. */
 export type Invoke = (self: Value, args: CallArguments, evaluation: Evaluation) => Value;
 
-/** A method taken off its object, as in `{% set f = name.upper %}{{ f() }}`. */
+/** A bound method, as in `{% set f = name.upper %}{{ f() }}`. */
 export class BoundMethod extends Callable {
   readonly typeName = 'builtin_function_or_method';
   constructor(
@@ -100,12 +100,12 @@ export type MethodTable = ReadonlyMap<string, Invoke>;
 
 type MethodBody<Self> = (self: Self, evaluation: Evaluation, ...args: (Value | undefined)[]) => Value;
 
-/** A method whose parameters can't be named, as most of Python's built-in methods. */
+/** A method with positional-only parameters, like most of Python's built-in methods. */
 export function method<Self extends Value>(body: MethodBody<Self>, most = 0, least = 0): MethodEntry<Self> {
   return { body, parameters: undefined, most, least };
 }
 
-/** A method with parameters that can also be named. */
+/** A method whose parameters can also be passed by keyword. */
 export function namedMethod<Self extends Value>(
   parameters: readonly string[],
   body: MethodBody<Self>,
@@ -121,7 +121,7 @@ interface MethodEntry<Self extends Value> {
   readonly least: number;
 }
 
-/** The methods of one type by name; `narrow` turns the object into what the bodies take. */
+/** The methods of one type by name; `narrow` converts the receiver to the type that the bodies expect. */
 export function methodTable<Self extends Value>(
   narrow: (value: Value) => Self,
   entries: Readonly<Record<string, MethodEntry<Self>>>,

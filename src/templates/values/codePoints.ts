@@ -1,6 +1,6 @@
 /**
  * Python counts a string in code points, JavaScript in UTF-16 units. The two differ only where a string
- * holds surrogates, so each function looks for those first and otherwise works on the string itself.
+ * holds surrogates, so each function checks for those first and otherwise works on the string directly.
  */
 
 const SURROGATE = /[\uD800-\uDFFF]/;

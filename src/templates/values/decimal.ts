@@ -7,8 +7,8 @@ export const MAX_DIGITS = 4_300;
 const MAX_PLACES = 16_383;
 
 /**
- * Python's `decimal.Decimal`: digits that stay as they were written, trailing zeros too. Only finite ones exist: where
- * Python's context would make NaN or an infinity, it raises.
+ * Python's `decimal.Decimal`: keeps its digits as written, trailing zeros included. Always finite: raises where
+ * Python's context would produce NaN or an infinity.
  */
 export class Decimal extends PyObject {
   readonly typeName = 'decimal.Decimal';
@@ -18,7 +18,7 @@ export class Decimal extends PyObject {
 
   constructor(
     readonly isNegative: boolean,
-    /** Never negative; as a text of digits, none of them a leading zero, it is read when it is needed. */
+    /** Never negative; parsed lazily from text, which has no leading zeros. */
     coefficient: bigint | string,
     readonly exponent: number,
   ) {
@@ -27,7 +27,7 @@ export class Decimal extends PyObject {
     else this.value = coefficient;
   }
 
-  /** Of digits as JSON writes them: `-12.50`, `1e-7`. */
+  /** Parses a JSON number: `-12.50`, `1e-7`. */
   static parse(text: string): Decimal {
     const isNegative = text.startsWith('-');
     const mark = text.search(/e/i);
@@ -45,7 +45,7 @@ export class Decimal extends PyObject {
     return new Decimal(value < 0n, value < 0n ? -value : value, 0);
   }
 
-  /** The value of a finite double, to its last bit. */
+  /** The exact value of a finite double. */
   static ofExact(value: number): Decimal {
     const magnitude = Math.abs(value);
     let exponent = magnitude === 0 ? 0 : Math.max(-1074, Math.floor(Math.log2(magnitude)) - 52);
@@ -60,7 +60,7 @@ export class Decimal extends PyObject {
     return new Decimal(isNegative, BigInt(mantissa) * 5n ** BigInt(-exponent), exponent);
   }
 
-  /** @throws Fault when there are too many digits to calculate with */
+  /** @throws Fault when it has too many digits for arithmetic */
   get coefficient(): bigint {
     if (this.value === undefined) {
       const digits = this.digits ?? '';
@@ -89,7 +89,7 @@ export class Decimal extends PyObject {
     return this.exponent + this.length - 1;
   }
 
-  /** A bound on the characters of `text`, known before it is made. */
+  /** An upper bound on the length of `text`, known before it is built. */
   get textLength(): number {
     return this.isWrittenInFull ? this.length - this.exponent + 3 : this.length + 10;
   }
@@ -145,7 +145,7 @@ function signOf(value: Decimal): 1 | -1 {
   return value.isNegative ? -1 : 1;
 }
 
-/** The coefficient at a lower exponent. The caller knows that it isn't much lower. */
+/** The coefficient at a lower exponent, which must not be much lower. */
 export function scaled(value: Decimal, exponent: number): bigint {
   return value.coefficient * 10n ** BigInt(value.exponent - exponent);
 }

@@ -8,10 +8,10 @@ import type { Rounding } from './rounding.js';
 const PRECISION = 28;
 const MAX_EXPONENT = 999_999;
 const MIN_EXPONENT = -MAX_EXPONENT;
-/** Exponents of powers: what is beyond overflows anyway. */
+/** Maximum exponent of a power: a larger one overflows anyway. */
 const MAX_POWER = 999_999_999;
 
-/** A result as the context rounds it. @throws Fault on overflow */
+/** Rounds a result to the context's precision. @throws Fault on overflow */
 function rounded(isNegative: boolean, coefficient: bigint, exponent: number, precision = PRECISION): Decimal {
   const lowest = MIN_EXPONENT - precision + 1;
   const exact = new Decimal(isNegative, coefficient, exponent);
@@ -22,24 +22,24 @@ function rounded(isNegative: boolean, coefficient: bigint, exponent: number, pre
   let result = exact;
   if (exponent < least) {
     result = rescaled(exact, least);
-    // A carry, 9.99… to 10.00…, makes one digit too many.
+    // A carry (9.99… to 10.00…) adds a digit.
     if (result.length > precision) result = rescaled(result, least + 1);
   }
   if (result.adjusted > MAX_EXPONENT) throw renderFault('the number is too large for Decimal arithmetic');
   return result;
 }
 
-/** Arithmetic of an unrounded operand begins with nothing; a result is what the context makes of it. */
+/** Rounds to the context's precision, like Python's unary plus. */
 export function contextual(value: Decimal): Decimal {
   return rounded(value.isNegative, value.coefficient, value.exponent);
 }
 
-/** At another exponent; the caller bounds how many zeros that adds. */
+/** Rescales to another exponent; the caller bounds the zeros that this adds. */
 export function rescaled(value: Decimal, exponent: number, rounding: Rounding = 'ROUND_HALF_EVEN'): Decimal {
   const { isNegative, coefficient, length } = value;
   if (value.isZero) return new Decimal(isNegative, 0n, exponent);
   if (exponent <= value.exponent) return new Decimal(isNegative, scaled(value, exponent), exponent);
-  // What is below the last digit by more than one is only known to be there.
+  // Digits further below the last one only matter as a sticky digit.
   const dropped = exponent - value.exponent;
   const quotient =
     dropped > length + 1
@@ -85,7 +85,7 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal {
   return addDecimals(a, new Decimal(!b.isNegative, b.coefficient, b.exponent));
 }
 
-/** Both at one exponent. One too small to change the digits of the other is only known to be there: no long rows of zeros. */
+/** Aligns both to one exponent. An operand too small to change the other's digits becomes a sticky digit, not a long run of zeros. */
 function aligned(a: Decimal, b: Decimal): [Decimal, Decimal] {
   const isFirstHigh = a.exponent >= b.exponent;
   const [high, low] = isFirstHigh ? [a, b] : [b, a];
@@ -119,7 +119,7 @@ export function divideDecimals(a: Decimal, b: Decimal, precision = PRECISION): D
   let quotient = dividend / divisor;
   let exponent = ideal - shift;
   if (quotient * divisor !== dividend) {
-    // A digit for the remainder, so that rounding doesn't take it for a tie.
+    // A sticky digit for the remainder, so that it isn't rounded as a tie.
     if (quotient % 5n === 0n) quotient += 1n;
   } else {
     while (exponent < ideal && quotient % 10n === 0n) {
@@ -153,7 +153,7 @@ export function moduloDecimals(a: Decimal, b: Decimal): Decimal {
   return contextual(quotientAndRemainder(a, b)[1]);
 }
 
-/** A power of a whole exponent, as libmpdec works it out; undefined for others. */
+/** A power with an integer exponent, computed as libmpdec does; undefined for other exponents. */
 export function powDecimals(base: Decimal, exponent: Decimal): Decimal | undefined {
   if (!isWhole(exponent)) return undefined;
   if (exponent.adjusted > 9) throw powerTooLarge();

@@ -17,7 +17,7 @@ import type { Rounding } from './rounding.js';
 import { isFloat } from './value.js';
 import type { Value } from './value.js';
 
-/** Of integers that are hashed as such. */
+/** Maximum digits of a Decimal that is hashed as the integer it equals. */
 const MAX_HASHED_DIGITS = 400;
 
 type DecimalOperation = (x: Decimal, y: Decimal) => Decimal;
@@ -43,7 +43,7 @@ export function decimalArithmetic(operator: string, a: Value, b: Value, budget: 
   return OPERATIONS[operator]?.(x, y);
 }
 
-/** A number as a Decimal, a float by the digits it prints; undefined for infinities, NaN and what is no number. */
+/** A number as a Decimal, a float by the digits it prints; undefined for infinities, NaN and other types. */
 export function asDecimal(value: Value): Decimal | undefined {
   if (value instanceof Decimal) return value;
   const integer = asInteger(value);
@@ -72,7 +72,7 @@ function exactly(value: Value): Decimal | number | undefined {
   return Number.isFinite(number) ? Decimal.ofExact(number) : number;
 }
 
-/** As a key of a Map: the int or float that it equals, else its digits without zeros at the end. */
+/** The hash key: the int or float that it equals, otherwise its digits without trailing zeros. */
 export function decimalHash(value: Decimal): number | bigint | string {
   if (value.adjusted < MAX_HASHED_DIGITS && isWhole(value)) return decimalToInt(value);
   const number = value.toNumber();

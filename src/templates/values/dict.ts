@@ -4,7 +4,7 @@ import { decimalHash } from './decimalOperators.js';
 import { Float, isList, isPlainDict, Markup, PyObject, Tuple, typeName, Undefined } from './value.js';
 import type { PlainDict, Value } from './value.js';
 
-/** What equal keys have in common, as a key of a JavaScript Map. */
+/** The same for equal keys; usable as a key of a JavaScript Map. */
 export type HashKey = null | number | bigint | string | PyObject;
 
 const UNDEFINED_KEY = new Undefined('');
@@ -44,7 +44,7 @@ function hashObject(value: null | Value[] | PlainDict | PyObject): HashKey {
   throw renderFault(`unhashable type: '${typeName(value)}'`);
 }
 
-/** Whether `hashKey` takes a value. */
+/** Whether `hashKey` accepts a value. */
 export function isHashable(value: Value): boolean {
   if (value instanceof Tuple) return value.items.every(isHashable);
   return !isList(value) && !isDict(value);
@@ -112,7 +112,7 @@ export function dictGet(dict: DictLike, key: Value): Value | undefined {
   return name !== undefined && Object.hasOwn(dict, name) ? dict[name] : undefined;
 }
 
-/** Keys of plain dicts are all strings; anything else (but not an unhashable value) is simply not in it. */
+/** Keys of plain dicts are strings; other hashable keys are never found. */
 function plainKey(key: Value): string | undefined {
   if (typeof key === 'string') return key;
   if (key instanceof Markup) return key.text;

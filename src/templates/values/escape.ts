@@ -5,7 +5,7 @@ import type { Text, Value } from './value.js';
 
 const SPECIAL = /[&<>'"]/;
 
-/** Text with HTML's five special characters replaced, the way MarkupSafe writes them. */
+/** Escapes HTML's five special characters as MarkupSafe does. */
 export function escapeHtml(text: string): string {
   if (!SPECIAL.test(text)) return text;
   let out = '';

@@ -5,7 +5,7 @@ import { dictKeys, dictSize, DictView, isDict } from './dict.js';
 import { isList, isText, PyIterator, PyObject, Range, textOf, Tuple, typeName, Undefined } from './value.js';
 import type { Value } from './value.js';
 
-/** The items of any iterable, without making a list where that can be avoided; undefined for others. */
+/** The items of any iterable, without building a list where possible; undefined for other values. */
 export function tryIterate(value: Value, budget: Budget): Iterable<Value> | undefined {
   if (isList(value)) return value;
   if (value instanceof Tuple) return value.items;
@@ -48,7 +48,7 @@ export function toList(value: Value, budget: Budget): Value[] {
   return items;
 }
 
-/** The items to read only: the list itself where there is one. */
+/** The items, read-only: the list itself if it is one. */
 export function itemsOf(value: Value, budget: Budget): readonly Value[] {
   if (isList(value)) return value;
   return value instanceof Tuple ? value.items : toList(value, budget);

@@ -8,7 +8,7 @@ import type { Value } from './value.js';
 /** Largest integer in bits; Python refuses to print more than 4,300 digits, about this many. */
 const MAX_INT_BITS = 14_300;
 
-/** A big integer as a value: a plain number wherever that is exact. */
+/** A bigint as a value: a plain number where that is exact. */
 export function fromBigInt(value: bigint): number | bigint {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
     ? Number(value)
@@ -53,7 +53,7 @@ export function indexArgument(value: Value, what = 'integer'): number {
   return integer > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
 }
 
-/** Adds up, multiplies… two integers: in doubles while exact, else as BigInt of bounded size. */
+/** Integer arithmetic: in doubles while exact, otherwise in BigInts of bounded size. */
 export function addInts(a: number | bigint, b: number | bigint): Value {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b;
@@ -190,7 +190,7 @@ export function floatText(value: number): string {
   return Math.abs(value) < 1e-4 ? exponential(value) : String(value);
 }
 
-/** Shortest digits in Python's exponent notation: a sign and at least two digits. */
+/** Shortest digits in Python's exponent notation, whose exponent has a sign and at least two digits. */
 function exponential(value: number): string {
   const [mantissa = '', exponent = ''] = value.toExponential().split('e');
   const digits = exponent.slice(1);
@@ -238,7 +238,7 @@ function digitsInBase(digits: string, base: number, negative: boolean): Value | 
   return fromBigInt(negative ? -value : value);
 }
 
-// The second run of digits needs the point before it: else a long number would be cut in two at every digit.
+// The fraction's digits require the point: otherwise a long number backtracks quadratically.
 const FLOAT_TEXT =
   /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:e[+-]?[0-9]+(?:_[0-9]+)*)?$/i;
 const NAMED_FLOAT = /^([+-]?)(?:(inf|infinity)|nan)$/i;

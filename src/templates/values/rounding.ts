@@ -1,4 +1,4 @@
-/** Python's names of how a Decimal is rounded, but the one of no use to authors (ROUND_05UP). */
+/** Python's rounding modes of Decimal, except ROUND_05UP, which authors have no use for. */
 export const ROUNDINGS = [
   'ROUND_HALF_EVEN',
   'ROUND_HALF_UP',
@@ -11,7 +11,7 @@ export const ROUNDINGS = [
 
 export type Rounding = (typeof ROUNDINGS)[number];
 
-/** The quotient of magnitudes, of a number with this sign, rounded. */
+/** The rounded quotient of two magnitudes; `isNegative` is the sign of the result. */
 export function divideRounded(x: bigint, y: bigint, isNegative: boolean, rounding: Rounding): bigint {
   const quotient = x / y;
   const remainder = x % y;
@@ -20,7 +20,7 @@ export function divideRounded(x: bigint, y: bigint, isNegative: boolean, roundin
     : quotient;
 }
 
-/** @param overHalf its sign says where the remainder is from the middle */
+/** @param overHalf negative, zero or positive: the remainder is below, at or above half */
 function roundsUp(quotient: bigint, overHalf: bigint, isNegative: boolean, rounding: Rounding): boolean {
   switch (rounding) {
     case 'ROUND_HALF_EVEN':

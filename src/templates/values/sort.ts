@@ -4,11 +4,11 @@ import type { Value } from './value.js';
 
 export interface SortOptions {
   readonly reverse?: boolean;
-  /** What to compare items by; the items themselves when left out. */
+  /** The sort key of an item; defaults to the item itself. */
   readonly key?: (item: Value) => Value;
 }
 
-/** A sorted copy, as Python's `sorted` makes it: stable, also in reverse. @throws Fault for items without an order. */
+/** A sorted copy, like Python's `sorted`: stable, also in reverse. @throws Fault for items without an order. */
 export function sortValues(
   items: readonly Value[],
   budget: Budget,

@@ -30,7 +30,7 @@ export function str(value: Value, budget: Budget): string {
   }
 }
 
-/** Its digits, paid for before they are written. */
+/** The number's digits, charged to the budget before they are written. */
 function decimalText(value: Decimal, budget: Budget): string {
   budget.allocate(value.textLength);
   return value.text;

@@ -45,7 +45,7 @@ export class Float extends PyObject {
   }
 }
 
-/** Text that is HTML already: autoescaping leaves it alone, and what joins it is escaped. */
+/** Safe HTML: autoescaping leaves it alone, and text joined to it is escaped. */
 export class Markup extends PyObject {
   readonly typeName: string = 'Markup';
   constructor(readonly text: string) {
@@ -53,7 +53,7 @@ export class Markup extends PyObject {
   }
 }
 
-/** What `tojson` answers: a whole JSON value, which a JSON document may take in as it is. */
+/** The result of `tojson`: a complete JSON value, embedded verbatim in a JSON document. */
 export class JsonMarkup extends Markup {}
 
 export class Tuple extends PyObject {
@@ -67,7 +67,7 @@ export class Tuple extends PyObject {
   }
 }
 
-/** A name, attribute or item that isn't there. Prints as nothing; using it further is an error. */
+/** A missing name, attribute or item. Prints as nothing; any other use is an error. */
 export class Undefined extends PyObject {
   readonly typeName = 'Undefined';
   constructor(
@@ -77,7 +77,7 @@ export class Undefined extends PyObject {
     super();
   }
 
-  /** The error of using it. */
+  /** The error raised on use. */
   fault(): Fault {
     return renderFault(this.message, this.hint);
   }

@@ -1,4 +1,4 @@
-/** What Python's str methods take for whitespace: JavaScript's `\s` has U+FEFF and lacks the separators below U+0020. */
+/** Whitespace of Python's str methods: JavaScript's `\s` includes U+FEFF and lacks the separators below U+0020. */
 export function isSpace(code: number): boolean {
   if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x1f);
   if (code < 0x85) return false;
@@ -50,7 +50,7 @@ export function splitWords(text: string): string[] {
   return words;
 }
 
-/** What Python's `splitlines` breaks at. */
+/** Line boundaries of Python's `splitlines`. */
 // eslint-disable-next-line no-control-regex -- these control characters are line breaks to Python
 const LINE_BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
 

@@ -122,7 +122,7 @@ function* filtered(
   }
 }
 
-/** `{% for … recursive %}`: each level is a call of its own and a piece of text. */
+/** `{% for … recursive %}`: each level is a call that returns text. */
 export class RecursiveForNode extends JinjaNode {
   constructor(
     source: string,

@@ -28,7 +28,7 @@ export class MacroNode extends JinjaNode {
   }
 }
 
-/** Prints what a call block or filter block made: as it is, and nothing but text. */
+/** Prints the result of a call or filter block verbatim; it must be text. */
 function writeText(value: Value, frame: Frame): void {
   if (!isText(value)) throw renderFault(`expected str instance, ${typeName(value)} found`);
   frame.run.out.writeValue(value, textOf(value));

@@ -2,21 +2,21 @@ import { Token, TokenKind } from 'liquidjs';
 import type { Context, Template } from 'liquidjs';
 import type { Frame } from '../runtime.js';
 
-/** A place in a Jinja2 template, as LiquidJS's errors want one. */
+/** A position in a Jinja2 template, as LiquidJS's errors require. */
 class PlaceToken extends Token {
   constructor(source: string, offset: number) {
     super(TokenKind.Tag, source, offset, offset);
   }
 }
 
-/** The LiquidJS context of one render of a Jinja2 template: the frame rides along. */
+/** The LiquidJS context of one render of a Jinja2 template: carries the frame. */
 export interface JinjaContext extends Context {
   readonly frame: Frame;
 }
 
 /**
- * A statement of a Jinja2 template. To LiquidJS it is a template like those of its own tags; what is nested
- * in it runs in plain loops (LiquidJS's generators look at the clock for every node: half the speed).
+ * A statement of a Jinja2 template. To LiquidJS it is a template like its own tags; nested statements run in plain
+ * loops, because LiquidJS's generators check the clock at every node, which halves the speed.
  */
 export abstract class JinjaNode implements Template {
   constructor(

@@ -14,7 +14,7 @@ export interface OutputPart {
   readonly offset: number;
 }
 
-/** Text and `{{ … }}` in a row. */
+/** Consecutive text and `{{ … }}`. */
 export class OutputNode extends JinjaNode {
   constructor(
     source: string,

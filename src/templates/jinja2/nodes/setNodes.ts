@@ -38,7 +38,7 @@ export class SetNode extends JinjaNode {
   }
 }
 
-/** What a block printed, kept in a slot while its filters are applied. */
+/** A block's captured output, kept in a slot while its filters are applied. */
 export interface BlockText {
   readonly enter: (frame: Frame) => void;
   readonly body: readonly JinjaNode[];
@@ -48,7 +48,7 @@ export interface BlockText {
   readonly markup: (frame: Frame) => boolean;
 }
 
-/** Prints a block's body into a value, through its filters. */
+/** Captures a block's output as a value and applies its filters. */
 export function evaluateBlock({ enter, body, slot, filter, markup }: BlockText, frame: Frame): Value {
   const { run } = frame;
   enter(frame);
