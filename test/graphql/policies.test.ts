@@ -28,6 +28,19 @@ describe('policies of /query', () => {
     expect(code(await shop.ask('{ customer { name } }', {}, clerk))).to.equal('PERMISSION_DENIED');
   });
 
+  it('denies a change that a rule grants to a role without the capability', async () => {
+    const clerk = roleWith(shop, ['select'], [{ capabilities: ALL, targets: ['customer'] }]);
+    for (const mutation of [
+      'create_customer(input: { name: "Eve", email: "eve@example.com" }) { name }',
+      'update_customer(customer_id: 1, input: { name: "Eve" }) { name }',
+      'delete_customer(customer_id: 1) { name }',
+    ]) {
+      expect(code(await shop.ask(`mutation { ${mutation} }`, {}, clerk)), mutation).to.equal(
+        'PERMISSION_DENIED',
+      );
+    }
+  });
+
   it('shows the rows of any rule that grants', async () => {
     const clerk = roleWith(
       shop,
