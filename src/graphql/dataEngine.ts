@@ -33,6 +33,7 @@ import {
   type StoredBytes,
 } from './files/fileRows.js';
 import { FileUrls } from './files/fileUrls.js';
+import { findFirstAnswer, idempotencyOf } from './idempotency.js';
 import { FilterTexts } from './plan/filterTexts.js';
 import { PlanCache } from './plan/planCache.js';
 import { plannerOf, rolesOf } from './plan/planner.js';
@@ -51,7 +52,12 @@ export interface DataEngine {
   execute(
     principal: Principal,
     request: GraphqlRequest,
-    options: { readonly allowMutation: boolean; readonly allowance?: Allowance },
+    options: {
+      readonly allowMutation: boolean;
+      readonly allowance?: Allowance;
+      /** Of a mutation that is to take effect once. */
+      readonly idempotencyKey?: string | undefined;
+    },
   ): Promise<GraphqlAnswer>;
   /** What `execute` would run, with PostgreSQL's plan of it; nothing is run. Throws DocumentError, FieldError, AppError. */
   explain(principal: Principal, request: GraphqlRequest): Promise<readonly ExplainedField[]>;
@@ -153,14 +159,20 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   return {
     answers: engine.answers,
     planning: engine.planning,
-    async execute(principal, request, { allowMutation, allowance }) {
-      const { tenantid } = principal;
+    async execute(principal, request, { allowMutation, allowance, idempotencyKey }) {
+      const { tenantid, schema } = principal;
+      const idempotency =
+        idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
       const answer = engine.answers.open(tenantid);
       try {
+        const first =
+          idempotency && (await findFirstAnswer(engine.transactions, principal, idempotency, answer));
+        if (first !== undefined) return { status: 200, body: first, release: answer.release };
         const { fields, errors } = await executeRequest(engine, principal, request, {
           allowMutation,
           answer,
           allowance,
+          idempotency,
         });
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
