@@ -28,7 +28,8 @@ export function randomNumbers(seed: number, count: number): string[] {
   });
 }
 
-function generator(seed: number): (most: number) => number {
+/** Whole numbers from 0 to below the one given, the same for the same seed. */
+export function generator(seed: number): (most: number) => number {
   let state = seed >>> 0;
   return (most) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

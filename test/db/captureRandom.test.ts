@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { randomSeed } from '../support/randomNumbers.js';
+import { openCaptureFixture, type CaptureFixture } from './captureFixture.js';
+import { addAudit, differences, RANDOM_DDL, RANDOM_TABLES, writeAtRandom } from './captureRandom.js';
+
+const SESSIONS = 16;
+/** Of one session. `CAPTURE_STATEMENTS=62500` makes a million in all. */
+const STATEMENTS = Number(process.env['CAPTURE_STATEMENTS'] ?? 60);
+
+describe('capture under load', () => {
+  let fixture: CaptureFixture;
+  before(async () => (fixture = await openCaptureFixture(RANDOM_DDL, RANDOM_TABLES)));
+  after(() => fixture.close());
+
+  it('has exactly one event for every committed change, and none for others', async function () {
+    this.timeout(60_000 + SESSIONS * STATEMENTS * 100);
+    const { writer } = fixture;
+    await addAudit(writer);
+    const seed = randomSeed();
+    const clients = await Promise.all(Array.from({ length: SESSIONS }, () => fixture.connect()));
+    await Promise.all(
+      clients.map((client, index) =>
+        writeAtRandom(fixture, client, { seed: seed + index, statements: STATEMENTS }),
+      ),
+    );
+    const { rows } = await writer.query<{ n: number }>('select count(*)::int as n from audit');
+    expect(rows[0]?.n, `seed ${seed}`).to.be.above(SESSIONS * STATEMENTS);
+    expect(await differences(writer), `seed ${seed}`).to.deep.equal([]);
+  });
+});
