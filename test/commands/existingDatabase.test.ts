@@ -1,0 +1,238 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { eq } from 'drizzle-orm';
+import { integer, pgSchema, serial, text } from 'drizzle-orm/pg-core';
+import pg from 'pg';
+import { DataTypes, Sequelize } from 'sequelize';
+import { post } from '../../bench/support/installation.js';
+import { adoptTenant } from '../../src/control/tenants/tenants.js';
+import { runRowpost, startProcess, type RowpostProcess } from '../support/rowpostProcess.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+
+const GUIDE = readFileSync(new URL('../../docs/existing-database.md', import.meta.url), 'utf8');
+
+/** The text of the guide's block with this tag. */
+function block(tag: string): string {
+  const found = new RegExp(`\`\`\`${tag}\\n([\\s\\S]*?)\`\`\``).exec(GUIDE)?.[1];
+  if (found === undefined) throw new Error(`the guide has no block "${tag}"`);
+  return found;
+}
+
+/** The arguments of a `node dist/main.js …` line, as the shell would give them. */
+function argumentsOf(tag: string): string[] {
+  const line = block(tag)
+    .replace(/^node dist\/main\.js /, '')
+    .trim();
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+}
+
+describe('docs/existing-database.md, with the built program', () => {
+  let test: TestDatabase;
+  let env: Record<string, string>;
+  let appUrl: string;
+  let appRole: string;
+  let app: pg.Client;
+  let service: RowpostProcess;
+  let baseUrl: string;
+  let token: string;
+
+  before(async function () {
+    this.timeout(60_000);
+    test = await createTestDatabase();
+    const { pool } = test.database;
+    env = { DATABASE_URL: test.url, PXADMIN_PASSWORD: 'installation secret', RELAY_POLL_MS: '50' };
+    const { rows } = await pool.query<{ oid: number; name: string }>(
+      'select oid, datname as name from pg_database where datname = current_database()',
+    );
+    appRole = `crm_app_${rows[0]!.oid}`;
+    await pool.query(`create role ${appRole} login password 'app'`);
+    await pool.query(`grant connect, create on database ${rows[0]!.name} to ${appRole}`);
+    await pool.query(`grant create on schema public to ${appRole}`);
+    const url = new URL(test.url);
+    url.username = appRole;
+    url.password = 'app';
+    appUrl = url.href;
+    app = new pg.Client({ connectionString: appUrl, application_name: 'psql' });
+    await app.connect();
+    await app.query(block('sql tables'));
+    await pool.query(`grant ${appRole} to current_user`);
+    await rowpost(['release']);
+  });
+  after(async () => {
+    await service.kill('SIGTERM');
+    await app.end();
+    await test.drop();
+  });
+
+  async function rowpost(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await runRowpost(args, env);
+    expect(code, stderr).to.equal(0);
+    return stdout;
+  }
+
+  const subjects = async (): Promise<readonly string[]> => {
+    const { rows } = await test.database.pool.query<{ subject: string }>(
+      'select subject from rowpost.mailbox order by mailid',
+    );
+    return rows.map(({ subject }) => subject);
+  };
+  const mailed = (subject: string): Promise<void> =>
+    waitFor(
+      `the mail "${subject}"`,
+      async () => (await subjects()).filter((item) => item === subject).length === 1,
+    );
+
+  const control = (query: string, bearer = token): Promise<unknown> =>
+    post(`${baseUrl}/roles_pbac`, { query }, bearer);
+  const signIn = async (tenantid: number): Promise<string> => {
+    const body = { login: 'root', password: 'long and secret', tenantid };
+    return (await post<{ access_token: string }>(`${baseUrl}/auth`, body)).access_token;
+  };
+  it('leads from an application to its first email', async function () {
+    this.timeout(60_000);
+    const made = JSON.parse(await rowpost(argumentsOf('sh adopt'))) as {
+      tenantid: number;
+      root_roleid: number;
+    };
+    expect(made).to.deep.equal({ tenantid: 1, schema: 'public', root_roleid: 2 });
+    await rowpost(argumentsOf('sh capture'));
+    service = await startProcess(['all'], env);
+    baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(service.log())?.[1] ?? ''}`;
+    token = await signIn(1);
+    await control(block('graphql email'));
+    await app.query(block('sql write'));
+    await mailed('Thank you, Ada');
+    expect(await subjects()).to.deep.equal(['Thank you, Ada']);
+    const answer = await post(
+      `${baseUrl}/query`,
+      { query: '{ customers { name orders_collection { total } } }' },
+      token,
+    );
+    expect(answer).to.deep.equal({
+      data: { customers: [{ name: 'Ada', orders_collection: [{ total: 80 }] }] },
+    });
+  });
+
+  /** A rule that mails the word of each row that is inserted or updated. */
+  async function mailWords(schema: string, table: string): Promise<void> {
+    const root = { rootLogin: 'root', rootPassword: 'long and secret' };
+    const { tenantid, rootRoleid } = await adoptTenant(test.database.knex, { name: schema, schema, ...root });
+    const bearer = await signIn(tenantid);
+    await control(
+      `mutation {
+        Utility { set_capture(table_name: "${table}", writers: all) { writers } }
+        set_email_apikey(apikey: "SG.key") { apikey }
+        create_email_type(input: {email_type: "word", subject: "{{ records.new.word }}", sender: "a@example.com", recipients: ["b@example.com"], template: "x"}) { email_type }
+        create_email_rule(input: {name: "words", operations: ["insert", "update"], targets: ["${table}"], email_type: "word", query_roleid: ${rootRoleid}}) { ruleid }
+      }`,
+      bearer,
+    );
+  }
+
+  it('holds for an application of Sequelize', async function () {
+    this.timeout(60_000);
+    await app.query('create schema sequelized');
+    const sequelize = new Sequelize(appUrl, { logging: false, schema: 'sequelized' });
+    const Author = sequelize.define(
+      'author',
+      { name: DataTypes.STRING },
+      { schema: 'sequelized', freezeTableName: true },
+    );
+    const Letter = sequelize.define(
+      'letter',
+      { word: DataTypes.STRING, mood: DataTypes.ENUM('glad', 'sad') },
+      { schema: 'sequelized', freezeTableName: true },
+    );
+    Author.hasMany(Letter);
+    await sequelize.sync();
+    await mailWords('sequelized', 'letter');
+    const author = await Author.create({ name: 'Ada' });
+    const letter = await Letter.create({ word: 'created', mood: 'glad', authorId: author.get('id') });
+    await letter.update({ word: 'updated' });
+    await Letter.bulkCreate([{ word: 'bulk one' }, { word: 'bulk two', mood: 'sad' }]);
+    await sequelize
+      .transaction(async (transaction) => {
+        await Letter.create({ word: 'rolled back' }, { transaction });
+        throw new Error('no');
+      })
+      .catch(() => undefined);
+    await Letter.upsert({ id: letter.get('id'), word: 'upserted' });
+    for (const word of ['created', 'updated', 'bulk one', 'bulk two', 'upserted']) await mailed(word);
+    expect(await subjects()).not.to.include('rolled back');
+    await sequelize.close();
+  });
+
+  it('holds for an application of Drizzle', async function () {
+    this.timeout(60_000);
+    await app.query(
+      'create schema drizzled; create table drizzled.post (id serial primary key, word text not null, likes int)',
+    );
+    const post_ = pgSchema('drizzled').table('post', {
+      id: serial('id').primaryKey(),
+      word: text('word').notNull(),
+      likes: integer('likes'),
+    });
+    await mailWords('drizzled', 'post');
+    const pool = new pg.Pool({ connectionString: appUrl });
+    const db = drizzle(pool);
+    const [row] = await db
+      .insert(post_)
+      .values([{ word: 'drizzle one' }, { word: 'drizzle two' }])
+      .returning();
+    await db.transaction(async (trx) => {
+      await trx.update(post_).set({ word: 'drizzle three' }).where(eq(post_.id, row!.id));
+    });
+    await db
+      .insert(post_)
+      .values({ id: row!.id, word: 'x' })
+      .onConflictDoUpdate({ target: post_.id, set: { word: 'drizzle four' } });
+    for (const number of ['one', 'two', 'three', 'four']) await mailed(`drizzle ${number}`);
+    await pool.end();
+  });
+
+  it('holds for COPY', async function () {
+    this.timeout(60_000);
+    await app.query('create schema plain; create table plain.line (id int primary key, word text)');
+    await mailWords('plain', 'line');
+    await copyIn(app, 'copy plain.line from stdin', '1\tcopied one\n2\tcopied two\n');
+    for (const number of ['one', 'two']) await mailed(`copied ${number}`);
+  });
+
+  it('goes back', async () => {
+    expect(JSON.parse(await rowpost(argumentsOf('sh release')))).to.deep.equal({ released: 'public' });
+    await app.query(block('sql write').replaceAll('ada@', 'late@'));
+    const { rows } = await test.database.pool.query(
+      `select 1 from pg_trigger t join pg_class c on c.oid = t.tgrelid
+       where c.relnamespace = 'public'::regnamespace and tgname like 'rowpost%'`,
+    );
+    expect(rows).to.deep.equal([]);
+  });
+});
+
+/** `COPY … FROM STDIN` as psql sends it. */
+function copyIn(client: pg.Client, sql: string, data: string): Promise<void> {
+  interface CopyConnection {
+    query(text: string): void;
+    sendCopyFromChunk(chunk: Buffer): void;
+    endCopyFrom(): void;
+  }
+  return new Promise((resolve, reject) => {
+    const query = {
+      submit: (connection: CopyConnection) => {
+        connection.query(sql);
+      },
+      handleCopyInResponse: (connection: CopyConnection) => {
+        connection.sendCopyFromChunk(Buffer.from(data));
+        connection.endCopyFrom();
+      },
+      handleCommandComplete: () => undefined,
+      handleReadyForQuery: () => {
+        resolve();
+      },
+      handleError: reject,
+    };
+    client.query(query as unknown as pg.Submittable);
+  });
+}
