@@ -26,8 +26,8 @@ const SHOPS = 4;
 const UNDISTURBED: Strength = { web: 2, relay: 2, worker: 3 };
 const WARM_UP_MS = 1_000;
 /** A run is stuck when a strike in each window takes longer than this on average. */
-const MOST_PER_STRIKE_MS = 30_000;
-const MOST_FOR_ALL_MS = 120_000;
+const MAX_PER_STRIKE_MS = 30_000;
+const MAX_FOR_ALL_MS = 120_000;
 
 /** Drives the windows under load, and judges the run. */
 export function runWindows({
@@ -43,7 +43,7 @@ export function runWindows({
     strength: strengthFor(windows),
     async disturb(rig) {
       await delay(WARM_UP_MS);
-      const mostMs = minutes === undefined ? MOST_FOR_ALL_MS + kills * MOST_PER_STRIKE_MS : minutes * 60_000;
+      const mostMs = minutes === undefined ? MAX_FOR_ALL_MS + kills * MAX_PER_STRIKE_MS : minutes * 60_000;
       await driveWindows(rig, windows, { times: kills, mostMs, say: options.say });
       return (accounts, duplicates) => reportWindows(rig, windows, accounts, duplicates);
     },

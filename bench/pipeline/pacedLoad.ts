@@ -17,7 +17,7 @@ export interface Pace {
   readonly signal?: AbortSignal;
 }
 
-const LEAST_SLEEP_MS = 1;
+const MIN_SLEEP_MS = 1;
 
 /** Sends mutations at a steady rate, whether or not the ones before are answered. Waits for all answers. */
 export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }: Pace): Promise<PacedRun> {
@@ -45,7 +45,7 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
       inHand.add(one);
     }
     const nextMs = (sent * 1000) / perSecond - (performance.now() - begun);
-    await delay(Math.max(LEAST_SLEEP_MS, nextMs));
+    await delay(Math.max(MIN_SLEEP_MS, nextMs));
   }
   await Promise.all(inHand);
   return { answeredMs, failed, failure };

@@ -9,7 +9,7 @@ import { withSite, type Running, type Site } from './site.js';
 
 const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 8;
-const MOST_BEHIND = 400;
+const MAX_BEHIND = 400;
 
 /** End to end: mutations by HTTP as fast as their emails keep up, against a Directus flow that does the same. */
 export async function sustained({ seconds, backends }: Options, findings: Findings): Promise<void> {
@@ -17,7 +17,7 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
     connections: CONNECTIONS,
     warmUpSeconds: WARM_UP_SECONDS,
     seconds,
-    mostBehind: MOST_BEHIND,
+    mostBehind: MAX_BEHIND,
   };
   const rates = new Map<Backend, number>();
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {

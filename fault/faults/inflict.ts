@@ -30,7 +30,7 @@ export interface InflictOptions {
 /** Rates over less than this say too little to be judged. */
 const TELLING_MS = 60_000;
 /** Of the rate before, once a fault is over. */
-const LEAST_RATE = 0.98;
+const MIN_RATE = 0.98;
 
 export async function inflict(rig: Rig, fault: DependencyFault, options: InflictOptions): Promise<Inflicted> {
   const exitsBefore = rig.fleet.unexpectedExits.length;
@@ -42,7 +42,7 @@ export async function inflict(rig: Rig, fault: DependencyFault, options: Inflict
   const recoveryMs = await untilConfirmed(rig, orders);
   rig.spans.push({ fault: fault.name, fromMs, toMs, losesAnswers: fault.losesAnswers === true });
   const rateAfter = await mailsPerSecond(rig, options.rateMs);
-  if (options.rateMs >= TELLING_MS && rateAfter < LEAST_RATE * rateBefore) {
+  if (options.rateMs >= TELLING_MS && rateAfter < MIN_RATE * rateBefore) {
     rig.complaints.push(`${fault.name}: ${rateAfter} mails/s afterwards, ${rateBefore} before`);
   }
   return {
@@ -97,16 +97,16 @@ export async function inflictOnTenants(
 }
 
 const ASK_MS = 250;
-const MOST_MS = 150_000;
+const MAX_MS = 150_000;
 
 /** Until every delivery of the tenant has ended, well or not. */
 async function untilEnded({ ledger, complaints }: Rig, shop: OpenShop): Promise<number | undefined> {
   const begunAtMs = Date.now();
-  while (Date.now() - begunAtMs < MOST_MS) {
+  while (Date.now() - begunAtMs < MAX_MS) {
     if ((await ledger.countOpen(shop.tenantid)) === 0) return Date.now() - begunAtMs;
     await delay(ASK_MS);
   }
-  complaints.push(`shop ${shop.number}: deliveries still open ${MOST_MS / 1000} s after its fault was over`);
+  complaints.push(`shop ${shop.number}: deliveries still open ${MAX_MS / 1000} s after its fault was over`);
   return undefined;
 }
 

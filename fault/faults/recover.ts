@@ -3,7 +3,7 @@ import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 
 const ASK_MS = 100;
-const MOST_MS = 60_000;
+const MAX_MS = 60_000;
 
 /**
  * Waits until the confirmation of each of these orders has been accepted.
@@ -12,7 +12,7 @@ const MOST_MS = 60_000;
 export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promise<number | undefined> {
   const begunAtMs = Date.now();
   let missing = orders.map(({ mark }) => `confirm ${mark}`);
-  while (Date.now() - begunAtMs < MOST_MS) {
+  while (Date.now() - begunAtMs < MAX_MS) {
     await rig.provider.refresh();
     const accepted = new Set(
       rig.provider.entries.filter((entry) => entry.accepted).map(({ subject }) => subject),
@@ -22,7 +22,7 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
     await delay(ASK_MS);
   }
   rig.complaints.push(
-    `not sent ${MOST_MS / 1000} s after the fault was over: ${missing.slice(0, 5).join(', ')} …`,
+    `not sent ${MAX_MS / 1000} s after the fault was over: ${missing.slice(0, 5).join(', ')} …`,
   );
   return undefined;
 }

@@ -9,9 +9,9 @@ const NAME = 'event webhook';
 const LIFE = ['deferred', 'delivered', 'open', 'click'] as const;
 const PAUSE_MS = 20;
 /** With fewer nothing is shown. */
-const LEAST_EVENTS = 50;
+const MIN_EVENTS = 50;
 /** Longest that reporting may take. */
-const MOST_MS = 90_000;
+const MAX_MS = 90_000;
 
 /**
  * The provider reports on one shop's mails: each event in two reports, in no order, with forged ones between, while a
@@ -53,9 +53,9 @@ async function reportAndDisturb(
   stopped: AbortSignal,
 ): Promise<void> {
   let isDisturbed = false;
-  const until = Date.now() + MOST_MS;
+  const until = Date.now() + MAX_MS;
   const isOver = (): boolean =>
-    (stopped.aborted && isDisturbed && reports.taken.size >= LEAST_EVENTS) || Date.now() > until;
+    (stopped.aborted && isDisturbed && reports.taken.size >= MIN_EVENTS) || Date.now() > until;
   await Promise.all([
     reportUntil(rig, shop, reports, isOver),
     disturb(rig, reports).then(() => (isDisturbed = true)),
@@ -82,7 +82,7 @@ async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, isOver: (
 
 async function disturb(rig: Rig, reports: Reports): Promise<void> {
   const { fleet, spans, strikes } = rig;
-  for (const until = Date.now() + MOST_MS / 2; reports.taken.size === 0 && Date.now() < until;)
+  for (const until = Date.now() + MAX_MS / 2; reports.taken.size === 0 && Date.now() < until;)
     await delay(100);
   const strength = fleet.webs.length;
   const web = await fleet.take('web');
@@ -142,7 +142,7 @@ async function judge(rig: Rig, shop: OpenShop, reports: Reports): Promise<readon
     ...said('events answered 2xx are lost', lost),
     ...said('events are counted twice', twice),
     ...said('events are recorded that were refused', strange),
-    ...(reports.taken.size < LEAST_EVENTS
+    ...(reports.taken.size < MIN_EVENTS
       ? [`${NAME}: only ${reports.taken.size} events were reported`]
       : []),
     ...(reports.repeatedAfterFailure === 0

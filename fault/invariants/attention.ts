@@ -1,7 +1,7 @@
 import type { Invariant } from './invariant.js';
 
 /** The reconciler's period, as shipped, and what a busy machine may add. */
-const MOST_OVERDUE_SECONDS = 5 + 5;
+const MAX_OVERDUE_SECONDS = 5 + 5;
 
 export const nothingNeglected: Invariant = {
   name: "8 every open delivery is touched within the reconciler's period",
@@ -9,9 +9,9 @@ export const nothingNeglected: Invariant = {
     const { seconds, deliveryid } = witness.mostOverdue;
     const forgotten = await rig.ledger.forgotten();
     return [
-      ...(seconds > MOST_OVERDUE_SECONDS
+      ...(seconds > MAX_OVERDUE_SECONDS
         ? [
-            `delivery ${deliveryid ?? '?'}: ${seconds.toFixed(1)} s past its time; ${MOST_OVERDUE_SECONDS} s are allowed`,
+            `delivery ${deliveryid ?? '?'}: ${seconds.toFixed(1)} s past its time; ${MAX_OVERDUE_SECONDS} s are allowed`,
           ]
         : []),
       ...forgotten.map((id) => `delivery ${id}: open, and nobody will look at it`),

@@ -12,7 +12,7 @@ import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js
 const DRIP_MS = 50;
 /** What a provider that is near takes. */
 const ANSWER_MS = 5;
-const MOST_HTML = 500;
+const MAX_HTML = 500;
 
 const entries: ProviderEntry[] = [];
 const behaviours = new Map<string, Behaviour>();
@@ -78,7 +78,7 @@ async function takeCall(response: ServerResponse, call: Call): Promise<void> {
     apiKey,
     recipients: mail.personalizations.flatMap(({ to }) => to.map(({ email }) => email)),
     subject: mail.subject,
-    html: mail.content[0]?.value.slice(0, MOST_HTML) ?? '',
+    html: mail.content[0]?.value.slice(0, MAX_HTML) ?? '',
     receivedAtMs: Date.now(),
     answeredAtMs: null,
     accepted: accepts(behaviour),

@@ -3,7 +3,7 @@ import type { WindowRow } from '../analysis/windowReport.js';
 import type { Verdict } from '../invariants/index.js';
 import { seconds, table } from './table.js';
 
-const MOST_BREACHES = 20;
+const MAX_BREACHES = 20;
 
 export function windowTable(rows: readonly WindowRow[]): string {
   return table(
@@ -73,8 +73,8 @@ export function verdictLines(verdicts: readonly Verdict[]): string {
   return verdicts
     .flatMap(({ invariant, breaches }) => [
       `${breaches.length === 0 ? 'holds ' : 'BROKEN'}  ${invariant}`,
-      ...breaches.slice(0, MOST_BREACHES).map((breach) => `          ${breach}`),
-      ...(breaches.length > MOST_BREACHES ? [`          … ${breaches.length - MOST_BREACHES} more`] : []),
+      ...breaches.slice(0, MAX_BREACHES).map((breach) => `          ${breach}`),
+      ...(breaches.length > MAX_BREACHES ? [`          … ${breaches.length - MAX_BREACHES} more`] : []),
     ])
     .join('\n');
 }

@@ -26,7 +26,7 @@ export interface InHand {
 
 /** An answer that came so lately may not be in the ledger yet. Which were is told from the ledger afterwards. */
 const SETTLING_MS = 10_000;
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /** Every call that any process of a run has made, and which process it was. */
 export class CallBook {
@@ -112,7 +112,7 @@ class Recent {
   begin(name: string): void {
     this.#ends.delete(name);
     this.#ends.set(name, undefined);
-    if (this.#ends.size > MOST_REMEMBERED) this.names(SETTLING_MS);
+    if (this.#ends.size > MAX_REMEMBERED) this.names(SETTLING_MS);
   }
 
   end(name: string): void {

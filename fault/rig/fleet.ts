@@ -16,7 +16,7 @@ export interface UnexpectedExit extends ExitOfProcess {
 /** Longest wait for a process that nobody else is disturbing, and for a request of one. */
 const TAKE_MS = 300_000;
 /** Of each part so many stay undisturbed, or nothing would be left to go on. */
-const LEAST_FREE = 1;
+const MIN_FREE = 1;
 const STARTS_AT_ONCE = 2;
 
 /** The processes of the installation. Each that is killed is replaced at once, as a supervisor would. */
@@ -163,7 +163,7 @@ export class Fleet {
   #mayTake(member: Member, mercy = true): boolean {
     const free = this.#free(member.part);
     if (!mercy) return free.includes(member);
-    return this.#starting.size < STARTS_AT_ONCE && free.length > LEAST_FREE && free.includes(member);
+    return this.#starting.size < STARTS_AT_ONCE && free.length > MIN_FREE && free.includes(member);
   }
 
   /** For those who wait to take a process. Who hunts for a request finds it by itself. */

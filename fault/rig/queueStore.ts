@@ -16,7 +16,7 @@ export interface QueueStore {
 /** BullMQ's schema in PostgreSQL. */
 const QUEUE_SCHEMA = 'bullmq';
 const DEADLOCK_DETECTED = '40P01';
-const MOST_TRIES = 40;
+const MAX_TRIES = 40;
 
 export function openQueueStore({ redisUrl }: Services, ledger: LedgerReader): QueueStore {
   return redisUrl === undefined ? postgresStore(ledger) : redisStore(redisUrl);
@@ -38,7 +38,7 @@ function postgresStore(ledger: LedgerReader): QueueStore {
           await ledger.query(`truncate ${names.join(', ')}`);
           return;
         } catch (error) {
-          if ((error as { code?: unknown }).code !== DEADLOCK_DETECTED || tries === MOST_TRIES) throw error;
+          if ((error as { code?: unknown }).code !== DEADLOCK_DETECTED || tries === MAX_TRIES) throw error;
           names.push(...names.splice(0, 1));
         }
       }

@@ -14,7 +14,7 @@ export interface DriveOptions {
 const REPORT_MS = 20_000;
 const WAIT_MS = 100;
 /** Of its strikes, what a window may be ahead of the one that has most to do. */
-const MOST_AHEAD = 0.1;
+const MAX_AHEAD = 0.1;
 /** Longest that strikes may take to their end once none begins any more. */
 const LAST_STRIKES_MS = 120_000;
 
@@ -41,7 +41,7 @@ export async function driveWindows(
   const shareDone = (window: FaultWindow): number => (done.get(window.name) ?? 0) / turnsOf(window);
   // Those that find their prey more easily leave processes to the others, so that a run that is cut off has struck all.
   const isAhead = (window: FaultWindow): boolean =>
-    shareDone(window) > Math.min(...windows.map(shareDone)) + MOST_AHEAD + 1 / turnsOf(window);
+    shareDone(window) > Math.min(...windows.map(shareDone)) + MAX_AHEAD + 1 / turnsOf(window);
   const lanes = windows.flatMap((window) => {
     const turns = turnsOf(window);
     let next = 0;

@@ -149,11 +149,11 @@ export class LinkedConnection {
   }
 }
 
-const MOST_READABLE = 200;
+const MAX_READABLE = 200;
 
 function readable(request: Buffer): string {
   return request
     .toString('latin1')
     .replace(/[^ -~]+/g, ' ')
-    .slice(0, MOST_READABLE);
+    .slice(0, MAX_READABLE);
 }

@@ -7,7 +7,7 @@ import { textAt } from '../api/webFixture.js';
 import { openFileShop, sweepNow, type FileShop } from './fileShop.js';
 import { startRawPut } from './rawPut.js';
 
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 const IN_HAND = 'select * from rowpost.file_object where not sweeping';
 
 describe('files: bad uploads', () => {
@@ -15,7 +15,7 @@ describe('files: bad uploads', () => {
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   before(async () => {
     shop = await openFileShop({
-      env: { FILE_MAX_BYTES: String(MOST_BYTES), FILE_STALL_MS: '300', FILE_TYPES: 'text/*,image/png' },
+      env: { FILE_MAX_BYTES: String(MAX_BYTES), FILE_STALL_MS: '300', FILE_TYPES: 'text/*,image/png' },
       clock,
     });
   });
@@ -111,7 +111,7 @@ describe('files: bad uploads', () => {
   describe('a size', () => {
     it('that is too large is refused before a byte is sent', async () => {
       const put = await startRawPut(await shop.promise(), [
-        `content-length: ${MOST_BYTES + 1}`,
+        `content-length: ${MAX_BYTES + 1}`,
         'expect: 100-continue',
       ]);
       expect(await put.answer()).to.deep.equal({ status: 413, code: 'FILE_TOO_LARGE' });

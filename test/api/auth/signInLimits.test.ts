@@ -10,11 +10,11 @@ describe('limits of signing in', () => {
   };
   afterEach(() => fixture.stop());
 
-  async function expectLimited(response: Response, mostSeconds: number): Promise<void> {
+  async function expectLimited(response: Response, maxSeconds: number): Promise<void> {
     expect(response.status).to.equal(429);
     expect(await response.json()).to.include({ status: 429, code: 'RATE_LIMITED' });
     const seconds = Number(response.headers.get('retry-after'));
-    expect(seconds).to.be.within(1, mostSeconds);
+    expect(seconds).to.be.within(1, maxSeconds);
   }
 
   it('count wrong passwords by login, known or not, and let other logins in', async () => {

@@ -22,7 +22,7 @@ export interface KillReport {
 
 const FILE_BYTES = 300_000;
 /** Longest time from an upload's last reported step to the kill. */
-const MOST_DELAY_MS = 8;
+const MAX_DELAY_MS = 8;
 
 /** Kills a process with an upload at every step of its way, again and again. */
 export async function killUploads(shop: FileShop, kills: number): Promise<KillReport> {
@@ -69,7 +69,7 @@ async function killOnce(shop: FileShop, child: ChildProcess, port: number): Prom
   // To rows of their own: one upload that stands still while it holds its row would keep the others waiting.
   const puts = STEPS.map((step, index) => put(shop, port, step, index + 1));
   await atTheirSteps;
-  await delay(Math.random() * MOST_DELAY_MS);
+  await delay(Math.random() * MAX_DELAY_MS);
   const exited = once(child, 'exit');
   child.kill('SIGKILL');
   await exited;
