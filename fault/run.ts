@@ -3,9 +3,10 @@
 import { writeFile } from 'node:fs/promises';
 import { describeMachine } from '../bench/support/report.js';
 import { runFaults } from './faultsRun.js';
+import { runHistory } from './historyRun.js';
 import { isSound, type RunResult } from './judgedRun.js';
 import { readOptions, USAGE } from './options.js';
-import { faultTable, verdictLines, windowTable } from './report/print.js';
+import { faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
 import { runWindows } from './windowsRun.js';
 
 // What was started ends when this process exits, and a signal alone is no exit.
@@ -18,13 +19,17 @@ const say = (line: string): void => console.log(line);
 const results: RunResult<unknown>[] = [];
 say(describeMachine());
 for (const backend of options.backends) {
-  if (options.only !== 'faults') {
+  if (options.only === undefined || options.only === 'windows') {
     const result = await runWindows({ ...options, backend, only: options.windows, say });
     print(result, windowTable(result.rows));
   }
-  if (options.only !== 'windows') {
+  if (options.only === undefined || options.only === 'faults') {
     const result = await runFaults({ ...options, backend, say });
     print(result, faultTable(result.rows));
+  }
+  if (options.only === undefined || options.only === 'history') {
+    const result = await runHistory({ ...options, backend, say });
+    print(result, historyTable(result.rows));
   }
 }
 if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results, null, 2));

@@ -3,6 +3,7 @@ import type { AttemptRow, DeliveryRow } from '../rig/ledger.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
+import { isLost } from '../rig/timeMachine.js';
 import { groupBy } from './groupBy.js';
 
 /** A mail that has to be accounted for: a committed order and a rule that matches it. */
@@ -21,7 +22,7 @@ export interface Accounts {
   /** Deliveries that no order and rule explain. */
   readonly unexpected: readonly DeliveryRow[];
   readonly attempts: ReadonlyMap<string, readonly AttemptRow[]>;
-  /** Mails that the provider has taken, oldest first, by delivery. */
+  /** Mails that the provider has taken, oldest first, by delivery; without those that PostgreSQL can know nothing of. */
   readonly accepted: ReadonlyMap<string, readonly ProviderEntry[]>;
   /** Orders that each batch carries, as marks. */
   readonly batches: ReadonlyMap<string, readonly string[]>;
@@ -57,7 +58,10 @@ export async function readAccounts(rig: Rig): Promise<Accounts> {
   }
   const struckBatches = rig.strikes.flatMap(({ batchids }) => batchids ?? []);
   const byTenant = new Map(rig.shops.map((shop) => [String(shop.tenantid), shop]));
-  const accepted = rig.provider.entries.filter((entry) => entry.accepted);
+  const { lostTimes } = rig.timeMachine;
+  const accepted = rig.provider.entries.filter(
+    (entry) => entry.accepted && !isLost(lostTimes, entry.receivedAtMs),
+  );
   return {
     expected,
     rolledBack,

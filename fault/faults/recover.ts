@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
+import { isLost } from '../rig/timeMachine.js';
 
 const ASK_MS = 100;
 const MAX_MS = 60_000;
@@ -15,7 +16,12 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   while (Date.now() - begunAtMs < MAX_MS) {
     await rig.provider.refresh();
     const accepted = new Set(
-      rig.provider.entries.filter((entry) => entry.accepted).map(({ subject }) => subject),
+      rig.provider.entries
+        .filter(
+          ({ accepted: isAccepted, receivedAtMs }) =>
+            isAccepted && !isLost(rig.timeMachine.lostTimes, receivedAtMs),
+        )
+        .map(({ subject }) => subject),
     );
     missing = missing.filter((subject) => !accepted.has(subject));
     if (missing.length === 0) return Date.now() - begunAtMs;

@@ -1,4 +1,5 @@
 import { lossOf } from '../analysis/losses.js';
+import { isLost } from '../rig/timeMachine.js';
 import type { Invariant } from './invariant.js';
 
 export const nothingLost: Invariant = {
@@ -19,6 +20,7 @@ export const nothingInvented: Invariant = {
         (row) => `delivery ${row.deliveryid} of order ${row.orderId}: no such order`,
       ),
       ...rig.provider.entries
+        .filter(({ receivedAtMs }) => !isLost(rig.timeMachine.lostTimes, receivedAtMs))
         .filter(({ subject }) => rolledBack.has(markOf(subject)))
         .map(
           ({ deliveryid, subject }) => `delivery ${deliveryid}: a mail "${subject}" of a change rolled back`,

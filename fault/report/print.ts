@@ -1,5 +1,6 @@
 import type { FaultRow } from '../analysis/faultReport.js';
 import type { WindowRow } from '../analysis/windowReport.js';
+import type { HistoryRow } from '../history/report.js';
 import type { Verdict } from '../invariants/index.js';
 import { seconds, table } from './table.js';
 
@@ -65,6 +66,33 @@ export function faultTable(rows: readonly FaultRow[]): string {
       row.rateAfter.toFixed(1),
       (row.rateAfter / row.rateBefore).toFixed(3),
       seconds(row.recoveryMs),
+    ]),
+  );
+}
+
+export function historyTable(rows: readonly HistoryRow[]): string {
+  return table(
+    [
+      'PostgreSQL',
+      'strikes',
+      'back',
+      'lost',
+      'duplicates on record',
+      'without',
+      'of lost orders',
+      'recovery p50',
+      'max',
+    ],
+    rows.map((row) => [
+      row.way,
+      row.strikes,
+      `${seconds(row.backMs.least)} to ${seconds(row.backMs.most)}`,
+      row.lost,
+      row.duplicates,
+      row.withoutRecord,
+      row.gone,
+      seconds(row.recoveryMs.p50),
+      seconds(row.recoveryMs.max),
     ]),
   );
 }

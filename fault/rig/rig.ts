@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { openDatabase, type Database } from '../../src/db/connection/database.js';
@@ -19,6 +19,7 @@ import type { Services } from './memberProcess.js';
 import { openQueueStore, type QueueStore } from './queueStore.js';
 import { createShop, openShop, secretsOf, type OpenShop, type Shop, type Speciality } from './shop.js';
 import type { Span, Strike } from './strikes.js';
+import { createTimeMachine, type TimeMachine } from './timeMachine.js';
 
 /** Settings of the processes that the faults reckon with. All others are as shipped. */
 export const LEASE_MS = 6_000;
@@ -47,6 +48,7 @@ export interface Rig {
   /** Names of secrets that processes have printed. */
   readonly printedSecrets: Set<string>;
   readonly services: Services;
+  readonly timeMachine: TimeMachine;
   /** Ends PostgreSQL as an operator's restart does, and starts it again where it was. */
   restartPostgres(): Promise<void>;
   /** Kills Redis and starts it again, empty. */
@@ -61,6 +63,8 @@ export interface RigOptions {
   /** Shops that get only the orders that are placed for them. */
   readonly special?: readonly Speciality[];
   readonly strength: Strength;
+  /** Of PostgreSQL, `name=value`, over those of all rigs. */
+  readonly postgresSettings?: readonly string[];
   /** Over those of all rigs. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -69,7 +73,11 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const { backend, strength } = options;
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-fault-'));
   const startPostgres = () =>
-    startEmbeddedPostgres({ dataDir: folder, say: (line) => process.stderr.write(`${line}\n`) });
+    startEmbeddedPostgres({
+      dataDir: folder,
+      settings: options.postgresSettings ?? [],
+      say: (line) => process.stderr.write(`${line}\n`),
+    });
   let postgres = await startPostgres();
   let redis: RedisServer | undefined = backend === 'redis' ? await startRedis() : undefined;
   const provider = await startProvider();
@@ -123,6 +131,17 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     complaints: [],
     printedSecrets,
     services,
+    timeMachine: createTimeMachine(folder, {
+      // At once, in the midst of everything, as when its machine is lost.
+      crash: async () => {
+        const file = path.join(folder, 'postgres', 'data', 'postmaster.pid');
+        process.kill(Number((await readFile(file, 'utf8')).split('\n')[0]), 'SIGQUIT');
+        await postgres.stop();
+      },
+      start: async () => {
+        postgres = await startPostgres();
+      },
+    }),
     async restartPostgres() {
       await postgres.stop();
       postgres = await startPostgres();

@@ -28,6 +28,8 @@ export interface EmbeddedPostgresOptions {
   readonly throwaway?: boolean;
   /** For tests: main file of the npm package that brings another version of PostgreSQL. */
   readonly launcher?: string;
+  /** For tests: `name=value` settings over our own. */
+  readonly settings?: readonly string[];
   /** Takes lines for the person who waits. */
   readonly say: (line: string) => void;
 }
@@ -66,7 +68,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     cluster,
     binaries,
     user,
-    settings: throwaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS,
+    settings: [...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : []), ...(options.settings ?? [])],
     deleteAfterDeath: toDelete,
     onUnexpectedExit: () => {
       say(`the embedded PostgreSQL ended unexpectedly; see ${cluster.log}`);

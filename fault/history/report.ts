@@ -1,0 +1,55 @@
+import type { Accounts } from '../analysis/accounts.js';
+import type { Duplicate } from '../analysis/duplicates.js';
+import { lossOf } from '../analysis/losses.js';
+import { quantile } from '../analysis/recovery.js';
+import type { Rig } from '../rig/rig.js';
+import { isLost } from '../rig/timeMachine.js';
+import { WAYS, type HistoryStrike } from './strike.js';
+
+/** One line of the table of going back in time. */
+export interface HistoryRow {
+  readonly way: string;
+  readonly strikes: number;
+  readonly backMs: { readonly least: number; readonly most: number };
+  /** Mails of orders that are still there, and that have not been sent. Of the whole run, as are the next three. */
+  readonly lost: number;
+  /** Mails sent once more, each with its ambiguous attempt on record. */
+  readonly duplicates: number;
+  /** Mails sent once more because their record was lost. */
+  readonly withoutRecord: number;
+  /** Mails whose orders were lost, sent before that. */
+  readonly gone: number;
+  readonly recoveryMs: { readonly p50: number; readonly max: number };
+}
+
+export function reportHistory(
+  rig: Rig,
+  strikes: readonly HistoryStrike[],
+  accounts: Accounts,
+  duplicates: readonly Duplicate[],
+): readonly HistoryRow[] {
+  const due = new Set(accounts.expected.map(({ order }) => order.mark));
+  const markOf = (subject: string): string => subject.split(' ')[1] ?? '';
+  return WAYS.flatMap((way) => {
+    const done = strikes.filter((strike) => strike.way === way);
+    if (done.length === 0) return [];
+    const times = done.map(({ lost }) => lost);
+    const unknown = rig.provider.entries.filter(
+      ({ accepted, receivedAtMs }) => accepted && isLost(times, receivedAtMs),
+    );
+    const back = done.map(({ backMs }) => backMs);
+    const recovery = done.map(({ recoveryMs }) => recoveryMs ?? Infinity);
+    return [
+      {
+        way,
+        strikes: done.length,
+        backMs: { least: Math.min(...back), most: Math.max(...back) },
+        lost: accounts.expected.filter((expected) => lossOf(expected, accounts) !== undefined).length,
+        duplicates: duplicates.length,
+        withoutRecord: unknown.filter(({ subject }) => due.has(markOf(subject))).length,
+        gone: unknown.filter(({ subject }) => !due.has(markOf(subject))).length,
+        recoveryMs: { p50: quantile(recovery, 0.5) ?? 0, max: Math.max(...recovery) },
+      },
+    ];
+  });
+}

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { reportHistory, type HistoryRow } from './history/report.js';
+import { AFTERMATHS, strikeHistory, WAYS, type HistoryStrike } from './history/strike.js';
+import { runJudged, type RunResult } from './judgedRun.js';
+import type { Backend } from './markers.js';
+import { TIME_MACHINE_SETTINGS } from './rig/timeMachine.js';
+
+export interface HistoryOptions {
+  readonly backend: Backend;
+  /** How often PostgreSQL goes back. */
+  readonly kills: number;
+  /** How far at most. */
+  readonly seconds: number;
+  /** No strike begins after so many. */
+  readonly minutes: number | undefined;
+  /** Mutations per second. */
+  readonly rate: number;
+  readonly say: (line: string) => void;
+}
+
+const SHOPS = 3;
+const WARM_UP_MS = 1_000;
+/** So that some mails are on their way at any moment. */
+const PROVIDER_MS = 150;
+const LEAST_BACK_MS = 1_000;
+
+/** Has PostgreSQL go back in time under load, again and again, and judges by what it then still held. */
+export function runHistory({
+  kills,
+  seconds,
+  minutes,
+  ...options
+}: HistoryOptions): Promise<RunResult<HistoryRow>> {
+  return runJudged({
+    ...options,
+    shops: SHOPS,
+    strength: { web: 2, relay: 2, worker: 2 },
+    postgresSettings: TIME_MACHINE_SETTINGS,
+    // A query of an email that met the moment is repeated after the backoff: as shipped that is most of the recovery.
+    env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
+    async disturb(rig) {
+      const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
+      await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
+      await delay(WARM_UP_MS);
+      const strikes: HistoryStrike[] = [];
+      const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
+      for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {
+        const way = WAYS[turn % WAYS.length] ?? 'restored';
+        const aftermath = AFTERMATHS[Math.floor(Math.random() * AFTERMATHS.length)] ?? 'nothing';
+        // Short times are as likely as long ones are long.
+        const backMs = LEAST_BACK_MS * Math.max(1, seconds) ** Math.random();
+        const strike = await strikeHistory(rig, { way, aftermath, backMs });
+        strikes.push(strike);
+        const recovery = strike.recoveryMs === undefined ? 'NOT recovered' : `${strike.recoveryMs} ms`;
+        options.say(`  ${turn + 1}: ${way}, ${Math.round(strike.backMs)} ms back, ${aftermath}: ${recovery}`);
+      }
+      return (accounts, duplicates) => reportHistory(rig, strikes, accounts, duplicates);
+    },
+  });
+}
