@@ -142,9 +142,7 @@ async function judge(rig: Rig, shop: OpenShop, reports: Reports): Promise<readon
     ...said('events answered 2xx are lost', lost),
     ...said('events are counted twice', twice),
     ...said('events are recorded that were refused', strange),
-    ...(reports.taken.size < MIN_EVENTS
-      ? [`${NAME}: only ${reports.taken.size} events were reported`]
-      : []),
+    ...(reports.taken.size < MIN_EVENTS ? [`${NAME}: only ${reports.taken.size} events were reported`] : []),
     ...(reports.repeatedAfterFailure === 0
       ? [`${NAME}: no report met a process or a database that was away`]
       : []),
