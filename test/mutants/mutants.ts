@@ -381,8 +381,7 @@ const SIGN_INS: readonly Mutant[] = [
 ];
 
 /**
- * Of these, two survive. "a session goes from one tenant to the next as it is": the tests leave nothing in a session that
- * the next tenant could see. "a state of a sign-in is good more than once": the second use is refused for want of the
- * cookie, which the first has cleared.
+ * Of these, one survives: "a session goes from one tenant to the next as it is". The tests leave nothing in a session that
+ * the next tenant could see.
  */
 export const MUTANTS: readonly Mutant[] = [...FENCES, ...CURSOR, ...FIRST_WALL, ...SECOND_WALL, ...SIGN_INS];

@@ -199,8 +199,10 @@ describe('POST /oidc and its callback', () => {
       for (const url of [without, madeUp, twice]) {
         await expectFailure(await browser.send(url.href), 400, 'OIDC_STATE_INVALID');
       }
+      const keepsCookies = browser.copy();
       await fixture.readAuthBody(await browser.send(callback));
       await expectFailure(await browser.send(callback), 400, 'OIDC_STATE_INVALID');
+      await expectFailure(await keepsCookies.send(callback), 400, 'OIDC_STATE_INVALID');
 
       const late = await untilCallback();
       const { knex } = fixture.web.testDatabase.database;

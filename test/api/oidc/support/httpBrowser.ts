@@ -18,6 +18,13 @@ export class HttpBrowser {
     return response;
   }
 
+  /** Another that holds the same cookies, and keeps them whatever this one is told. */
+  copy(): HttpBrowser {
+    const other = new HttpBrowser();
+    for (const [origin, jar] of this.#cookies) other.#cookies.set(origin, new Map(jar));
+    return other;
+  }
+
   /** Follows redirects for as long as `goOn` likes where they lead. @returns the last answer and its address. */
   async follow(
     url: string,
