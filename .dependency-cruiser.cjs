@@ -54,7 +54,7 @@ module.exports = {
       '^src/email/mail/sendgrid\\.ts$',
     ),
     only('s3-in-one-file', 'One file per storage library.', '@aws-sdk', '^src/files/storage/s3Storage\\.ts$'),
-    only('openid-in-oidc', 'One folder for sign-in.', 'oauth4webapi', '^src/api/oidc/'),
+    only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(
       'liquidjs-in-templates',
       'The template engine lives in src/templates.',

@@ -1,5 +1,6 @@
-import { calculatePKCECodeChallenge } from 'oauth4webapi';
+import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { clientConfiguration } from './clientConfiguration.js';
 
 export interface SignInSecrets {
   readonly state: string;
@@ -9,13 +10,17 @@ export interface SignInSecrets {
 
 /** The provider's authorization URL, with a PKCE code challenge (S256). */
 export async function authorizationUrl(
-  { clientId, provider }: OidcRegistration,
+  registration: OidcRegistration,
   redirectUri: string,
   { state, nonce, codeVerifier }: SignInSecrets,
 ): Promise<string> {
-  const url = new URL(provider.auth_uri);
-  const parameters = {
-    client_id: clientId,
+  const { provider } = registration;
+  const configuration = clientConfiguration(
+    registration,
+    provider.issuer ?? new URL(provider.auth_uri).origin,
+    None(),
+  );
+  const url = buildAuthorizationUrl(configuration, {
     response_type: 'code',
     redirect_uri: redirectUri,
     scope: scopeFor(provider.comparison_field),
@@ -23,8 +28,7 @@ export async function authorizationUrl(
     nonce,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
-  };
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
+  });
   return url.href;
 }
 

@@ -1,15 +1,14 @@
 import {
-  allowInsecureRequests,
-  authorizationCodeGrantRequest,
+  authorizationCodeGrant,
   ClientSecretBasic,
   ClientSecretPost,
   customFetch,
-  processAuthorizationCodeResponse,
   ResponseBodyError,
-  validateAuthResponse,
   type ClientAuth,
-} from 'oauth4webapi';
+  type CustomFetch,
+} from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { clientConfiguration } from './clientConfiguration.js';
 import { explainExchangeError } from './exchangeFailure.js';
 import { isIssuerOf } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
@@ -45,29 +44,75 @@ async function request(
   { registration, callbackUrl, state, codeVerifier }: CodeExchange,
   clientAuth: ClientAuth,
 ): Promise<string> {
-  const { clientId, provider } = registration;
+  const { provider } = registration;
   // Without a configured issuer, one beside the code is held against the host of auth_uri instead.
   const given = callbackUrl.searchParams.get('iss');
   const issuer = isIssuerOf(provider, given) ? given : (provider.issuer ?? new URL(provider.auth_uri).origin);
-  const server = { issuer, token_endpoint: provider.token_uri };
-  const client = { client_id: clientId };
-  const response = await authorizationCodeGrantRequest(
-    server,
-    client,
-    clientAuth,
-    validateAuthResponse(server, client, callbackUrl, state),
-    `${callbackUrl.origin}${callbackUrl.pathname}`,
-    codeVerifier,
-    {
-      [customFetch]: (url, init) => callProvider(new URL(url), init),
-      // The provider client decides whether plain http is allowed.
-      [allowInsecureRequests]: true,
-    },
-  );
-  // Only errors are left to the library. It would hold an ID token's claims against one fixed issuer, and verify no
-  // signature: `verifyIdToken` checks both, with errors that tell them apart.
-  if (response.status !== 200) await processAuthorizationCodeResponse(server, client, response);
-  const answer = (await response.json().catch(() => null)) as { readonly id_token?: unknown } | null;
-  if (typeof answer?.id_token === 'string') return answer.id_token;
+  const configuration = clientConfiguration(registration, issuer, clientAuth);
+  const answer = takeIdToken(callProvider);
+  configuration[customFetch] = answer.fetch;
+  await authorizationCodeGrant(configuration, callbackUrl, {
+    expectedState: state,
+    pkceCodeVerifier: codeVerifier,
+  });
+  const idToken = answer.idToken();
+  if (idToken !== undefined) return idToken;
   throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider answered the code without an ID token.');
+}
+
+/**
+ * Takes the ID token out of the answer before openid-client reads it: that checks claims against one fixed issuer and
+ * no signature. `verifyIdToken` checks both, with errors that tell them apart.
+ */
+function takeIdToken(callProvider: ProviderClient): {
+  fetch: CustomFetch;
+  idToken: () => string | undefined;
+} {
+  let idToken: string | undefined;
+  return {
+    idToken: () => idToken,
+    fetch: async (url, { headers, body }) => {
+      const answer = await callProvider(new URL(url), {
+        method: 'POST',
+        headers: Object.fromEntries(new Headers(headers)),
+        body: formText(body),
+      });
+      let text = answer.body.toString('utf8');
+      const values = parseObject(text);
+      if (values && typeof values['id_token'] === 'string') {
+        idToken = values['id_token'];
+        text = JSON.stringify(withoutNested(values));
+      }
+      // Response knows no other statuses, and none of those carries a token.
+      const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
+      const empty = [204, 205, 304].includes(status);
+      return new Response(empty ? null : text, {
+        status,
+        headers: { 'content-type': answer.contentType },
+      });
+    },
+  };
+}
+
+/** All that openid-client reads is flat; what is nested could be so deep that it can't be written down. */
+function withoutNested(values: Readonly<Record<string, unknown>>): object {
+  const members = Object.entries(values).filter(
+    ([name, value]) => name !== 'id_token' && typeof value !== 'object',
+  );
+  return Object.fromEntries(members);
+}
+
+function formText(body: unknown): string {
+  if (body instanceof URLSearchParams) return body.toString();
+  throw new Error('a token request is a form');
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    // openid-client says what is wrong with it.
+    return undefined;
+  }
 }

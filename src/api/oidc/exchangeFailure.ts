@@ -1,18 +1,15 @@
-import {
-  AuthorizationResponseError,
-  OperationProcessingError,
-  ResponseBodyError,
-  UnsupportedOperationError,
-} from 'oauth4webapi';
-import type { AppError } from '../../errors.js';
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import { AppError } from '../../errors.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /** Maps an error of the code exchange to a failure that names the likely cause. */
 export function explainExchangeError(error: unknown, callbackUrl: URL): unknown {
+  const known = findAppError(error);
+  if (known) return known;
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     return explainProviderError(error.error, error.error_description, callbackUrl);
   }
-  if (error instanceof OperationProcessingError || error instanceof UnsupportedOperationError) {
+  if (error instanceof ClientError) {
     return oidcFailure('OIDC_PROVIDER_ERROR', `The provider's answer can't be used: ${error.message}.`);
   }
   return error;
@@ -44,4 +41,12 @@ function explainProviderError(code: string, description: string | undefined, cal
     default:
       return oidcFailure('OIDC_PROVIDER_ERROR', `The provider answered ${shown}.`);
   }
+}
+
+/** openid-client wraps errors of its fetch. */
+function findAppError(error: unknown): AppError | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof AppError) return inner;
+  }
+  return undefined;
 }

@@ -5,15 +5,20 @@ import type { LookupFunction } from 'node:net';
 import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
 import { oidcFailure } from './oidcFailure.js';
 
+export interface ProviderRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
 /** Sends one request to a provider, following no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no response. */
-export type ProviderClient = (
-  url: URL,
-  request: {
-    readonly method: 'GET' | 'POST';
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body?: URLSearchParams;
-  },
-) => Promise<Response>;
+export type ProviderClient = (url: URL, request: ProviderRequest) => Promise<ProviderAnswer>;
 
 export interface ProviderClientOptions {
   /** For the whole exchange, from name resolution to the last byte. */
@@ -32,21 +37,20 @@ const MAX_BYTES = 256 * 1024;
 export function createProviderClient(options: ProviderClientOptions): ProviderClient {
   return async (url, { method, headers, body }) => {
     if (!options.allowPrivateNetwork) refuseUnsafe(url);
-    const form = body?.toString();
     const requestOptions: RequestOptions = {
       method,
-      headers: { ...headers, ...(form === undefined ? {} : { 'content-length': Buffer.byteLength(form) }) },
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
       signal: AbortSignal.timeout(options.timeoutMs),
       ...(options.allowPrivateNetwork ? {} : { lookup: publicLookup }),
     };
     try {
-      return await new Promise<Response>((resolve, reject) => {
+      return await new Promise<ProviderAnswer>((resolve, reject) => {
         const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
         start(url, requestOptions, (answer) => {
           readAnswer(answer).then(resolve, reject);
         })
           .on('error', reject)
-          .end(form);
+          .end(body);
       });
     } catch (error) {
       throw oidcFailure('OIDC_PROVIDER_ERROR', `${url.host} ${describe(error, options.timeoutMs)}.`);
@@ -54,7 +58,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
   };
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<Response> {
+async function readAnswer(answer: IncomingMessage): Promise<ProviderAnswer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -65,10 +69,11 @@ async function readAnswer(answer: IncomingMessage): Promise<Response> {
     }
     chunks.push(chunk);
   }
-  return new Response(bytes === 0 ? null : Buffer.concat(chunks, bytes), {
+  return {
     status: answer.statusCode ?? 0,
-    headers: { 'content-type': answer.headers['content-type'] ?? '' },
-  });
+    contentType: answer.headers['content-type'] ?? '',
+    body: Buffer.concat(chunks, bytes),
+  };
 }
 
 class TooLarge extends Error {}

@@ -66,7 +66,7 @@ export class ProviderIssuers {
         headers: { accept: 'application/json' },
       });
       if (answer.status !== 200) return undefined;
-      const document: unknown = await answer.json();
+      const document: unknown = JSON.parse(answer.body.toString('utf8'));
       const { issuer, jwks_uri } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return undefined;
       return issuer.replace(/\/$/, '') === place ? issuer : undefined;

@@ -1,4 +1,4 @@
-import { generateRandomCodeVerifier, generateRandomNonce, generateRandomState } from 'oauth4webapi';
+import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import { AppError } from '../../errors.js';
 import { readTenantid } from '../auth/credentials.js';
@@ -32,11 +32,7 @@ export async function startSignIn(
   await findMapping(deps, tenantid, roleid, confid);
   const returnTo = readReturnTo(values['return_to'], deps);
 
-  const secrets = {
-    state: generateRandomState(),
-    nonce: generateRandomNonce(),
-    codeVerifier: generateRandomCodeVerifier(),
-  };
+  const secrets = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() };
   const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);
   const stateHash = sha256(secrets.state);
   await storeOidcSignIn(
