@@ -78,11 +78,12 @@ describe('docs/existing-database.md, with the built program', () => {
     );
     return rows.map(({ subject }) => subject);
   };
-  const mailed = (subject: string): Promise<void> =>
-    waitFor(
+  const mailed = async (subject: string): Promise<void> => {
+    await waitFor(
       `the mail "${subject}"`,
       async () => (await subjects()).filter((item) => item === subject).length === 1,
     );
+  };
 
   const control = (query: string, bearer = token): Promise<unknown> =>
     post(`${baseUrl}/roles_pbac`, { query }, bearer);

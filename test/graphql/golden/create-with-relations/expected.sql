@@ -2,7 +2,10 @@ with "written" as (insert into tenant."orders" as t("customer_id", "total")
   select $1::int4 as "customer_id", $2::"numeric" as "total"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null::json, row_to_json("written")
-  from "written")
+  from "written"
+  where (select case when exists (select
+  from pg_catalog.pg_trigger g
+  where g.tgrelid = 'tenant."orders"'::regclass and g.tgname = ('rowpost_capture_' || 'insert')::name and g.tgenabled in ('O', 'A')) then set_config('rowpost.roleid', $4::int4::text, true) is null else true end))
   select set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true)
   from "written";
 

@@ -3,7 +3,10 @@ with gone as (delete
   where "t"."order_id" = $1::int4 and "t"."line" = $2::int4
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $3::int4, 'delete', 'order_item', json_build_object('order_id', "gone"."order_id", 'line', "gone"."line"), row_to_json("gone"), null::json
-  from "gone")
+  from "gone"
+  where (select case when exists (select
+  from pg_catalog.pg_trigger g
+  where g.tgrelid = 'tenant."order_item"'::regclass and g.tgname = ('rowpost_capture_' || 'delete')::name and g.tgenabled in ('O', 'A')) then set_config('rowpost.roleid', $4::int4::text, true) is null else true end))
   select coalesce((select '{"product":' || to_json("gone"."product")::text || ',"orders":' || coalesce((select '{"status":' || to_json("f0"."status")::text || '}'
   from tenant."orders" "f0"
   where "f0"."order_id" = "gone"."order_id"), 'null') || '}'
