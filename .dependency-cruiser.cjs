@@ -57,9 +57,9 @@ module.exports = {
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(
       'liquidjs-in-templates',
-      'The template engine lives in src/templates.',
+      "Tenants' templates live in src/templates, and the console's own pages use the same library plainly.",
       'liquidjs',
-      '^src/templates/',
+      '^src/(templates/|api/console/views\\.ts$)',
     ),
   ],
   options: {

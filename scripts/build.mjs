@@ -1,5 +1,5 @@
 // Compiles src/ to dist/. Quick when nothing changed: TypeScript remembers in dist/.tsbuildinfo what it did.
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { projectDir, runNode } from './project.mjs';
 
@@ -15,6 +15,7 @@ const status = runNode([
   '--tsBuildInfoFile',
   'dist/.tsbuildinfo',
 ]);
+copyViews();
 if (status === 0) console.log(`built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 process.exit(status);
 
@@ -31,4 +32,11 @@ function removeOrphans(folder) {
 function sourceOf(file) {
   const relative = path.relative(dist, file).replace(/\.js(\.map)?$/, '.ts');
   return path.join(projectDir, 'src', relative);
+}
+
+/** Templates of pages, which are read where the code that renders them lies. */
+function copyViews() {
+  const views = path.join(dist, 'api/console/views');
+  rmSync(views, { recursive: true, force: true });
+  cpSync(path.join(projectDir, 'src/api/console/views'), views, { recursive: true });
 }

@@ -18,7 +18,7 @@ const ROUTES = new Set([
 ]);
 
 /** Paths that end in an id, which is left out of the label. */
-const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/'];
+const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/'];
 
 /** Counts and times requests, and serves these and the process's metrics at `/metrics`. */
 export class HttpMetrics {

@@ -8,10 +8,12 @@ import { authRoutes } from './auth/authRoutes.js';
 import { createSignInAnswer } from './auth/signInAnswer.js';
 import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
-import { consoleRoutes } from './console.js';
+import { ConsoleSessions } from './console/consoleSession.js';
+import { consoleRoutes } from './console/consoleRoutes.js';
 import { CONTENT_POLICY } from './contentPolicy.js';
 import { registerDeliveryMetrics } from './deliveryMetrics.js';
 import { describeFor } from './describeTenant.js';
+import { graphiqlRoutes } from './graphiql.js';
 import { healthRoutes } from './health.js';
 import { explain, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
@@ -54,10 +56,12 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   const limits = new SignInLimits({ ...deps });
   const signIn = { knex: database.knex, principals, answerSignIn, limits };
   app.use(authRoutes({ ...signIn, authenticator }));
-  const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock) };
+  const consoleSessions = new ConsoleSessions({ ...deps, ...signIn });
+  const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock), consoleSessions };
   app.use(oidcRoutes(oidc));
   app.use(signInRoutes(oidc));
-  app.use(consoleRoutes());
+  app.use(consoleRoutes(oidc));
+  app.use(graphiqlRoutes());
   if (config.mailTransport === 'mailbox') {
     app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));
   }

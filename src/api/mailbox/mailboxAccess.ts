@@ -4,6 +4,7 @@ import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import { isLoopback } from '../../networkAddress.js';
 import type { Authenticator } from '../auth/authenticate.js';
+import { readCookie } from '../http/readCookie.js';
 
 /** The mail that a visitor may read. */
 export type MailboxScope =
@@ -30,7 +31,7 @@ export interface MailboxAccessDeps {
  */
 export async function mailboxScope(req: Request, deps: MailboxAccessDeps): Promise<MailboxScope> {
   if (deps.embedded && deps.trustProxy === 0 && isLocal(req)) return { kind: 'everything' };
-  const cookie = readCookie(req);
+  const cookie = readCookie(req, MAILBOX_COOKIE);
   const principal =
     cookie === undefined
       ? await deps.authenticator.authenticate(req.headers.authorization, 'access')
@@ -55,9 +56,4 @@ function isLocal({ headers, socket }: Request): boolean {
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
   const host = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(headers.host ?? '')?.[1] ?? '';
   return isLoopback(socket.remoteAddress ?? '') && LOCAL_NAMES.has(host.toLowerCase());
-}
-
-function readCookie(req: Request): string | undefined {
-  const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
-  return pairs.find(([name]) => name === MAILBOX_COOKIE)?.[1];
 }

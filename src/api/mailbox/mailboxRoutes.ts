@@ -27,7 +27,7 @@ export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
 const PAGE_SIZE = 50;
 
 /** A mail may show images and its own styles. No scripts, no other requests, no origin. */
-const BODY_POLICY =
+export const MAIL_POLICY =
   "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
 
 /** `/mailbox`: the mails stored instead of sent, each as its recipient would see it; JSON on request. */
@@ -61,7 +61,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
 
   const body: RequestHandler = async (req, res) => {
     const mail = await openMail(req, await mailboxScope(req, deps));
-    res.setHeader('content-security-policy', BODY_POLICY);
+    res.setHeader('content-security-policy', MAIL_POLICY);
     res.setHeader('cache-control', 'no-store');
     res.type('html').send(mail.html);
   };

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
+import { readCookie } from '../http/readCookie.js';
 
 /** A cookie that binds a sign-in to the browser that started it, so that no other browser can complete it. */
 export interface BrowserCookie {
@@ -27,9 +28,7 @@ export function isSameBrowser(
   baseUrl: string,
   browserHash: Buffer,
 ): boolean {
-  const name = cookieName(state, baseUrl);
-  const pairs = (req.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
-  const value = pairs.find(([key]) => key === name)?.[1] ?? '';
+  const value = readCookie(req, cookieName(state, baseUrl)) ?? '';
   return timingSafeEqual(sha256(value), browserHash);
 }
 

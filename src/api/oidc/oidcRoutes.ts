@@ -4,6 +4,8 @@ import { readSignIn } from '../auth/readSignIn.js';
 import type { SignInAnswer } from '../auth/signInAnswer.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
+import type { ConsoleSessions } from '../console/consoleSession.js';
+import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
 import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
@@ -15,6 +17,7 @@ export interface OidcRoutesDeps extends OidcDeps {
   readonly tokens: Tokens;
   readonly limits: SignInLimits;
   readonly answerSignIn: SignInAnswer;
+  readonly consoleSessions: ConsoleSessions;
 }
 
 /** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is the redirect URI. */
@@ -42,6 +45,11 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
         await deps.answerSignIn(res, principal);
         return;
       }
+      if (isConsolePath(signIn.return_to)) {
+        await deps.consoleSessions.begin(res, principal);
+        res.redirect(303, signIn.return_to);
+        return;
+      }
       const tokens = await deps.tokens.issuePair(principal);
       res.setHeader('cache-control', 'no-store');
       res.redirect(303, withTokens(signIn.return_to, tokens, principal));
@@ -49,7 +57,11 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
       if (!(error instanceof AppError)) throw error;
       deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
       if (signIn.return_to === null) throw error;
-      res.redirect(303, withError(signIn.return_to, error));
+      const { return_to: returnTo } = signIn;
+      res.redirect(
+        303,
+        isConsolePath(returnTo) ? failedSignInPath(returnTo, error) : withError(returnTo, error),
+      );
     }
   };
 

@@ -19,18 +19,21 @@ export interface StartedSignIn {
 
 /**
  * `POST /oidc`: stores a sign-in and returns the redirect. `values`: tenantid, roleid, confid, return_to.
+ * @param consolePath where in the console it ends, with a session in place of tokens. Only the console's own form gives it:
+ *   another site may post to `/oidc`, and must not sign a browser in here.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
  */
 export async function startSignIn(
   deps: OidcDeps,
   values: Readonly<Record<string, unknown>>,
+  consolePath?: string,
 ): Promise<StartedSignIn> {
   const tenantid = readTenantid(values);
   const confid = requireId(values, 'confid');
   const roleid = requireId(values, 'roleid');
   const registration = await findRegistration(deps, tenantid, confid);
   await findMapping(deps, tenantid, roleid, confid);
-  const returnTo = readReturnTo(values['return_to'], deps);
+  const returnTo = consolePath ?? readReturnTo(values['return_to'], deps);
 
   const secrets = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() };
   const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);

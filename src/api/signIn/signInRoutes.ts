@@ -14,14 +14,14 @@ import { signInPage } from './signInPage.js';
 type Values = Readonly<Record<string, unknown>>;
 
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
-const NO_ROLE = 0;
+export const NO_ROLE = 0;
 
 /**
  * `GET /signin?tenantid=…&return_to=…`: the sign-in page. It posts to itself for a password, or to `/signin/oidc` for a
  * provider. Both end like `/auth` and `/oidc`: with the auth body, or with the tokens at `return_to`.
  */
 export function signInRoutes(deps: OidcRoutesDeps): Router {
-  const policy = pagePolicy(deps.config.baseUrl);
+  const policy = signInPolicy(deps.config.baseUrl);
 
   const showPage = async (res: Response, status: number, values: Values, problem?: string): Promise<void> => {
     const tenantid = tenantOf(values);
@@ -89,12 +89,12 @@ function requireOwnPage(req: Request): void {
 }
 
 /** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */
-function pagePolicy(baseUrl: string): string {
+export function signInPolicy(baseUrl: string): string {
   const schemes = baseUrl.startsWith('https:') ? 'https:' : 'https: http:';
   return `default-src 'none'; style-src 'self'; img-src data:; form-action 'self' ${schemes}; base-uri 'none'; frame-ancestors 'none'`;
 }
 
-function problemOf(error: AppError): string {
+export function problemOf(error: AppError): string {
   if (error.code === 'OIDC_ROLE_NOT_MAPPED') return "This login can't sign in with that provider.";
   if (error.code === 'LOGIN_FAILED') return 'The login or the password is wrong.';
   return error.message;

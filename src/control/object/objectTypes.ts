@@ -38,7 +38,9 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
           ? relatedField(name, column.shows, column.description)
           : { type: outputType(object, name, column), description: column.description },
       ),
-      ...mapValues(object.relations ?? {}, (related, name) => relatedField(name, related)),
+      ...mapValues(object.relations ?? {}, (related, name) =>
+        relatedField(name, related, related.description),
+      ),
     });
     const { table: name, description } = object;
     types.set(name, new GraphQLObjectType<unknown, ControlContext>({ name, description, fields }));

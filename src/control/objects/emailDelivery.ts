@@ -31,6 +31,12 @@ export const emailDelivery = controlObject({
     sent_time: { type: 'timestamptz' },
   },
   relations: {
+    change: {
+      kind: 'to-one',
+      target: 'outbox',
+      description: 'The change that it is about, while RETENTION_DAYS last. In lists only.',
+      pairs: { tenantid: 'tenantid', eventid: 'eventid', createtime: 'time' },
+    },
     email_attempt_collection: {
       kind: 'to-many',
       target: 'email_attempt',

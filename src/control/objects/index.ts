@@ -9,6 +9,7 @@ import { emailSuppression } from './emailSuppression.js';
 import { emailTypes } from './emailTypes.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
+import { outbox } from './outbox.js';
 import { policyRule } from './policyRule.js';
 import { role } from './role.js';
 import { roleClass, roleClassMember } from './roleClass.js';
@@ -29,6 +30,7 @@ export const OBJECTS: readonly ControlObject[] = [
   emailTypes,
   emailRule,
   emailDelivery,
+  outbox,
   emailAttempt,
   emailEvent,
   emailSuppression,

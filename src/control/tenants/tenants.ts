@@ -137,6 +137,12 @@ function nameTaken(name: string): [string, { field: string }] {
   return [`Another tenant is named "${name}".`, { field: 'name' }];
 }
 
+/** @returns undefined when no tenant has this name. */
+export async function findTenantid(db: ControlDb, name: string): Promise<number | undefined> {
+  const row = await db('rowpost.tenant').where({ name }).first<{ tenantid: number } | undefined>('tenantid');
+  return row?.tenantid;
+}
+
 /** Throws AppError TENANT_NOT_FOUND. */
 export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<number> {
   const row = await db('rowpost.tenant')

@@ -11,7 +11,7 @@ const NONCE = '{{nonce}}';
 const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 
 /** GraphiQL at the endpoints' URLs, and the pages' static files. */
-export function consoleRoutes(): Router {
+export function graphiqlRoutes(): Router {
   const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8').replace(
     '{{graphiql}}',
     graphiqlTags(NONCE),

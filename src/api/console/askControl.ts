@@ -1,0 +1,41 @@
+import type { ControlEngine } from '../../control/controlEngine.js';
+import type { Principal } from '../../db/principal.js';
+import { AppError, ERROR_CODES, type ErrorCode } from '../../errors.js';
+import { parseJson } from '../../losslessJson.js';
+
+/** A document for `/roles_pbac`, asked by the session's role. Throws the first error of the answer as an AppError. */
+export type AskControl = <Data>(
+  document: string,
+  variables?: Readonly<Record<string, unknown>>,
+) => Promise<Data>;
+
+interface Answer {
+  readonly data?: unknown;
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly extensions?: { readonly code?: string; readonly hint?: string };
+  }[];
+}
+
+/** The console knows what GraphQL tells the role, and can do what it lets the role do: it has no other way. */
+export function askControlAs(
+  control: ControlEngine,
+  principal: Principal,
+  { allowMutation }: { readonly allowMutation: boolean },
+): AskControl {
+  return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
+    const { body, release } = await control.execute(principal, { query, variables }, { allowMutation });
+    // Pages are small, and made of the answer at once.
+    release?.();
+    const { data, errors } = parseJson(body) as Answer;
+    const [error] = errors ?? [];
+    if (error) throw toAppError(error.message, error.extensions);
+    return data as Data;
+  };
+}
+
+function toAppError(message: string, { code, hint }: { code?: string; hint?: string } = {}): AppError {
+  const known =
+    code !== undefined && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
+  return new AppError(known, message, hint === undefined ? {} : { hint });
+}

@@ -1,0 +1,90 @@
+import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
+import type { ControlEngine } from '../../control/controlEngine.js';
+import { AppError } from '../../errors.js';
+import { explain } from '../http/failure.js';
+import { readFields } from '../http/readFields.js';
+import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
+import { askControlAs } from './askControl.js';
+import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
+import type { ConsoleSession } from './consoleSession.js';
+import { deliveryPages } from './deliveryPages.js';
+import { requireCsrfToken, requireOwnPage } from './formGuards.js';
+import { mailPages } from './mailPages.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+import { sendPage } from './sendPage.js';
+import { signInPages } from './signInPages.js';
+
+export interface ConsoleDeps extends OidcRoutesDeps {
+  readonly control: ControlEngine;
+}
+
+const MAX_FORM_BYTES = 65_536;
+
+/** `/console`: pages about a tenant's emails for its people. They need no scripts. */
+export function consoleRoutes(deps: ConsoleDeps): Router {
+  const visitOf = (req: Request, res: Response, session: ConsoleSession, allowMutation: boolean): Visit => ({
+    ask: askControlAs(deps.control, session.principal, { allowMutation }),
+    show: (view, values) => sendPage(res, view, { ...frameOf(req, session), ...values }),
+  });
+
+  const page: PageKinds['page'] = (handle) => async (req, res) => {
+    const session = await deps.consoleSessions.read(req);
+    res.locals['session'] = session;
+    if (session) await handle(visitOf(req, res, session, false), req, res);
+    else res.redirect(303, signInPath(req.originalUrl));
+  };
+
+  const form: PageKinds['form'] = (handle) => async (req, res) => {
+    requireOwnPage(req, deps.config.baseUrl);
+    const session = await deps.consoleSessions.read(req);
+    res.locals['session'] = session;
+    if (!session) {
+      throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
+    }
+    requireCsrfToken(session, (await readFields(req, MAX_FORM_BYTES)).values['csrf']);
+    await handle(visitOf(req, res, session, true), req, res);
+  };
+
+  const signOut = form((_visit, _req, res) => {
+    deps.consoleSessions.end(res);
+    res.redirect(303, SIGN_IN);
+    return Promise.resolve();
+  });
+
+  const notFound = page(() => {
+    throw new AppError('NOT_FOUND', 'There is no such page.', { hint: 'Choose one of those above.' });
+  });
+
+  return Router()
+    .use(signInPages(deps))
+    .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
+    .post(`${CONSOLE}/sign-out`, signOut)
+    .use(deliveryPages({ page, form }), mailPages({ page, form }))
+    .get(`${CONSOLE}/*path`, notFound)
+    .use(CONSOLE, failedPage(deps));
+}
+
+/** A refusal as a page: what happened, and what to do. */
+function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
+  return async (error: unknown, req, res, next) => {
+    if (res.headersSent) {
+      next(error);
+      return;
+    }
+    const { code, message, hint, status } = explain(error, log);
+    const session = res.locals['session'] as ConsoleSession | undefined;
+    const values = {
+      ...(session ? frameOf(req, session) : {}),
+      title: status === 404 ? 'Not found' : status === 403 ? 'Not allowed' : 'That did not work',
+      problem: { code, message, hint },
+      requestId: status >= 500 ? res.getHeader('x-request-id') : undefined,
+      signInPath: session ? undefined : SIGN_IN,
+    };
+    await sendPage(res, 'problem', values, { status });
+  };
+}
+
+function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object {
+  const { login, roleid, tenantid } = principal;
+  return { user: login ?? `role ${roleid}`, tenantid, csrf: csrfToken, here: req.path };
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { CookieOptions, Response } from 'express';
+import type { Config } from '../../config.js';
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { KeyRing } from '../../secrets.js';
+import type { Authenticator } from '../auth/authenticate.js';
+import { requireSignInAllowed, type SignInDeps } from '../auth/signIn.js';
+import type { Tokens } from '../auth/tokens.js';
+import { readCookie } from '../http/readCookie.js';
+
+/** Who uses the console, and what a form of theirs has to carry. */
+export interface ConsoleSession {
+  readonly principal: Principal;
+  readonly csrfToken: string;
+}
+
+export interface ConsoleSessionsDeps extends Pick<SignInDeps, 'knex' | 'principals'> {
+  readonly keyRing: KeyRing;
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly config: Pick<Config, 'baseUrl' | 'refreshTokenSeconds'>;
+}
+
+const PURPOSE = 'console session';
+
+/**
+ * Sessions of the console: a refresh token, sealed in a cookie that scripts can't read. So a session ends as tokens do,
+ * with the role or its password, and no process has to remember any.
+ */
+export class ConsoleSessions {
+  readonly #name: string;
+  readonly #options: CookieOptions;
+
+  constructor(private readonly deps: ConsoleSessionsDeps) {
+    const secure = deps.config.baseUrl.startsWith('https:');
+    // With the prefix, which browsers allow over https only, no sibling subdomain can set it.
+    this.#name = `${secure ? '__Host-' : ''}rowpost_console`;
+    // Lax, not Strict: a link to a delivery, in a chat say, must find the session.
+    this.#options = { path: '/', httpOnly: true, sameSite: 'lax', secure };
+  }
+
+  /** Always a new one: what the browser sent before signing in doesn't matter. */
+  async begin(res: Response, principal: Principal): Promise<void> {
+    const token = await this.deps.tokens.issue(principal, 'refresh');
+    const maxAge = this.deps.config.refreshTokenSeconds * 1000;
+    res.cookie(this.#name, this.deps.keyRing.seal(token, PURPOSE), { ...this.#options, maxAge });
+  }
+
+  end(res: Response): void {
+    res.clearCookie(this.#name, this.#options);
+  }
+
+  /** @returns undefined when nobody is signed in, or not any more. */
+  async read(req: IncomingMessage): Promise<ConsoleSession | undefined> {
+    const cookie = readCookie(req, this.#name);
+    const token = cookie === undefined ? undefined : this.deps.keyRing.open(cookie, PURPOSE);
+    if (token === undefined) return undefined;
+    try {
+      const principal = await this.deps.authenticator.authenticateToken(token, 'refresh');
+      await requireSignInAllowed(this.deps, principal);
+      return { principal, csrfToken: csrfTokenOf(token) };
+    } catch (error) {
+      if (error instanceof AppError && ENDED.has(error.code)) return undefined;
+      throw error;
+    }
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set([
+  'TOKEN_EXPIRED',
+  'TOKEN_REVOKED',
+  'TOKEN_INVALID',
+  'TOKEN_MALFORMED',
+  'PERMISSION_DENIED',
+]);
+
+/** Of the token, which the browser knows in its sealed form alone. */
+function csrfTokenOf(token: string): string {
+  return createHmac('sha256', token).update('console forms').digest('base64url');
+}

@@ -1,0 +1,128 @@
+import { AppError } from '../../errors.js';
+
+export const STATES = [
+  'pending',
+  'sending',
+  'retrying',
+  'paused',
+  'sent',
+  'failed',
+  'skipped',
+  'unknown',
+] as const;
+
+/** Those of deliveries with an error code, which PostgreSQL finds by an index however many were sent. */
+const TROUBLED: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
+
+export const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
+  hour: { label: 'Last hour', interval: '1 hour' },
+  day: { label: 'Last 24 hours', interval: '1 day' },
+  week: { label: 'Last 7 days', interval: '7 days' },
+  month: { label: 'Last 30 days', interval: '30 days' },
+  all: { label: 'Any time' },
+};
+const DEFAULT_PERIOD = 'week';
+
+/** The fields of the search, as they stand in the address. */
+export const FIELDS = [
+  'to',
+  'subject',
+  'state',
+  'code',
+  'type',
+  'rule',
+  'table',
+  'key',
+  'within',
+  'from',
+  'until',
+] as const;
+export type Search = Readonly<Record<(typeof FIELDS)[number], string>>;
+
+const MAX_LENGTH = 200;
+
+export function readSearch(query: Readonly<Record<string, unknown>>): Search {
+  const read = (name: string): string => {
+    const value = query[name];
+    return typeof value === 'string' ? value.trim().slice(0, MAX_LENGTH) : '';
+  };
+  const search = Object.fromEntries(FIELDS.map((name) => [name, read(name)])) as Record<
+    (typeof FIELDS)[number],
+    string
+  >;
+  if (!Object.hasOwn(PERIODS, search.within)) search.within = DEFAULT_PERIOD;
+  return search;
+}
+
+/** The search as part of an address. */
+export function searchAddress(search: Search, changes: Readonly<Record<string, string>> = {}): string {
+  const values = Object.entries({ ...search, ...changes });
+  const given = values.filter(
+    ([name, value]) => value !== '' && !(name === 'within' && value === DEFAULT_PERIOD),
+  );
+  const text = new URLSearchParams(given).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Throws AppError BAD_USER_INPUT. @returns a filter for `email_delivery`. */
+export function filterOf(search: Search): string {
+  return [...conditionsOf(search), ...periodOf(search)].join(' and ');
+}
+
+/** The period of a search alone, for what concerns everything in it. */
+export function periodOf({ within, from, until }: Search): readonly string[] {
+  if (from !== '' || until !== '') {
+    return [
+      ...(from === '' ? [] : [`createtime >= ${literal(readTime(from, 'from'))}`]),
+      ...(until === '' ? [] : [`createtime < ${literal(readTime(until, 'until'))}`]),
+    ];
+  }
+  const interval = PERIODS[within]?.interval;
+  return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
+}
+
+function conditionsOf({ to, subject, state, code, type, rule, table, key }: Search): string[] {
+  const conditions: string[] = [];
+  if (to !== '') conditions.push(`recipients ilike ${literal(containing(to))}`);
+  if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
+  if (TROUBLED.has(state)) conditions.push('error_code is not null');
+  if (state !== '') conditions.push(`state = ${literal(state)}`);
+  if (code !== '') conditions.push(`error_code = ${literal(code)}`);
+  if (type !== '') conditions.push(`email_type = ${literal(type)}`);
+  if (rule !== '') conditions.push(`ruleid = ${literal(readNumber(rule, 'The rule'))}`);
+  if (table !== '') conditions.push(`target = ${literal(table)}`);
+  if (key !== '') conditions.push(keyCondition(key));
+  return conditions;
+}
+
+/** Some column of the key has the value, a number or a text. */
+function keyCondition(key: string): string {
+  const text = `translate(text(key), ' ', '')`;
+  const values = [...(/^-?[\d.]+$/.test(key) ? [key] : []), JSON.stringify(key).replaceAll(' ', '')];
+  const endings = values.flatMap((value) => [`:${value},`, `:${value}}`]);
+  return `(${endings.map((ending) => `contains(${text}, ${literal(ending)})`).join(' or ')})`;
+}
+
+/** A string of the filter language. */
+export function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}
+
+/** A LIKE pattern that means the text, whatever is in it. */
+function containing(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+function readNumber(given: string, what: string): string {
+  if (/^\d{1,18}$/.test(given)) return given;
+  throw new AppError('BAD_USER_INPUT', `${what} is a number.`, { hint: 'Correct it in the search.' });
+}
+
+/** What `<input type="datetime-local">` sends, which is UTC here. */
+function readTime(given: string, what: string): string {
+  const time = new Date(/^\d{4}-\d\d-\d\d$/.test(given) ? given : `${given}Z`);
+  if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(given)) return time.toISOString();
+  throw new AppError('BAD_USER_INPUT', `"${what}" is no time.`, {
+    hint: 'Write it as 2026-01-31T09:30, in UTC.',
+  });
+}

@@ -1,0 +1,191 @@
+import { Router, type Request } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { deliveryError } from './deliveryErrors.js';
+import {
+  FIELDS,
+  filterOf,
+  literal,
+  PERIODS,
+  periodOf,
+  readSearch,
+  searchAddress,
+  STATES,
+} from './deliveryFilter.js';
+import { toDelivery, toTimeline, type DeliveryRow, type FullDelivery, type Rule } from './deliveryView.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const DELIVERIES = `${CONSOLE}/deliveries`;
+const PAGE_SIZE = 50;
+
+const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
+  error_code error createtime next_attempt sent_time`;
+const LIST = `query ($filter: String, $limit: Int) {
+  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: $limit) { ${ROW} }
+}`;
+// The list is asked for nothing but its refusal: whoever may not read it would be told that nothing failed.
+const COUNTS = `query ($filter: String) {
+  email_delivery(limit: 0) { deliveryid }
+  Aggregates { count(subquery: "{ email_delivery { deliveryid state error_code } }", filter: $filter, limit: 1000) }
+}`;
+const ONE = `query ($filter: String) {
+  email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id
+    change { time roleid old new }
+    email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error }
+    email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
+  }
+}`;
+const RULE = `query ($filter: String) {
+  email_rule(filter: $filter, limit: 1) { ruleid name condition enabled query_roleid operations targets }
+}`;
+const REDRIVE = 'mutation ($id: ID!) { Utility { redrive_email_delivery(deliveryid: $id) { state } } }';
+
+interface Count {
+  readonly count: number;
+  readonly state: string;
+  readonly error_code: string;
+}
+
+/** What was sent, what was not and why, and sending again. */
+export function deliveryPages({ page, form }: PageKinds): Router {
+  const list = page(async ({ ask, show }, req) => {
+    const search = readSearch(req.query);
+    const below = idOf(req.query['below']);
+    const filter = [filterOf(search), ...(below === undefined ? [] : [`deliveryid < ${literal(below)}`])];
+    const [{ email_delivery: rows }, counts] = await Promise.all([
+      ask<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
+        filter: filter.filter((part) => part !== '').join(' and '),
+        limit: PAGE_SIZE + 1,
+      }),
+      readTroubles(ask, periodOf(search)),
+    ]);
+    const shown = rows.slice(0, PAGE_SIZE);
+    const last = shown.at(-1);
+    await show('deliveries', {
+      title: 'Deliveries',
+      deliveries: shown.map(toDelivery),
+      search,
+      details: FIELDS.some((name) => !ALWAYS_SHOWN.has(name) && search[name] !== ''),
+      isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
+      states: STATES,
+      periods: Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
+      counts: byState(counts).map((item) => ({
+        ...item,
+        address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), state: item.state })),
+      })),
+      newest: below === undefined ? undefined : DELIVERIES + searchAddress(search),
+      older:
+        rows.length > PAGE_SIZE && last
+          ? DELIVERIES + searchAddress(search, { below: last.deliveryid })
+          : undefined,
+    });
+  });
+
+  const failures = page(async ({ ask, show }, req) => {
+    const search = readSearch({ within: req.query['within'] });
+    const counts = await readTroubles(ask, periodOf(search));
+    const groups = counts
+      .toSorted((a, b) => b.count - a.count)
+      .map((group) => ({
+        ...group,
+        ...deliveryError(group.error_code),
+        address:
+          DELIVERIES +
+          searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code })),
+      }));
+    await show('failures', {
+      title: 'Failures',
+      groups,
+      within: search.within,
+      periods: Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
+    });
+  });
+
+  const one = page(async ({ ask, show }, req) => {
+    const row = await readDelivery(ask, req);
+    const rule = await readRule(ask, row.ruleid);
+    await show('delivery', {
+      title: row.subject ?? `Delivery ${row.deliveryid}`,
+      delivery: toDelivery(row),
+      rule,
+      timeline: toTimeline(row, rule),
+      problem: row.error_code === null ? undefined : deliveryError(row.error_code),
+      mayRedrive: ENDED.has(row.state),
+      notice: req.query['done'] === 'redriven' ? 'It is being sent again.' : undefined,
+    });
+  });
+
+  const confirmRedrive = page(async ({ ask, show }, req) => {
+    const row = await readDelivery(ask, req);
+    await show('redrive', {
+      title: 'Send again?',
+      delivery: toDelivery(row),
+      mayRedrive: ENDED.has(row.state),
+      arrivesTwice: row.state === 'sent' || row.state === 'unknown',
+    });
+  });
+
+  const redrive = form(async ({ ask }, req, res) => {
+    const deliveryid = requireId(req);
+    await ask(REDRIVE, { id: deliveryid });
+    res.redirect(303, `${DELIVERIES}/${deliveryid}?done=redriven`);
+  });
+
+  return Router()
+    .get(DELIVERIES, list)
+    .get(`${CONSOLE}/failures`, failures)
+    .get(`${DELIVERIES}/:deliveryid`, one)
+    .get(`${DELIVERIES}/:deliveryid/redrive`, confirmRedrive)
+    .post(`${DELIVERIES}/:deliveryid/redrive`, redrive);
+}
+
+/** What a redrive takes. */
+const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
+const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
+
+/** Those without an error code are many and cost time to count; these are what somebody looks for. */
+async function readTroubles(ask: Visit['ask'], period: readonly string[]): Promise<readonly Count[]> {
+  const filter = ['error_code is not null', ...period].join(' and ');
+  const { Aggregates } = await ask<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });
+  return Aggregates.count;
+}
+
+function byState(counts: readonly Count[]): { readonly state: string; readonly count: number }[] {
+  return STATES.flatMap((state) => {
+    const count = counts.reduce((sum, item) => sum + (item.state === state ? item.count : 0), 0);
+    return count === 0 ? [] : [{ state, count }];
+  });
+}
+
+function periodFields({ within, from, until }: ReturnType<typeof readSearch>): object {
+  return { within, from, until };
+}
+
+/** @returns the delivery that the address names, with all that is known of it. Throws AppError NOT_FOUND. */
+export async function readDelivery(ask: Visit['ask'], req: Request): Promise<FullDelivery> {
+  const filter = `deliveryid = ${literal(requireId(req))}`;
+  const { email_delivery } = await ask<{ email_delivery: readonly FullDelivery[] }>(ONE, { filter });
+  const [row] = email_delivery;
+  if (row) return row;
+  throw new AppError('NOT_FOUND', 'There is no such delivery.', {
+    hint: 'It may be older than what is kept, or belong to another tenant.',
+  });
+}
+
+/** @returns undefined when it was deleted. */
+export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule | undefined> {
+  const { email_rule } = await ask<{ email_rule: readonly Rule[] }>(RULE, {
+    filter: `ruleid = ${literal(ruleid)}`,
+  });
+  return email_rule[0];
+}
+
+function requireId(req: Request): string {
+  const id = idOf(req.params['deliveryid']);
+  if (id !== undefined) return id;
+  throw new AppError('NOT_FOUND', 'There is no such delivery.');
+}
+
+function idOf(given: unknown): string | undefined {
+  return typeof given === 'string' && /^\d{1,19}$/.test(given) ? given : undefined;
+}

@@ -1,0 +1,241 @@
+import { isJsonObject, writeJson } from '../../losslessJson.js';
+
+/** A delivery as GraphQL answers it. */
+export interface DeliveryRow {
+  readonly deliveryid: string;
+  readonly ruleid: string;
+  readonly email_type: string;
+  readonly operation: string;
+  readonly target: string;
+  readonly key: unknown;
+  readonly state: string;
+  readonly attempts: number;
+  readonly recipients: readonly string[] | null;
+  readonly subject: string | null;
+  readonly error_code: string | null;
+  readonly error: string | null;
+  readonly createtime: string;
+  readonly next_attempt: string | null;
+  readonly sent_time: string | null;
+}
+
+export interface FullDelivery extends DeliveryRow {
+  readonly provider_message_id: string | null;
+  readonly change: {
+    readonly time: string;
+    readonly roleid: number;
+    readonly old: unknown;
+    readonly new: unknown;
+  } | null;
+  readonly email_attempt_collection: readonly {
+    readonly attempt: number;
+    readonly started: string;
+    readonly finished: string | null;
+    readonly outcome: string | null;
+    readonly http_status: number | null;
+    readonly error: string | null;
+  }[];
+  readonly email_event_collection: readonly {
+    readonly event: string;
+    readonly time: string;
+    readonly recipient: string | null;
+    readonly reason: string | null;
+    readonly status: string | null;
+    readonly type: string | null;
+    readonly url: string | null;
+  }[];
+}
+
+/** A rule as GraphQL answers it. */
+export interface Rule {
+  readonly ruleid: string;
+  readonly name: string;
+  readonly condition: string | null;
+  readonly enabled: boolean;
+  readonly query_roleid: number;
+  readonly operations: readonly string[];
+  readonly targets: readonly string[];
+}
+
+/** One thing that happened. */
+interface Moment {
+  readonly time: Time;
+  readonly title: string;
+  /** Which mark it gets. */
+  readonly kind: 'plain' | 'good' | 'bad' | 'waiting';
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly columns?: readonly ChangedColumn[];
+}
+
+interface Time {
+  readonly iso: string;
+  readonly text: string;
+}
+
+interface ChangedColumn {
+  readonly name: string;
+  readonly old: string | undefined;
+  readonly new: string | undefined;
+  readonly isChanged: boolean;
+}
+
+const MAX_RECIPIENTS_SHOWN = 3;
+const MAX_VALUE_CHARACTERS = 2_000;
+const MAX_COLUMNS = 200;
+
+export function toDelivery(row: DeliveryRow): object {
+  const { recipients, createtime, next_attempt, sent_time, key } = row;
+  const all = recipients ?? [];
+  return {
+    ...row,
+    key: showKey(key),
+    recipients: all,
+    recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
+    moreRecipients: Math.max(0, all.length - MAX_RECIPIENTS_SHOWN),
+    time: toTime(createtime),
+    nextAttempt: next_attempt === null ? undefined : toTime(next_attempt),
+    sentTime: sent_time === null ? undefined : toTime(sent_time),
+  };
+}
+
+/** All that is known, in the order in which it happened. */
+export function toTimeline(row: FullDelivery, rule: Rule | undefined): readonly Moment[] {
+  const moments = [
+    changeOf(row),
+    matchOf(row, rule),
+    ...row.email_attempt_collection.map(attemptOf),
+    ...row.email_event_collection.map(eventOf),
+  ];
+  const [change, match, ...later] = moments;
+  return [change, match, ...later.toSorted((a, b) => compare(a.time.iso, b.time.iso))].filter(
+    (moment) => moment !== undefined,
+  );
+}
+
+function changeOf({ operation, target, key, change, createtime }: FullDelivery): Moment {
+  const facts: [string, string][] = change ? [['By role', String(change.roleid)]] : [];
+  return {
+    time: toTime(createtime),
+    title: `${CHANGES[operation] ?? operation}: ${target} ${showKey(key)}`,
+    kind: 'plain',
+    facts: change ? facts : [['Values', 'no longer kept']],
+    ...(change ? { columns: changedColumns(change.old, change.new) } : {}),
+  };
+}
+
+const CHANGES: Readonly<Record<string, string>> = {
+  insert: 'Row inserted',
+  update: 'Row updated',
+  delete: 'Row deleted',
+  upload: 'File uploaded',
+};
+
+function matchOf({ createtime, ruleid, email_type }: FullDelivery, rule: Rule | undefined): Moment {
+  const condition: [string, string][] = rule?.condition ? [['Condition', rule.condition]] : [];
+  return {
+    time: toTime(createtime),
+    title: rule ? `Rule “${rule.name}” matched` : `Rule ${ruleid} matched; it has been deleted since`,
+    kind: 'plain',
+    facts: [
+      ...condition,
+      ['Email type', email_type],
+      ...(rule ? ([['Queries run as role', String(rule.query_roleid)]] as [string, string][]) : []),
+    ],
+  };
+}
+
+const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
+  sent: ['The provider took it', 'good'],
+  rejected: ['The provider refused it', 'bad'],
+  failed: ['It failed', 'bad'],
+  retry: ['It did not succeed; to be tried again', 'waiting'],
+  ambiguous: ['Nobody knows whether it left', 'bad'],
+  paused: ['The provider takes no mail with this key', 'waiting'],
+  rate_limited: ['The provider asked to wait', 'waiting'],
+  redriven: ['Sent again by hand', 'plain'],
+};
+
+function attemptOf(attempt: FullDelivery['email_attempt_collection'][number]): Moment {
+  const { started, finished, outcome, http_status, error } = attempt;
+  const [title, kind] = OUTCOMES[outcome ?? ''] ?? [outcome ?? 'Being sent', 'waiting' as const];
+  const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
+  return {
+    time: toTime(finished ?? started),
+    title: outcome === 'redriven' ? title : `Attempt ${attempt.attempt}: ${title}`,
+    kind,
+    facts: given([
+      ['Status', http_status],
+      [outcome === 'redriven' ? 'Before' : http_status === null ? 'Error' : "Provider's answer", error],
+      ['Took', tookMs === undefined || outcome === 'redriven' ? null : `${tookMs} ms`],
+    ]),
+  };
+}
+
+const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
+  delivered: ['Delivered', 'good'],
+  open: ['Opened', 'good'],
+  click: ['A link was clicked', 'good'],
+  deferred: ['Put off by the receiving server', 'waiting'],
+  bounce: ['Bounced', 'bad'],
+  dropped: ['Dropped by the provider', 'bad'],
+  spamreport: ['Reported as spam', 'bad'],
+};
+
+function eventOf(event: FullDelivery['email_event_collection'][number]): Moment {
+  const [title, kind] = EVENTS[event.event] ?? [event.event, 'plain' as const];
+  return {
+    time: toTime(event.time),
+    title,
+    kind,
+    facts: given([
+      ['Recipient', event.recipient],
+      ['Reason', event.reason],
+      ['Status', event.status],
+      ['Type', event.type],
+      ['Link', event.url],
+    ]),
+  };
+}
+
+function given(facts: readonly (readonly [string, string | number | null])[]): [string, string][] {
+  return facts.flatMap(([name, value]) => (value === null || value === '' ? [] : [[name, String(value)]]));
+}
+
+/** Changed columns first. */
+function changedColumns(before: unknown, after: unknown): readonly ChangedColumn[] {
+  const [old, now] = [isJsonObject(before) ? before : {}, isJsonObject(after) ? after : {}];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  const both = isJsonObject(before) && isJsonObject(after);
+  const columns = names.map((name) => {
+    const [was, is] = [showValue(old, name), showValue(now, name)];
+    return { name, old: was, new: is, isChanged: both && was !== is };
+  });
+  const ordered = [
+    ...columns.filter((column) => column.isChanged),
+    ...columns.filter((column) => !column.isChanged),
+  ];
+  return ordered.slice(0, MAX_COLUMNS);
+}
+
+function showValue(row: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  if (!Object.hasOwn(row, name)) return undefined;
+  const value = row[name];
+  const text = typeof value === 'string' ? value : writeJson(value);
+  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text;
+}
+
+/** `order_id = 7, line = 1` */
+function showKey(key: unknown): string {
+  if (!isJsonObject(key)) return writeJson(key);
+  return Object.entries(key)
+    .map(([name, value]) => `${name} = ${typeof value === 'string' ? value : writeJson(value)}`)
+    .join(', ');
+}
+
+function toTime(iso: string): Time {
+  return { iso, text: `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC` };
+}
+
+function compare(a: string, b: string): number {
+  return Date.parse(a) - Date.parse(b);
+}

@@ -1,0 +1,17 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { AskControl } from './askControl.js';
+
+/** What a page is made of. */
+export interface Visit {
+  readonly ask: AskControl;
+  /** Shows a view within the frame of all pages. */
+  readonly show: (view: string, values: object) => Promise<void>;
+}
+
+export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise<void>;
+
+/** Makes handlers of pages: GETs, which change nothing, and POSTs of the console's own forms. */
+export interface PageKinds {
+  readonly page: (handle: PageHandler) => RequestHandler;
+  readonly form: (handle: PageHandler) => RequestHandler;
+}

@@ -1,0 +1,144 @@
+import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { listSignInOptions } from '../../control/oidc/oidcRegistration.js';
+import { findLogin } from '../../control/roles/roles.js';
+import { findTenantid } from '../../control/tenants/tenants.js';
+import { AppError, ERROR_CODES } from '../../errors.js';
+import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
+import { readText } from '../auth/credentials.js';
+import { readSignIn } from '../auth/readSignIn.js';
+import { signIn } from '../auth/signIn.js';
+import { readCookie } from '../http/readCookie.js';
+import { readId } from '../http/readId.js';
+import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
+import { startSignIn } from '../oidc/startSignIn.js';
+import { NO_ROLE, problemOf, signInPolicy } from '../signIn/signInRoutes.js';
+import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
+import { requireOwnPage } from './formGuards.js';
+import { sendPage } from './sendPage.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** No tenant has this number: an unknown name gets the response of a wrong password, after the same work. */
+const NO_TENANT = -1;
+const MAX_TENANT_LENGTH = 200;
+const TENANT_COOKIE = 'rowpost_tenant';
+const REMEMBER_MS = 365 * 24 * 3600 * 1000;
+
+interface Problem {
+  readonly text: string;
+  readonly hint?: string | undefined;
+  readonly status: number;
+}
+
+/** `/console/sign-in`: first the tenant, by name or number, then a password or one of the tenant's providers. */
+export function signInPages(deps: OidcRoutesDeps): Router {
+  const policy = signInPolicy(deps.config.baseUrl);
+  const secure = deps.config.baseUrl.startsWith('https:');
+
+  const show = async (res: Response, tenant: string, values: Values, problem?: Problem): Promise<void> => {
+    const tenantid = tenant === '' ? undefined : await tenantidOf(tenant);
+    const options = tenantid === undefined ? [] : await listSignInOptions(deps.knex, tenantid);
+    const view = {
+      title: 'Sign in',
+      tenant,
+      login: textOf(values, 'login'),
+      next: readConsolePath(values['next']),
+      options,
+      problem,
+    };
+    await sendPage(res, 'sign-in', view, { status: problem?.status ?? 200, policy });
+  };
+
+  const page: RequestHandler = async (req, res) => {
+    if ((await deps.consoleSessions.read(req)) && req.query['failed'] === undefined) {
+      res.redirect(303, readConsolePath(req.query['next']));
+      return;
+    }
+    const tenant =
+      req.query['tenant'] === undefined ? rememberedTenant(req) : textOf(req.query, 'tenant').trim();
+    await show(res, tenant.slice(0, MAX_TENANT_LENGTH), req.query, failedAtProvider(req.query['failed']));
+  };
+
+  /** Handles a form. What the visitor can mend is said on the page. */
+  const onForm =
+    (
+      answer: (req: Request, res: Response, tenant: string, values: Values) => Promise<void>,
+    ): RequestHandler =>
+    async (req, res) => {
+      requireOwnPage(req, deps.config.baseUrl);
+      const values = await readSignIn(req);
+      const tenant = textOf(values, 'tenant').trim().slice(0, MAX_TENANT_LENGTH);
+      try {
+        await answer(req, res, tenant, values);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.status >= 500) throw error;
+        await show(res, tenant, values, explained(error));
+      }
+    };
+
+  const remember = (res: Response, tenant: string): void => {
+    const options = { path: CONSOLE, httpOnly: true, sameSite: 'lax', secure, maxAge: REMEMBER_MS } as const;
+    res.cookie(TENANT_COOKIE, tenant, options);
+  };
+
+  const byPassword = onForm(async (req, res, tenant, values) => {
+    const credentials = {
+      login: readText(values, 'login', MAX_LOGIN_LENGTH),
+      password: readText(values, 'password', MAX_PASSWORD_LENGTH),
+      tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
+    };
+    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
+    await deps.consoleSessions.begin(res, principal);
+    remember(res, tenant);
+    res.redirect(303, readConsolePath(values['next']));
+  });
+
+  const byProvider = onForm(async (_req, res, tenant, values) => {
+    if (textOf(values, 'login') === '') {
+      throw new AppError('BAD_REQUEST', 'Write your login first, then choose the provider.');
+    }
+    const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
+    const role = await findLogin(deps.knex, tenantid, readText(values, 'login', MAX_LOGIN_LENGTH));
+    const started = await startSignIn(
+      deps,
+      { tenantid, confid: values['confid'], roleid: role?.roleid ?? NO_ROLE },
+      readConsolePath(values['next']),
+    );
+    res.cookie(started.cookie.name, started.cookie.value, started.cookie.options);
+    remember(res, tenant);
+    res.redirect(303, started.authorizationUrl);
+  });
+
+  const tenantidOf = async (tenant: string): Promise<number | undefined> =>
+    readId(tenant) ?? (await findTenantid(deps.knex, tenant));
+
+  return Router()
+    .get(SIGN_IN, page)
+    .post(SIGN_IN, deps.limits.byAddress, byPassword)
+    .post(`${SIGN_IN}/provider`, deps.limits.byAddress, byProvider);
+}
+
+function rememberedTenant(req: Request): string {
+  // Unlike decodeURIComponent it never throws, whatever the cookie is.
+  return new URLSearchParams(`tenant=${readCookie(req, TENANT_COOKIE) ?? ''}`).get('tenant') ?? '';
+}
+
+function explained(error: AppError): Problem {
+  const { status, hint } = error;
+  // Of a wrong login or password, the hint says no more than the text.
+  const text = problemOf(error);
+  return { text, status, ...(text === error.message && error.code !== 'BAD_REQUEST' ? { hint } : {}) };
+}
+
+/** @param code of the address, so anything: only what is known is said, in words of our own. */
+function failedAtProvider(code: unknown): Problem | undefined {
+  if (typeof code !== 'string') return undefined;
+  const isKnown = code.startsWith('OIDC_') && Object.hasOwn(ERROR_CODES, code);
+  const hint = isKnown ? ERROR_CODES[code as keyof typeof ERROR_CODES][1] : undefined;
+  return { text: 'The sign-in with the provider did not succeed.', hint, status: 403 };
+}
+
+function textOf(values: Values, name: string): string {
+  const value = values[name];
+  return typeof value === 'string' ? value : '';
+}

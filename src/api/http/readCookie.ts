@@ -1,0 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The value of a cookie; undefined when the request has none of this name. */
+export function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='));
+  return pairs.find(([key]) => key === name)?.[1];
+}

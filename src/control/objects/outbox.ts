@@ -1,0 +1,19 @@
+import { controlObject } from '../object/declaration.js';
+import { toAdmins } from '../object/visibility.js';
+
+/** The change that a delivery is about: kept for RETENTION_DAYS, written by the transaction that made it. */
+export const outbox = controlObject({
+  table: 'outbox',
+  label: 'change',
+  description: 'A committed change, with the row before and after it.',
+  key: ['eventid'],
+  listed: false,
+  columns: {
+    eventid: { type: 'int8', output: null },
+    time: { type: 'timestamptz' },
+    roleid: { type: 'int4', description: 'Who made it.' },
+    old: { type: 'json', description: 'The row before; null for an insert.' },
+    new: { type: 'json', description: 'The row after; null for a delete.' },
+  },
+  visible: toAdmins,
+});

@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { deliveryError } from '../../src/api/console/deliveryErrors.js';
+import { ConsoleBrowser } from './consoleBrowser.js';
+import { ConsoleShop } from './consoleShop.js';
+
+/** What must never arrive in a page as it is. */
+const EVIL = `"><img src=x onerror=alert(1)><script>alert('x')</script>{{ 7 | times: 7 }}&amp;`;
+
+describe('deliveries in the console', () => {
+  let shop: ConsoleShop;
+  let browser: ConsoleBrowser;
+  let failed: string;
+  let sent: string;
+
+  before(async () => {
+    shop = await ConsoleShop.open();
+    browser = await shop.signedIn();
+    const order = await shop.changeOrder(7, 'new', 'paid');
+    sent = await shop.deliver(order, {
+      state: 'sent',
+      subject: 'Your order 7',
+      recipients: ['Ada Lovelace <Ada@Example.com>', 'copy@example.com'],
+    });
+    failed = await shop.deliver(order, {
+      state: 'failed',
+      error_code: 'TEMPLATE_FAILED',
+      error: `line 1: ${EVIL}`,
+      subject: EVIL,
+      recipients: [`${EVIL} <evil@example.com>`],
+      email_type: 'receipt',
+    });
+    await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
+    await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
+    await shop.report(sent, { event: 'bounce', reason: `550 ${EVIL}`, url: 'javascript:alert(1)' });
+  });
+  after(() => shop.close());
+
+  /** The ids in a list, in its order. */
+  const listed = async (query: string): Promise<string[]> => {
+    const html = await browser.page(`/console/deliveries${query}`);
+    return [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!);
+  };
+
+  it('are listed newest first, and found by each field of the search', async () => {
+    const searches: [query: string, found: string[]][] = [
+      ['', [failed, sent]],
+      ['?to=lovelace', [sent]],
+      ['?to=ada%40example', [sent]],
+      ['?to=%25', []],
+      ['?subject=ORDER+7', [sent]],
+      ['?subject=_our', []],
+      [`?subject=${encodeURIComponent(EVIL)}`, [failed]],
+      ['?state=sent', [sent]],
+      ['?state=failed', [failed]],
+      ['?code=TEMPLATE_FAILED', [failed]],
+      ['?type=receipt', [failed]],
+      ['?table=orders', [failed, sent]],
+      ['?table=customer', []],
+      ['?key=7', [failed, sent]],
+      ['?key=70', []],
+      [`?rule=${shop.ruleid}`, [failed, sent]],
+      ['?rule=424242', []],
+      ['?from=2020-01-01T00:00&until=2020-01-02T00:00', []],
+      ['?from=2020-01-01T00:00', [failed, sent]],
+      ["?subject='+or+'1'+=+'1", []],
+      ['?subject=\\', []],
+    ];
+    for (const [query, found] of searches) expect(await listed(query), query).to.deep.equal(found);
+    const wrong = await browser.get('/console/deliveries?rule=x');
+    expect([wrong.status, (await wrong.text()).includes('The rule is a number.')]).to.deep.equal([400, true]);
+  });
+
+  it('are paged by the database, from where the last page ended', async () => {
+    const crowd = await ConsoleShop.open();
+    const visitor = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    const ids: string[] = [];
+    for (let i = 0; i < 120; i++)
+      ids.unshift(await crowd.deliver(order, { state: 'sent', subject: `mail ${i}` }));
+    const seen: string[] = [];
+    let address: string | undefined = '/console/deliveries?state=sent';
+    let pages = 0;
+    while (address !== undefined && pages < 10) {
+      const html: string = await visitor.page(address);
+      seen.push(
+        ...[...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!),
+      );
+      address = /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+      pages += 1;
+    }
+    expect([seen, pages]).to.deep.equal([ids, 3]);
+    await crowd.close();
+  });
+
+  it('are counted by state and grouped by cause where they are in trouble', async () => {
+    expect(await browser.page('/console/deliveries')).to.match(
+      /<span class="state failed">failed<\/span> <strong>1<\/strong>/,
+    );
+    const html = await browser.page('/console/failures');
+    expect(html)
+      .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
+      .and.include('corrects the field at the line and column given')
+      .and.include('<span class="number">1</span>');
+  });
+
+  it('have a timeline from the change to what the provider reports', async () => {
+    const html = await browser.page(`/console/deliveries/${sent}`);
+    const order = [
+      'Row updated: orders order_id = 7',
+      'Rule “Paid orders” matched',
+      'Attempt 1: It did not succeed; to be tried again',
+      'come back later',
+      'Attempt 2: The provider took it',
+      'Bounced',
+    ].map((text) => html.indexOf(text));
+    expect(order, 'all there, in order')
+      .to.deep.equal([...order].sort((a, b) => a - b))
+      .and.not.include(-1);
+    expect(html).to.match(/<tr class="changed">\s*<th scope="row">status<\/th>\s*<td>new<\/td>\s*<td>paid/);
+    expect(html).to.include('Condition').and.include('new.status = &#39;paid&#39;');
+    expect(html).to.include('<td>12345678901234567890.50</td>');
+  });
+
+  it('show the mail as it would be written now, in a frame that can do nothing', async () => {
+    const html = await browser.page(`/console/deliveries/${sent}/mail`);
+    expect(html).to.match(
+      new RegExp(`<iframe [^>]*src="/console/deliveries/${sent}/mail/body" sandbox></iframe>`),
+    );
+    expect(html).to.include('Order 7 is paid').and.include('shop@example.com');
+    const body = await browser.get(`/console/deliveries/${sent}/mail/body`);
+    expect(body.headers.get('content-security-policy'))
+      .to.match(/^sandbox; default-src 'none'/)
+      .and.not.include('script');
+    expect(await body.text()).to.include('<h1>Thank you, &lt;b&gt;Ada');
+    const deleted = await browser.page(`/console/deliveries/${failed}/mail`).catch(String);
+    expect(deleted).to.include('404').and.include('role="alert"');
+  });
+
+  it('print nothing of what data says unescaped', async () => {
+    for (const path of [
+      '/console/deliveries',
+      `/console/deliveries?${new URLSearchParams({ to: EVIL, code: EVIL, key: EVIL, type: EVIL, table: EVIL, from: '' }).toString()}`,
+      `/console/deliveries/${failed}`,
+      `/console/deliveries/${sent}`,
+      `/console/deliveries/${failed}/redrive`,
+      `/console/deliveries/${sent}/mail`,
+      '/console/failures',
+    ]) {
+      const html = await browser.page(path);
+      expect(html, path).not.to.match(/<img|<script|alert\('x'\)|<b>Ada|href="javascript/i);
+      // Data is no template either.
+      expect(html, path).not.to.match(/&gt;49&/);
+    }
+  });
+
+  it('are sent again after a question, by a form of this session alone', async () => {
+    const question = await browser.page(`/console/deliveries/${failed}/redrive`);
+    expect(question).to.include('Send again?').and.include('method="post"');
+    const csrf = await browser.csrf(`/console/deliveries/${failed}/redrive`);
+    const path = `/console/deliveries/${failed}/redrive`;
+    expect((await browser.post(path, {})).status).to.equal(403);
+    expect((await browser.post(path, { csrf }, { origin: 'https://evil.example' })).status).to.equal(403);
+    expect(await listed('?state=failed')).to.deep.equal([failed]);
+    const done = await browser.post(path, { csrf });
+    expect(done.headers.get('location')).to.equal(`/console/deliveries/${failed}?done=redriven`);
+    const html = await browser.page(done.headers.get('location') ?? '');
+    expect(html)
+      .to.include('It is being sent again.')
+      .and.include('Sent again by hand')
+      .and.include('was failed');
+    expect(await listed('?state=failed')).to.deep.equal([]);
+    const again = await browser.post(path, { csrf });
+    expect(again.status).to.be.within(400, 499);
+    const ended = await new ConsoleBrowser(shop.fixture).post(path, { csrf });
+    expect([ended.status, (await ended.text()).includes('Your session has ended.')]).to.deep.equal([
+      401,
+      true,
+    ]);
+  });
+
+  it('are nobody else’s: neither another tenant nor a role without the right sees or repeats one', async () => {
+    const other = await shop.signedIn('other');
+    const clerk = await shop.signedIn('shop', 'clerk');
+    for (const path of [sent, `${sent}/mail`, `${sent}/mail/body`, `${sent}/redrive`]) {
+      const [theirs, without] = await Promise.all(
+        [other, clerk].map((visitor) => visitor.get(`/console/deliveries/${path}`)),
+      );
+      expect([theirs?.status, without?.status], path).to.deep.equal([404, 403]);
+      expect(await theirs?.text(), path).not.to.include('Ada');
+      expect(await without?.text(), path).not.to.include('Ada');
+    }
+    expect(await other.page('/console/deliveries?within=all')).to.include('No deliver');
+    for (const path of ['/console/deliveries', '/console/failures']) {
+      expect((await clerk.get(path)).status, path).to.equal(403);
+    }
+    const theirs = { csrf: await other.csrf('/console/deliveries') };
+    const refused = await other.post(`/console/deliveries/${sent}/redrive`, theirs);
+    expect(refused.status).to.equal(404);
+    const ofClerk = /name="csrf" value="([^"]+)"/.exec(await (await clerk.get('/console/deliveries')).text());
+    const without = await clerk.post(`/console/deliveries/${sent}/redrive`, { csrf: ofClerk![1]! });
+    expect(without.status).to.equal(403);
+    expect(await listed('?state=sent')).to.deep.equal([sent]);
+  });
+
+  it('know what to do about each error code, as docs/delivery.md says', () => {
+    const docs = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8');
+    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What an operator does'));
+    const rows = table.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
+    expect(rows.length).to.be.greaterThan(30);
+    for (const row of rows) {
+      const [codes = '', , why = '', whatToDo = ''] = row.slice(2, -2).split(' | ');
+      const plain = (text: string): string => text.replaceAll('`', '');
+      for (const [, code = ''] of codes.matchAll(/`([A-Z][A-Z_0-9]+)`/g)) {
+        expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
+      }
+    }
+    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('mends what it names');
+    expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
+  });
+});

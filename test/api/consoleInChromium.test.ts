@@ -1,0 +1,152 @@
+import { existsSync } from 'node:fs';
+import { expect } from 'chai';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { ConsoleShop } from './consoleShop.js';
+import { ROOT_LOGIN, ROOT_PASSWORD } from './webFixture.js';
+
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const PHONE = { width: 390, height: 800 };
+
+// A machine without Chromium still walks the same pages over HTTP: consoleSession.test.ts, consoleDeliveries.test.ts.
+if (existsSync(CHROMIUM)) {
+  describe('the console in Chromium', () => {
+    let shop: ConsoleShop;
+    let browser: Browser;
+    let failed: string;
+    let sent: string;
+    const complaints: string[] = [];
+
+    before(async () => {
+      browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+      shop = await ConsoleShop.open();
+      const order = await shop.changeOrder(7, 'new', 'paid');
+      for (const [state, error_code, subject] of TROUBLES) {
+        await shop.deliver(order, {
+          state,
+          error_code,
+          error: null,
+          subject,
+          recipients: ['Ada <ada@example.com>'],
+        });
+      }
+      sent = await shop.deliver(order, { state: 'sent', subject: 'Order 7', recipients: LONG_LIST });
+      await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
+      await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
+      await shop.report(sent, { event: 'delivered' });
+      failed = await shop.deliver(order, {
+        state: 'failed',
+        error_code: 'TEMPLATE_FAILED',
+        error: 'template, line 3, column 12: there is no filter "currency"',
+        subject: 'A subject with <b>markup</b> and ' + 'a-very-long-word'.repeat(8),
+        recipients: ['Ada <ada@example.com>'],
+      });
+      await shop.attempt(failed, { attempt: 1, outcome: 'failed', error: 'there is no filter "currency"' });
+    });
+    after(async () => {
+      await browser.close();
+      await shop.close();
+    });
+    afterEach(() => {
+      expect(complaints.splice(0), 'complaints of the browser').to.deep.equal([]);
+    });
+
+    async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+      const page = await (await browser.newContext(options)).newPage();
+      page.setDefaultTimeout(8000);
+      page.on('console', (message) => complaints.push(message.text()));
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('request', (request) => {
+        const url = request.url();
+        if (!url.startsWith(shop.fixture.url) && !url.startsWith('data:'))
+          complaints.push(`asked for ${url}`);
+      });
+      await page.goto(shop.fixture.url + path);
+      return page;
+    }
+    async function signIn(page: Page): Promise<void> {
+      await page.getByLabel('Tenant').fill('shop');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Login').fill(ROOT_LOGIN);
+      await page.getByLabel('Password').fill(ROOT_PASSWORD);
+      await page.keyboard.press('Enter');
+    }
+    const shoot = async (page: Page, name: string): Promise<void> => {
+      const folder = process.env['SCREENSHOTS'];
+      if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+    };
+    /** Presses Tab until what is looked for has the focus. */
+    const tabTo = async (page: Page, name: string | RegExp): Promise<void> => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        const focused = page.locator(':focus');
+        if ((await focused.count()) === 0) continue;
+        const text = (await focused.innerText()).trim();
+        if (typeof name === 'string' ? text === name : name.test(text)) return;
+      }
+      throw new Error(`no Tab leads to ${String(name)}`);
+    };
+
+    it('leads by keyboard, without JavaScript, from the sign-in to a failure that is sent again', async () => {
+      const page = await open('/console/failures?within=all', { javaScriptEnabled: false });
+      await signIn(page);
+      await page.getByRole('heading', { name: 'Failures', exact: true }).waitFor();
+      await tabTo(page, 'TEMPLATE_FAILED');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+      await tabTo(page, /^A subject with/);
+      await page.keyboard.press('Enter');
+      await page.getByText('a template could not be rendered').waitFor();
+      await tabTo(page, 'Send again…');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Send again?' }).waitFor();
+      await tabTo(page, 'Send again');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').getByText('It is being sent again.').waitFor();
+      await tabTo(page, 'Sign out');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+
+    for (const [name, options] of [
+      ['light', { colorScheme: 'light', viewport: { width: 1280, height: 800 } }],
+      ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
+      ['phone', { colorScheme: 'light', viewport: PHONE }],
+    ] as const) {
+      it(`stands without a complaint, a name that is missing or a page too wide: ${name}`, async () => {
+        const page = await open('/console/sign-in?tenant=shop', options);
+        await shoot(page, `${name}-sign-in`);
+        await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
+        await signIn(page);
+        await page.getByRole('table').waitFor();
+        for (const [view, path] of [
+          ['deliveries', '/console/deliveries?within=all&to=ada&code='],
+          ['failures', '/console/failures?within=all'],
+          ['delivery', `/console/deliveries/${failed}`],
+          ['sent', `/console/deliveries/${sent}`],
+          ['mail', `/console/deliveries/${failed}/mail`],
+          ['redrive', `/console/deliveries/${sent}/redrive`],
+        ]) {
+          await page.goto(`${shop.fixture.url}${path}`);
+          await shoot(page, `${name}-${view}`);
+          const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+          expect(tooWide, `${view} is wider than the window`).to.equal(false);
+          const nameless =
+            await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select')]
+            .filter((field) => field.labels.length === 0).map((field) => field.name)`);
+          expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
+        }
+        await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
+        await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
+        await page.context().close();
+      });
+    }
+  });
+}
+
+const LONG_LIST = Array.from({ length: 12 }, (_, i) => `Somebody ${i} <somebody.${i}@customers.example.com>`);
+const TROUBLES: readonly (readonly [state: string, code: string, subject: string | null])[] = [
+  ['retrying', 'PROVIDER_503', 'Your invoice of November'],
+  ['paused', 'APIKEY_REFUSED', 'Welcome'],
+  ['skipped', 'NO_VALID_RECIPIENT', null],
+  ['unknown', 'OUTCOME_UNKNOWN', 'Your parcel is on its way'],
+];

@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { HttpBrowser } from './support/httpBrowser.js';
+import { MisbehavingProvider } from './support/misbehavingProvider.js';
+import { OidcFixture } from './support/oidcFixture.js';
+
+const WANTED = '/console/failures?within=all';
+
+describe('signing in to the console with a provider', () => {
+  let fixture: OidcFixture;
+  let provider: MisbehavingProvider;
+  let confid: number;
+
+  before(async () => {
+    fixture = await OidcFixture.start();
+    provider = await MisbehavingProvider.start();
+    confid = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
+    await fixture.createMappedRole('somebody', confid, 'somebody');
+  });
+  beforeEach(() => {
+    provider.misbehaviour = {};
+  });
+  after(async () => {
+    await provider.stop();
+    await fixture.stop();
+  });
+
+  const choose = (
+    browser: HttpBrowser,
+    values: Readonly<Record<string, string>>,
+    headers = {},
+  ): Promise<Response> =>
+    browser.send(`${fixture.baseUrl}/console/sign-in/provider`, {
+      method: 'POST',
+      headers: { origin: fixture.baseUrl, ...headers },
+      body: new URLSearchParams({ tenant: 'shop', next: WANTED, confid: String(confid), ...values }),
+    });
+  const within = (next: string): boolean => !next.startsWith(`${fixture.baseUrl}/console`);
+
+  it('leads to the page that one wanted, by a session and without a token in any address', async () => {
+    const browser = new HttpBrowser();
+    const page = await (await browser.send(`${fixture.baseUrl}/console/sign-in?tenant=shop`)).text();
+    expect(page).to.include('formaction="/console/sign-in/provider"').and.include('Continue with provider 1');
+    const started = await choose(browser, { login: 'somebody' });
+    expect(started.status).to.equal(303);
+    const { url, response } = await browser.follow(started.headers.get('location')!, within);
+    expect(url).to.equal(`${fixture.baseUrl}${WANTED}`);
+    expect(response.headers.getSetCookie().join('\n'))
+      .to.match(/rowpost_console=[\w-]+;.*HttpOnly/)
+      .and.not.include('eyJ');
+    const landed = await (await browser.send(url)).text();
+    // The role may sign in, and may not read deliveries.
+    expect(landed).to.include('somebody').and.include('for admins');
+  });
+
+  it('says on a page what went wrong, and keeps where one wanted to go', async () => {
+    const browser = new HttpBrowser();
+    provider.misbehaviour = { claims: { sub: 'somebody else' } };
+    const started = await choose(browser, { login: 'somebody' });
+    const { url } = await browser.follow(started.headers.get('location')!, within);
+    expect(new URL(url).searchParams.get('next')).to.equal(WANTED);
+    const response = await browser.send(url);
+    expect(response.status).to.equal(403);
+    expect(await response.text())
+      .to.include('The sign-in with the provider did not succeed.')
+      .and.include('<strong>shop</strong>');
+  });
+
+  it('asks for the login before the provider, and tells nothing of unknown ones', async () => {
+    const none = await choose(new HttpBrowser(), { login: '' });
+    expect([none.status, (await none.text()).includes('Write your login first')]).to.deep.equal([400, true]);
+    const pages = await Promise.all(
+      ['nobody here', 'root'].map(async (login) => {
+        const response = await choose(new HttpBrowser(), { login });
+        return `${response.status} ${(await response.text()).replaceAll(login, 'LOGIN')}`;
+      }),
+    );
+    expect(pages[0]).to.equal(pages[1]);
+    expect(pages[0]).to.match(/^403 /);
+  });
+
+  it("can't be begun by another site, neither by the form nor by asking /oidc to return here", async () => {
+    const foreign = await choose(
+      new HttpBrowser(),
+      { login: 'somebody' },
+      { origin: 'https://evil.example' },
+    );
+    expect(foreign.status).to.equal(403);
+    const { roleid } = await fixture.web.createMember(fixture.root, 'other', ['login']);
+    await fixture.map(roleid, confid, 'somebody');
+    for (const return_to of [WANTED, `${fixture.baseUrl}${WANTED}`]) {
+      const browser = new HttpBrowser();
+      const response = await browser.send(fixture.redirectUri, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ tenantid: fixture.tenant.tenantid, roleid, confid, return_to }),
+      });
+      if (response.status === 400) continue;
+      const { response: last } = await browser.follow(response.headers.get('location')!, within);
+      expect(last.headers.getSetCookie().join('\n'), return_to).not.to.include('rowpost_console');
+    }
+  });
+});
