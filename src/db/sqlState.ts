@@ -4,7 +4,8 @@ import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 /** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
 const REFUSED = 'RP001';
 
-export type Refusal = 'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone' | 'requestClaimed';
+export type Refusal =
+  'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone' | 'requestClaimed';
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);

@@ -80,7 +80,8 @@ export function* validateInSteps(
     errors.push(error);
   });
   for (const definition of document.definitions) {
-    if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
+    if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION)
+      continue;
     context.knownUsages.set(definition, yield* findVariableUsages(schema, definition));
   }
   const rulesAtOnce = visitInParallel(rules.map((rule) => rule(context)));
