@@ -29,6 +29,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Longer than load balancers keep idle connections, so that they close first, when no request is in transit. */
 const KEEP_ALIVE_MS = 75_000;
 const SWEEP_MS = 50;
+/** A stopping process waits this long for the request of a connection that was just made. */
+const REQUEST_GRACE_MS = 1_000;
 
 /** Starts the HTTP server on `config.port`. Stopping it drains requests in flight. */
 export async function startWeb(deps: WebDeps): Promise<Web> {
@@ -72,11 +74,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   });
   const cors = createCors(config.corsOrigins);
 
+  let inFlight = 0;
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
     metrics.observe(req.method ?? '', path, res);
+    inFlight += 1;
+    res.once('close', () => (inFlight -= 1));
     // A file URL is as good as a token, so even a near miss must not be logged.
     log.debug({ id, method: req.method, path: path.includes(FILES_PATH) ? FILES_PATH : path }, 'request');
     if (stopped) res.setHeader('connection', 'close');
@@ -108,7 +113,10 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   log.info({ port }, 'listening');
   return {
     port,
-    stop: () => (stopped ??= close(server).then(() => stopAll([leases, { stop: () => storage.close() }]))),
+    stop: () =>
+      (stopped ??= close(server, () => inFlight).then(() =>
+        stopAll([leases, { stop: () => storage.close() }]),
+      )),
   };
 }
 
@@ -152,10 +160,15 @@ function endSlowRequest(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Idle connections are closed now, busy ones after their response. */
-async function close(server: Server): Promise<void> {
-  // A connection whose response completes during the stop would otherwise wait for its keep-alive timeout.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+/** Idle connections are closed now, busy ones after their response, those without a request after a grace period. */
+async function close(server: Server, inFlight: () => number): Promise<void> {
+  const graceEndsAt = performance.now() + REQUEST_GRACE_MS;
+  const sweep = setInterval(() => {
+    // A connection whose response completes during the stop would otherwise wait for its keep-alive timeout, and one
+    // that sends nothing for ever.
+    if (inFlight() === 0 && performance.now() > graceEndsAt) server.closeAllConnections();
+    else server.closeIdleConnections();
+  }, SWEEP_MS);
   await new Promise<void>((resolve, reject) => {
     server.close((error) => (error ? reject(error) : resolve()));
   });

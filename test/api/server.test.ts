@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { WebFixture, type Json } from './webFixture.js';
 
@@ -86,5 +88,19 @@ describe('the web process', () => {
     const refused = await own.fetch('/livez').catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(TypeError);
     await own.stop();
+  });
+
+  it('waits for no connection that never sent a request, or only half of one', async function () {
+    this.timeout(10_000);
+    const own = await WebFixture.start();
+    const connections = ['', 'GET /livez HTTP/1.1\r\nHost:'].map((sent) => {
+      const socket = connect(own.web.port, '127.0.0.1');
+      socket.on('error', () => undefined).write(sent);
+      return socket;
+    });
+    await Promise.all(connections.map((socket) => once(socket, 'connect')));
+    await own.fetch('/livez');
+    await own.stop();
+    for (const socket of connections) socket.destroy();
   });
 });

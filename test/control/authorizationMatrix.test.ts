@@ -254,7 +254,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     expect(Object.keys(mutations())).to.have.members(names(schema.getMutationType()));
   });
 
-  it('is as the page says (UPDATE_DOCS=1 writes it)', async () => {
+  it('is as the page says (UPDATE_DOCS=1 writes it)', async function () {
+    // Some thousand requests.
+    this.timeout(90_000);
     const page = readFileSync(PAGE, 'utf8');
     const [before = '', rest = ''] = page.split(START);
     const [written = '', after = ''] = rest.split(END);
