@@ -10,7 +10,7 @@ import {
   type PartName,
 } from './fleet.js';
 
-const ORDERS = 1_000;
+const ORDERS = 400;
 const RECOVERY_MS = 60_000;
 
 for (const redis of [true, false]) {
