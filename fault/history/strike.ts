@@ -34,6 +34,8 @@ export async function strikeHistory(
   { way, aftermath, backMs }: { readonly way: Way; readonly aftermath: Aftermath; readonly backMs: number },
 ): Promise<HistoryStrike> {
   const { timeMachine, spans } = rig;
+  // A process that starts while PostgreSQL is away ends, and is its supervisor's to start again.
+  await rig.fleet.atStrength();
   await delay(LIVE_MS);
   if (way === 'restored') await burst(rig);
   const backup = await timeMachine.backUp();

@@ -46,7 +46,7 @@ export class Fleet {
     for (const part of ['web', 'relay', 'worker'] as const) {
       for (let i = 0; i < strength[part]; i++) this.#startOne(part);
     }
-    await Promise.all(this.#starting);
+    await this.atStrength();
     const [failed] = this.failedStarts;
     if (failed) throw failed;
   }
@@ -78,6 +78,11 @@ export class Fleet {
       (part) => `${this.all.filter((member) => member.part === part).length} ${part}`,
     );
     return `up: ${up.join(', ')}; disturbed: ${this.#taken.size}; starting: ${this.#starting.size}`;
+  }
+
+  /** Until every process that was killed has been replaced. */
+  async atStrength(): Promise<void> {
+    while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
   /** A process of the part that nobody else disturbs; when all are taken, the next that is free. */
@@ -118,7 +123,7 @@ export class Fleet {
   /** Ends all; those that can't end in time are killed. */
   async stop(graceMs: number): Promise<void> {
     this.#closing = true;
-    await Promise.all(this.#starting);
+    await this.atStrength();
     await Promise.all(
       this.all.map(async (member) => {
         this.#expectedToEnd.add(member);
