@@ -12,7 +12,7 @@ const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 
 /** GraphiQL at the endpoints' URLs, and the pages' static files. */
 export function graphiqlRoutes(): Router {
-  const html = readFileSync(`${ASSETS_DIR}/console/index.html`, 'utf8').replace(
+  const html = readFileSync(`${ASSETS_DIR}/graphiql/index.html`, 'utf8').replace(
     '{{graphiql}}',
     graphiqlTags(NONCE),
   );

@@ -127,6 +127,7 @@ function layout(title: string, content: Html): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
         <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/base.css" />
         <link rel="stylesheet" href="/assets/mailbox/mailbox.css" />
       </head>
       <body>

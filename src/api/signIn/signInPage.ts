@@ -19,6 +19,7 @@ export function signInPage(view: SignInView): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Sign in</title>
         <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/base.css" />
         <link rel="stylesheet" href="/assets/signin/signin.css" />
       </head>
       <body>
