@@ -30,7 +30,7 @@ const COUNTS = `query ($filter: String) {
 }`;
 const ONE = `query ($filter: String) {
   email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id
-    change { time roleid old new }
+    change { time roleid writer application old new }
     email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error }
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }

@@ -23,7 +23,9 @@ export interface FullDelivery extends DeliveryRow {
   readonly provider_message_id: string | null;
   readonly change: {
     readonly time: string;
-    readonly roleid: number;
+    readonly roleid: number | null;
+    readonly writer: string | null;
+    readonly application: string | null;
     readonly old: unknown;
     readonly new: unknown;
   } | null;
@@ -113,14 +115,21 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined): readonly 
 }
 
 function changeOf({ operation, target, key, change, createtime }: FullDelivery): Moment {
-  const facts: [string, string][] = change ? [['By role', String(change.roleid)]] : [];
   return {
     time: toTime(createtime),
     title: `${CHANGES[operation] ?? operation}: ${target} ${showKey(key)}`,
     kind: 'plain',
-    facts: change ? facts : [['Values', 'no longer kept']],
+    facts: change ? writerOf(change) : [['Values', 'no longer kept']],
     ...(change ? { columns: changedColumns(change.old, change.new) } : {}),
   };
+}
+
+function writerOf({ roleid, writer, application }: NonNullable<FullDelivery['change']>): Moment['facts'] {
+  return given([
+    ['By role', roleid],
+    ['By SQL of', writer],
+    ['Application', application],
+  ]);
 }
 
 const CHANGES: Readonly<Record<string, string>> = {

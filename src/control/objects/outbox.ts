@@ -11,7 +11,9 @@ export const outbox = controlObject({
   columns: {
     eventid: { type: 'int8', output: null },
     time: { type: 'timestamptz' },
-    roleid: { type: 'int4', description: 'Who made it.' },
+    roleid: { type: 'int4', description: 'Who made it by a mutation; null where it was another writer.' },
+    writer: { type: 'text', description: 'The PostgreSQL login of another writer.' },
+    application: { type: 'text', description: "The other writer's application_name." },
     old: { type: 'json', description: 'The row before; null for an insert.' },
     new: { type: 'json', description: 'The row after; null for a delete.' },
   },
