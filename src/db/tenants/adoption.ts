@@ -3,11 +3,9 @@ import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js
 import { QUEUE_SCHEMA } from '../connection/database.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureTenantRole } from '../connection/tenantRoles.js';
-import { textConstant } from '../sql.js';
-import { sqlState } from '../sqlState.js';
+import { literal } from '../sql.js';
+import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
 import { AppError } from '../../errors.js';
-
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** A schema that belongs to somebody else, and the tenant that it is served as. */
 export interface AdoptedSchema {
@@ -54,9 +52,6 @@ export async function statementsToAdopt(
     with ${schemaAndOwners(schema, role)}
     select format('grant usage on schema %I to %I', nspname, role) as statement from schema
     where not has_schema_privilege(role, oid, 'usage')
-    union all
-    select format('revoke create on schema %I from public', nspname) from schema, aclexplode(nspacl) a
-    where a.grantee = 0 and a.privilege_type = 'CREATE'
     union all
     select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
     from schema s, owner o, kind k
@@ -117,6 +112,10 @@ export async function adoptionWarnings(runner: StatementRunner, schema: string):
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
     where n.nspname = ${literal(schema)} and p.prosecdef and ${isNoExtension('pg_proc', 'p.oid')}
       and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+    union all
+    select format('every role may make objects in it, those of all tenants too: revoke create on schema %I from public', n.nspname)
+    from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a
+    where n.nspname = ${literal(schema)} and a.grantee = 0 and a.privilege_type = 'CREATE'
     order by 1`);
   return statementsOf(rows);
 }
@@ -159,8 +158,4 @@ async function attempt(runner: StatementRunner, statement: string): Promise<void
 
 function statementsOf(rows: readonly unknown[]): readonly string[] {
   return rows.map((row) => (row as { statement: string }).statement);
-}
-
-function literal(text: string): string {
-  return textConstant(text).texts[0] ?? '';
 }
