@@ -4,8 +4,17 @@ import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
 /** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
 const REFUSED = 'RP001';
 
+export const INSUFFICIENT_PRIVILEGE = '42501';
+export const LOCK_NOT_AVAILABLE = '55P03';
+
 export type Refusal =
-  'notFound' | 'policyDenied' | 'noReference' | 'answerTooLarge' | 'uploadGone' | 'requestClaimed';
+  | 'notFound'
+  | 'policyDenied'
+  | 'noReference'
+  | 'answerTooLarge'
+  | 'uploadGone'
+  | 'requestClaimed'
+  | 'answerNotKept';
 
 /** Tables, columns, functions or types that were there when the plan was made are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
@@ -65,7 +74,7 @@ export function toAppError(
   });
 }
 
-type Description = readonly [ErrorCode, string, ErrorDetails?, hint?: string];
+type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hint?: string];
 
 export type PostgresError = pg.DatabaseError;
 
@@ -140,11 +149,11 @@ const BY_STATE: Readonly<
     error.message.startsWith('invalid memory alloc request size')
       ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
       : undefined,
-  '42501': (error) => notOwned(error),
+  [INSUFFICIENT_PRIVILEGE]: (error) => notOwned(error),
   [REFUSED]: (error) => refusalOf(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
-  '55P03': () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  [LOCK_NOT_AVAILABLE]: () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
 
@@ -175,6 +184,13 @@ function refusalOf({ message, column = '' }: pg.DatabaseError): Description | un
       return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
     case 'uploadGone':
       return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
+    case 'answerNotKept':
+      return [
+        'DOCUMENT_TOO_COMPLEX',
+        'The answer is larger than 1 MiB, which is the most that is kept for an Idempotency-Key.',
+        undefined,
+        'Select less in the mutation, and read the rest by a query.',
+      ];
     case 'requestClaimed':
       return ['IDEMPOTENCY_IN_FLIGHT', 'A request with this Idempotency-Key is in flight.'];
     default:

@@ -49,7 +49,12 @@ export function claimKey({ roleid }: Principal, { key, requestHash }: Idempotenc
   return { statement: CLAIM, values: [roleid, key, requestHash] };
 }
 
+/** Most bytes of an answer that is kept: a mutation of a few bytes may select all of a tenant's rows. */
+const MAX_KEPT_BYTES = 1_048_576;
+
+/** Fails the transaction when the answer is too large to be kept. */
 export function keepAnswer({ roleid }: Principal, { key }: Idempotency, body: string): TransactionStatement {
+  if (Buffer.byteLength(body) > MAX_KEPT_BYTES) return { statement: REFUSE, values: [] };
   return { statement: KEEP, values: [roleid, key, body] };
 }
 
@@ -57,4 +62,5 @@ const FIRST_ANSWER = preparedText(
   "select is_same, answer from rowpost_tenant.first_answer($1, $2, decode($3, 'hex'))",
 );
 const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, decode($3, 'hex'))");
+const REFUSE = preparedText("select rowpost_tenant.refuse('answerNotKept')");
 const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3)');
