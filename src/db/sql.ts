@@ -52,6 +52,16 @@ export function textConstant(text: string): Sql {
   return new Sql([text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted], []);
 }
 
+/** The text of `textConstant`, for statements that take no parameters, such as DDL. */
+export function literal(text: string): string {
+  return textConstant(text).texts.join('');
+}
+
+/** The text of `identifier`, for the same. */
+export function quoted(...names: readonly string[]): string {
+  return identifier(...names).texts.join('');
+}
+
 /** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
 export function param(slot: Slot, type: string): Sql {
   return new Sql(['', `::${type}`], [slot]);

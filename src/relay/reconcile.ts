@@ -22,6 +22,7 @@ const SCAN_LIMIT = 2_000;
  * wait, e.g. after a provider outage, to spare the queue.
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
+
 /**
  * Queues open work again that should be in the queue, as PostgreSQL says each time: nothing is remembered here that the
  * database might contradict after going back in time. Adding is idempotent, because the same work has the same job id.

@@ -2,8 +2,9 @@ import type { Pool } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
 import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
-import { textConstant } from '../sql.js';
-import { sqlState } from '../sqlState.js';
+import { inTransaction } from '../connection/inTransaction.js';
+import { literal } from '../sql.js';
+import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,
@@ -15,9 +16,6 @@ import {
 
 /** Whose changes to a table become events: those of the API, or everybody's. */
 export type Writers = 'api' | 'all';
-
-const INSUFFICIENT_PRIVILEGE = '42501';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * For a transaction: who writes to the table waits for its end, and is captured, or not, from then on. Throws AppError
@@ -121,22 +119,4 @@ async function run(
       cause: error,
     });
   }
-}
-
-async function inTransaction(pool: Pool, work: (runner: StatementRunner) => Promise<void>): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await work(client);
-    await client.query('commit');
-    client.release();
-  } catch (error) {
-    // Its transaction is open, or it is broken.
-    client.release(true);
-    throw error;
-  }
-}
-
-function literal(text: string): string {
-  return textConstant(text).texts[0] ?? '';
 }

@@ -1,5 +1,6 @@
-import { ensureRole, quoted } from '../connection/tenantRoles.js';
+import { ensureRole } from '../connection/tenantRoles.js';
 import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
+import { quoted } from '../sql.js';
 
 /**
  * Gives the function that makes JSON of captured rows to a role without rights: where a type has a cast to json, it runs

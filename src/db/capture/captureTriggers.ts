@@ -1,5 +1,5 @@
 import type { Table } from '../catalog/catalog.js';
-import { identifier, textConstant } from '../sql.js';
+import { literal, quoted } from '../sql.js';
 import type { StatementRunner } from '../connection/roleNames.js';
 
 /** Goes up with every change to what the triggers are; what they call is replaced by migrations. */
@@ -67,7 +67,7 @@ export function triggersToDrop(part: CapturedPart): readonly string[] {
 }
 
 function nameOf({ schema, name }: CapturedPart): string {
-  return identifier(schema, name).texts[0] ?? '';
+  return quoted(schema, name);
 }
 
 /** Partitions may lie in other schemas. */
@@ -92,8 +92,4 @@ function statesSql(tenantid: number, schema: string): string {
       from (select c.oid union select relid from pg_catalog.pg_partition_tree(c.oid)) t
         join pg_catalog.pg_class p on p.oid = t.oid join pg_catalog.pg_namespace n on n.oid = p.relnamespace) as parts
     from captured c order by c.name`;
-}
-
-function literal(text: string): string {
-  return textConstant(text).texts[0] ?? '';
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { StatementRunner } from '../connection/roleNames.js';
-import { identifier, textConstant } from '../sql.js';
+import { literal, quoted } from '../sql.js';
 
 interface LackingRow {
   readonly name: string;
@@ -64,11 +64,3 @@ where c.oid in (select d.objid from pg_catalog.pg_depend d
   and not exists (select from pg_catalog.pg_depend e
     where e.classid = 'pg_catalog.pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')
 order by c.relname`;
-
-function quoted(...names: readonly string[]): string {
-  return identifier(...names).texts[0] ?? '';
-}
-
-function literal(text: string): string {
-  return textConstant(text).texts[0] ?? '';
-}

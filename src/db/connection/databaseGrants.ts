@@ -1,24 +1,16 @@
 import type { Pool, PoolClient } from 'pg';
 import { readRoleNames } from './roleNames.js';
-import { ensureSharedRole, quoted } from './tenantRoles.js';
+import { ensureSharedRole } from './tenantRoles.js';
+import { quoted } from '../sql.js';
+import { inTransaction } from './inTransaction.js';
 
 /**
  * Makes the shared login, and takes from PUBLIC the rights to connect to the database and to make temporary tables, which every role of the cluster
  * has by default, tenants of other installations among them. Roles that could log in keep both. Repeats nothing.
  * @returns false when the service may not, because the database belongs to somebody else
  */
-export async function closeDatabase(pool: Pool): Promise<boolean> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    const done = await close(client);
-    await client.query('commit');
-    client.release();
-    return done;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+export function closeDatabase(pool: Pool): Promise<boolean> {
+  return inTransaction(pool, close);
 }
 
 /** What PUBLIC may still do, in the words of GRANT; empty when the database is closed. */

@@ -3,7 +3,9 @@ import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
 import { AppError } from '../../errors.js';
 import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
-import { ensureTenantRole, quoted } from './tenantRoles.js';
+import { quoted } from '../sql.js';
+import { inTransaction } from './inTransaction.js';
+import { ensureTenantRole } from './tenantRoles.js';
 
 /** Which connections serve a tenant: those shared with others, only ones of its own login, or those for the time being. */
 export type TenantAccess = 'shared' | 'own' | 'changing';
@@ -17,23 +19,11 @@ interface Tenant {
  * Lets the shared login enter the tenant's role exactly when its schema holds no code of its own. PostgreSQL then
  * decides at each transaction, so a process that has not heard of a change can't get it wrong. Throws what pg throws.
  */
-export async function settleSharedAccess(
-  pool: Pool,
-  names: RoleNames,
-  tenant: Tenant,
-): Promise<TenantAccess> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+export function settleSharedAccess(pool: Pool, names: RoleNames, tenant: Tenant): Promise<TenantAccess> {
+  return inTransaction(pool, async (client) => {
     const isLocked = await lockTenant(client, tenant.tenantid, 'skip locked');
-    const access = isLocked ? await decide(client, names, tenant) : 'changing';
-    await client.query('commit');
-    client.release();
-    return access;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+    return isLocked ? decide(client, names, tenant) : 'changing';
+  });
 }
 
 async function decide(

@@ -3,7 +3,7 @@ import pg, { type Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 import type { Login } from './connectionPool.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
-import { quoted } from './tenantRoles.js';
+import { quoted } from '../sql.js';
 
 /** What one tenant's own login may take of the server's connections, all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;

@@ -1,10 +1,9 @@
 import { AppError } from '../../errors.js';
-import { isUniqueViolation, sqlState } from '../sqlState.js';
-import { identifier, textConstant } from '../sql.js';
+import { INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sqlState.js';
+import { literal, quoted } from '../sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 
 const DUPLICATE_OBJECT = '42710';
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Makes the tenant's role and gives it what every tenant's role has; takes over what its role of earlier releases owns.
@@ -89,12 +88,4 @@ async function takeOver(runner: StatementRunner, old: string, role: string): Pro
 async function exists(runner: StatementRunner, role: string): Promise<boolean> {
   const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(role)}`);
   return rows.length > 0;
-}
-
-export function quoted(role: string): string {
-  return identifier(role).texts[0] ?? '';
-}
-
-function literal(text: string): string {
-  return textConstant(text).texts[0] ?? '';
 }

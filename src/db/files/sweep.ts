@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { preparedText } from '../connection/preparedStatements.js';
-import { identifier } from '../sql.js';
+import { quoted } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
@@ -76,12 +76,12 @@ export async function findRowless(
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
 ): Promise<readonly string[] | undefined> {
   if (schema === null) return storagekeys;
-  const [table] = identifier(schema, target).texts;
+  const table = quoted(schema, target);
   const { rows } = await pool.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
     table,
   ]);
   if (rows[0]?.present !== true) return storagekeys;
-  const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => identifier(name).texts[0]);
+  const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => quoted(name));
   const same = columns.map((column) => `t.${column} = w.${column}`).join(' and ');
   const outcome = await transactions.run({
     tenantid,

@@ -1,6 +1,6 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { identifier, join, param, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
+import { identifier, join, param, quoted, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
 import { columnSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
 import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
@@ -118,7 +118,7 @@ function eventOf(written: WrittenRow): Sql {
  * locked the table by then: so a change of what is captured leaves no change out, and records none twice.
  */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
-  const relation = textConstant(identifier(table.schema, table.sqlName).texts.join(''));
+  const relation = textConstant(quoted(table.schema, table.sqlName));
   return sql`(select case when exists (select from pg_catalog.pg_trigger g
       where g.tgrelid = ${relation}::regclass and g.tgname = ('rowpost_capture_' || ${operation})::name and g.tgenabled in ('O', 'A'))
     then set_config('rowpost.roleid', ${ROLEID}::text, true) is null else true end)`;

@@ -1,0 +1,17 @@
+import type { Pool, PoolClient } from 'pg';
+
+/** Throws what pg and `work` throw; nothing is committed then. */
+export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    // Its transaction is open, or it is broken.
+    client.release(true);
+    throw error;
+  }
+}
