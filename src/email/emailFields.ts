@@ -11,6 +11,13 @@ export interface EmailFields {
   readonly recipients: readonly EmailField[];
   readonly cc: readonly EmailField[];
   readonly bcc: readonly EmailField[];
+  readonly replyTo: EmailField | undefined;
+  /** Undefined when the text part is made from the HTML, or left off. */
+  readonly text: EmailField | undefined;
+  readonly preheader: EmailField | undefined;
+  /** Named `headers.<name>`. */
+  readonly headers: readonly EmailField[];
+  readonly categories: readonly EmailField[];
   /** One for each query; undefined for a query without a filter. */
   readonly filters: readonly (EmailField | undefined)[];
 }
@@ -32,10 +39,30 @@ function readFields(type: EmailType): EmailFields {
     recipients: addressFields('recipients', type.recipients),
     cc: addressFields('options.cc', type.options.cc),
     bcc: addressFields('options.bcc', type.options.bcc),
+    replyTo: type.reply_to == null ? undefined : addressField('reply_to', type.reply_to),
+    text: type.text === NO_TEXT ? undefined : textField('text', type.text),
+    preheader: textField('preheader', type.preheader),
+    headers: Object.entries(type.headers ?? {}).map(([name, source]) => ({
+      name: `headers.${name}`,
+      source,
+      mode: 'text',
+    })),
+    categories: (type.categories ?? []).map((source, index) => ({
+      name: `categories[${index}]`,
+      source,
+      mode: 'text',
+    })),
     filters: type.queries.map(({ filter }, index) =>
       filter == null ? undefined : { name: `queries[${index}].filter`, source: filter, mode: 'filter' },
     ),
   };
+}
+
+/** As the text of an email type: it has no text part. */
+const NO_TEXT = 'none';
+
+function textField(name: string, source: string | null | undefined): EmailField | undefined {
+  return source == null ? undefined : { name, source, mode: 'text' };
 }
 
 function addressFields(
@@ -50,11 +77,14 @@ function addressFields(
 /** The computed parts of a template, as opposed to its literal text. */
 const TAGS = /\{\{[^]*?\}\}|\{%[^]*?%\}|\{#[^]*?#\}/g;
 
+/** A template without its computed parts. */
+export const literalText = (source: string): string => source.replace(TAGS, '');
+
 /**
  * No address begins with a bracket: a text that does renders to a JSON list of addresses. Where the author wrote angle
  * brackets or a list, only the author separates addresses; otherwise a value like `{{ addresses }}` may hold several.
  */
 function addressField(name: string, source: string): EmailField {
   if (name !== 'sender' && source.trimStart().startsWith('[')) return { name, source, mode: 'addressList' };
-  return { name, source, mode: source.replace(TAGS, '').includes('<') ? 'address' : 'text' };
+  return { name, source, mode: literalText(source).includes('<') ? 'address' : 'text' };
 }

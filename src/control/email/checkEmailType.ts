@@ -32,6 +32,7 @@ export async function checkEmailType(
     });
   }
   requireSender(type.sender);
+  requireReplyTo(type.reply_to);
   for (const [index, { query, ordering }] of type.queries.entries()) {
     await inField(`queries[${index}].query`, () =>
       deps.engine.checkEmailQuery(principal.tenantid, schema, { query }),
@@ -46,6 +47,13 @@ function requireSender(sender: string): void {
   const { valid, invalid } = parseAddresses(sender);
   if (valid.length !== 1 || invalid.length > 0)
     throw badInput('sender', 'sender must be one address, as in "Shop <shop@example.com>".');
+}
+
+/** A templated one is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
+function requireReplyTo(replyTo: string | null | undefined): void {
+  if (replyTo == null || /\{[{%#]/.test(replyTo)) return;
+  const { valid, invalid } = parseAddresses(replyTo);
+  if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
 }
 
 function templatesOf(type: CheckedEmailType): readonly TemplateRequest[] {

@@ -4,6 +4,7 @@ import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireEmailApiKey } from '../email/emailApikey.js';
+import { readCategories, readHeaders } from '../email/letterParts.js';
 import {
   emailOptionsInput,
   emailOptionsType,
@@ -16,6 +17,7 @@ import {
 } from '../email/emailTypeParts.js';
 import { CREATED } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
+import { blankToNull } from '../object/readValues.js';
 import { toAdmins } from '../object/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -72,6 +74,39 @@ export const emailTypes = controlObject({
       },
       fallback: [],
       read: readAttachments,
+    },
+    text: {
+      type: 'text',
+      input:
+        'The plain text part, a template. Made from the HTML when left out; the word `none` sends the HTML alone.',
+      read: blankToNull,
+    },
+    preheader: {
+      type: 'text',
+      input:
+        'What mailboxes show beside the subject, a template. It is put, hidden, at the start of the HTML.',
+      read: blankToNull,
+    },
+    reply_to: {
+      type: 'text',
+      input: 'Where answers go: one or more addresses, may be templated.',
+      read: blankToNull,
+    },
+    headers: {
+      type: 'jsonb',
+      input: 'Further headers: an object of templates by name, such as `{"List-ID": "<news.example.com>"}`.',
+      fallback: {},
+      read: readHeaders,
+    },
+    categories: {
+      type: 'jsonb',
+      output: listOfStrings,
+      input: {
+        type: listOfStrings,
+        description: "For the carrier's statistics: at most 10, may be templated.",
+      },
+      fallback: [],
+      read: readCategories,
     },
     syntax: {
       type: 'text',

@@ -15,6 +15,14 @@ export interface EmailType {
   };
   /** Names of attachments: `file`, queries, or columns of the record. */
   readonly attachments?: readonly string[];
+  /** Null: made from the HTML. `none`: there is no text part. */
+  readonly text?: string | null;
+  readonly preheader?: string | null;
+  /** Renders to one or more addresses. */
+  readonly reply_to?: string | null;
+  /** Templates by header name. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly categories?: readonly string[];
 }
 
 /** A query whose result the templates see under `outvar`. */
@@ -45,6 +53,7 @@ export async function loadEmailType(
 
 const LOAD = {
   name: 'email_type_load',
-  text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments
+  text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments,
+      text, preheader, reply_to, headers, categories
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };
