@@ -191,7 +191,20 @@ describe('the header Idempotency-Key', () => {
     expect(await rows("select from rowpost.idempotency_key where key = 'k10'")).to.have.length(0);
   });
 
-  it('rolls back a mutation whose answer is too large to be kept', async () => {
+  it('keeps answers of up to 1 MiB, and rolls back a mutation whose answer is larger', async () => {
+    const times = (count: number): string =>
+      `mutation ($body: String) { create_note(input: {body: $body}) { ${Array.from({ length: count }, (_, n) => `b${n}: body`).join(' ')} } }`;
+    const long = 'h'.repeat(100_000);
+    const kept = await send('ten', times(10), { body: long });
+    expect(kept.status).to.equal(200);
+    expect(await send('ten', times(10), { body: long })).to.deep.equal(kept);
+    const refused = await send('eleven', times(11), { body: `${long}!` });
+    expect(refused.code).to.equal('DOCUMENT_TOO_COMPLEX');
+    expect(refused.body).to.contain('1 MiB');
+    expect(await notes(`${long}!`)).to.equal(0);
+  });
+
+  it('rolls back a mutation whose answer is larger than MAX_ANSWER_BYTES', async () => {
     const small = await WebFixture.start({ env: { MAX_ANSWER_BYTES: '100000' } });
     try {
       const { tenantid: id } = await small.createTenant('small', TABLES);

@@ -7,7 +7,7 @@ import {
   deleteTenant,
   type AdoptedTenant,
 } from '../../src/control/tenants/tenants.js';
-import { statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
+import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../src/db/principal.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
@@ -264,6 +264,16 @@ describe('a schema that an application owns', () => {
         expect((error as unknown as { details: { sqlstate: string } }).details.sqlstate).to.equal('42501');
       });
     }
+
+    it('is warned of where every role may make objects in it', async () => {
+      const { pool } = test.database;
+      const warning = 'every role may make objects in it';
+      expect((await adoptionWarnings(pool, 'crm')).join()).not.to.contain(warning);
+      await app.query('grant create on schema crm to public');
+      expect((await adoptionWarnings(pool, 'crm')).join()).to.contain(warning);
+      expect(await statementsToAdopt(pool, crm)).to.deep.equal([]);
+      await app.query('revoke create on schema crm from public');
+    });
 
     it('is not dropped by a release that knows no adopted schemas', async () => {
       const { pool } = test.database;
