@@ -408,6 +408,12 @@ export const SETTINGS = {
   ),
 
   // Operation
+  backlogAlarmSeconds: setting(
+    'BACKLOG_ALARM_SECONDS',
+    integer(0),
+    60,
+    '`rowpost doctor` and `/readyz` report what has waited longer than this, in seconds, from a committed change to its mail; 0 for no alarm.',
+  ),
   logLevel: setting(
     'LOG_LEVEL',
     oneOf<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

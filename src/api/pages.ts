@@ -3,6 +3,9 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import helmet from 'helmet';
 import { AppError } from '../errors.js';
 import type { Ledger } from '../db/connection/ledger.js';
+import { registerBacklogMetrics } from '../health/backlogMetrics.js';
+import { createBacklogReader } from '../health/backlogReader.js';
+import { findOverdue } from '../health/readiness.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInAnswer } from './auth/signInAnswer.js';
@@ -11,7 +14,6 @@ import type { Tokens } from './auth/tokens.js';
 import { ConsoleSessions } from './console/consoleSession.js';
 import { consoleRoutes } from './console/consoleRoutes.js';
 import { CONTENT_POLICY } from './contentPolicy.js';
-import { registerDeliveryMetrics } from './deliveryMetrics.js';
 import { describeFor } from './describeTenant.js';
 import { graphiqlRoutes } from './graphiql.js';
 import { healthRoutes } from './health.js';
@@ -41,9 +43,12 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   app.use(securityHeaders(config.baseUrl));
-  app.use(healthRoutes({ checks: deps.checks, isStopping: deps.isStopping }));
+  const readBacklog = createBacklogReader(deps, config.backlogAlarmSeconds);
+  const { checks, isStopping } = deps;
+  const overdue = (): ReturnType<typeof findOverdue> => findOverdue(readBacklog, config.backlogAlarmSeconds);
+  app.use(healthRoutes({ checks, findOverdue: overdue, isStopping }));
   app.use(deps.metrics.routes());
-  registerDeliveryMetrics(deps.metrics.registry, deps);
+  registerBacklogMetrics(deps.metrics.registry, readBacklog);
   app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
   const answerSignIn = createSignInAnswer({
     tokens,

@@ -221,7 +221,7 @@ describe('rowpost doctor', () => {
       await database.pool.query(`update rowpost.outbox set time = now() - interval '2 minutes'`);
       await database.pool.query(
         `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)
-         values ($1, '{1}', now(), now(), now() - interval '2 hours')`,
+         values ($1, '{1}', now() - interval '2 hours', now(), now())`,
         [tenant.tenantid],
       );
       await database.pool.query(
@@ -237,7 +237,7 @@ describe('rowpost doctor', () => {
            (6, 'sent', true, null, null)) as d(i, state, tracked, due, next_attempt)`,
         [tenant.tenantid],
       );
-      const backlog = await readBacklog(database.pool);
+      const backlog = await readBacklog(database.ledger);
       expect(backlog).to.include({ unreadEvents: 3, openBatches: 1, waiting: 3, later: 1, paused: 1 });
       expect(backlog.unreadSeconds).to.be.within(119, 150);
       expect(backlog.openBatchSeconds).to.be.within(7_199, 7_230);
@@ -255,23 +255,32 @@ describe('rowpost doctor', () => {
         openBatchSeconds: null,
         waiting: 0,
         waitingSeconds: null,
+        retries: 0,
+        retrySeconds: null,
         later: 0,
         paused: 0,
         loopsTripped: 0,
+        tenants: [],
       };
-      expect(judgeBacklog(idle).ok).to.equal(true);
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 590, paused: 9 })).to.deep.equal({
+      expect(judgeBacklog(idle, 60).ok).to.equal(true);
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 59, paused: 9 }, 60)).to.deep.equal({
         ok: true,
-        says: '0 batches and 5 deliveries wait, the oldest for 10 min; 0 for their next attempt, 9 paused',
+        says: '0 events, 0 batches and 5 deliveries wait, the oldest for 59 s; 0 for their next attempt, 9 paused',
       });
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 700 }).ok).to.equal(false);
-      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 29 }).ok).to.equal(true);
-      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 31 })).to.deep.include({
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 60).ok).to.equal(false);
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 600).ok).to.equal(true);
+      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 9e9 }, 0).ok).to.equal(true);
+      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 61 }, 60)).to.deep.include({
         ok: false,
-        says: '2 batches of events wait, the oldest for 31 s',
+        says: '2 batches of events wait, the oldest for 61 s',
       });
-      expect(judgeBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }).says).to.include('for 2 h');
-      expect(judgeBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }).ok).to.equal(false);
+      expect(judgeBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }, 60).says).to.include(
+        'for 2 h',
+      );
+      expect(judgeBacklog({ ...idle, retries: 1, retrySeconds: 61 }, 60).says).to.equal(
+        '1 retries are due, the oldest for 61 s',
+      );
+      expect(judgeBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }, 60).ok).to.equal(false);
     });
   });
 });

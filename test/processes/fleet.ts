@@ -16,6 +16,8 @@ export interface Fleet {
   readonly provider: FakeProvider;
   readonly testDatabase: TestDatabase;
   readonly tenantid: number;
+  /** The environment of its processes. */
+  readonly env: Readonly<Record<string, string>>;
   /** Starts one more of the part. */
   start(part: PartName): Promise<RowpostProcess>;
   /** Where one of the web processes that are up listens, in turn, and what root is signed in with. */
@@ -34,6 +36,8 @@ const TABLES = `
 export async function createFleet(options: {
   readonly postgres: PostgresMajor;
   readonly redisUrl: string | undefined;
+  /** Further settings of all processes. */
+  readonly settings?: Readonly<Record<string, string>>;
 }): Promise<Fleet> {
   const testDatabase = await createTestDatabase({ postgres: options.postgres });
   const provider = await startFakeProvider();
@@ -44,6 +48,7 @@ export async function createFleet(options: {
     MAIL_TRANSPORT: 'sendgrid',
     SENDGRID_BASE_URL: provider.url,
     PG_POOL: String(FLEET_PG_POOL),
+    ...options.settings,
   };
   await run(['release'], env);
   const root = ['--root-login', 'root', '--root-password', 'root-password'];
@@ -70,6 +75,7 @@ export async function createFleet(options: {
     provider,
     testDatabase,
     tenantid,
+    env,
     async start(part) {
       const started = await startProcess([part], env);
       running.push(started);

@@ -5,6 +5,7 @@ import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
 import type { Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
 import { readServerFacts } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
@@ -14,11 +15,6 @@ import { bad, good, type Check, type Finding } from './check.js';
 
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** A running relay reads within milliseconds, and what a lost process held goes on within ten seconds. */
-const MAX_UNREAD_SECONDS = 60;
-const MAX_BATCH_SECONDS = 30;
-/** Beyond this, no worker is running, or too few. */
-const MAX_WAITING_SECONDS = 600;
 const MAX_LISTED = 3;
 
 /** Checks that need a reachable database. */
@@ -76,7 +72,11 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         }),
     },
     ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
-    { name: 'backlog', run: () => ready(async () => judgeBacklog(await readBacklog(database.pool))) },
+    {
+      name: 'backlog',
+      run: () =>
+        ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
+    },
   ];
 }
 
@@ -127,34 +127,30 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
   return good('in the same PostgreSQL');
 }
 
-export function judgeBacklog(backlog: Backlog): Finding {
-  const { unreadEvents, unreadSeconds, openBatches, openBatchSeconds, waiting, waitingSeconds } = backlog;
-  if ((unreadSeconds ?? 0) > MAX_UNREAD_SECONDS) {
-    return bad(
-      `${unreadEvents} committed events are not read, the oldest for ${since(unreadSeconds)}`,
-      'Is a relay running?',
-    );
+/** What each place needs to move on. */
+const OVERDUE: Readonly<Record<Overdue['place'], readonly [what: string, hint: string]>> = {
+  events: ['committed events are not read', 'Is a relay running?'],
+  batches: ['batches of events wait', 'Do a relay and enough workers run, and do they reach the queue?'],
+  deliveries: ['deliveries wait', 'Are workers running, and enough of them, and does the provider answer?'],
+  retries: ['retries are due', 'Do a relay and enough workers run, and do they reach the queue?'],
+};
+
+/** @param alarmSeconds 0 for no alarm */
+export function judgeBacklog(backlog: Backlog, alarmSeconds: number): Finding {
+  const [first] = overdueIn(backlog, alarmSeconds);
+  if (first) {
+    const [what, hint] = OVERDUE[first.place];
+    return bad(`${first.count} ${what}, the oldest for ${since(first.oldestSeconds)}`, hint);
   }
-  if ((openBatchSeconds ?? 0) > MAX_BATCH_SECONDS) {
-    return bad(
-      `${openBatches} batches of events wait, the oldest for ${since(openBatchSeconds)}`,
-      'Do a relay and enough workers run, and do they reach the queue?',
-    );
-  }
-  const open = `${openBatches} batches and ${waiting} deliveries wait`;
-  const oldest = Math.max(openBatchSeconds ?? 0, waitingSeconds ?? 0);
+  const { unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds } = backlog;
+  const oldest = Math.max(unreadSeconds ?? 0, openBatchSeconds ?? 0, waitingSeconds ?? 0, retrySeconds ?? 0);
+  const open = `${backlog.unreadEvents} events, ${backlog.openBatches} batches and ${backlog.waiting + backlog.retries} deliveries wait`;
   const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
-  if (oldest > MAX_WAITING_SECONDS) {
-    return bad(
-      `${open}, the oldest for ${since(oldest)}; ${apart}`,
-      'Are workers running, and enough of them?',
-    );
-  }
   return good(`${open}${oldest > 0 ? `, the oldest for ${since(oldest)}` : ''}; ${apart}`);
 }
 
-function since(seconds: number | null): string {
-  const whole = Math.round(seconds ?? 0);
+function since(seconds: number): string {
+  const whole = Math.round(seconds);
   return whole < 120
     ? `${whole} s`
     : whole < 7200

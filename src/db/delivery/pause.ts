@@ -67,7 +67,9 @@ const PAUSE_DELIVERIES = {
       update rowpost.delivery d
       set state = case when k.paused_code is not null then 'paused' else 'pending' end,
         error_code = k.paused_code, error = k.paused_reason,
-        next_attempt = null, due = case when k.paused_code is null then now() end
+        -- What goes on now has waited since now, for all that is said about a backlog.
+        next_attempt = case when k.paused_code is null then now() end,
+        due = case when k.paused_code is null then now() end
       from w join keys k using (tenantid)
       where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
         and d.starts = w.starts
@@ -94,7 +96,7 @@ export async function resumeTenant(knex: Knex, tenantid: number): Promise<number
     [tenantid],
   );
   const result = await knex.raw<{ rowCount: number }>(
-    `update rowpost.delivery set state = 'pending', error_code = null, error = null, due = now()
+    `update rowpost.delivery set state = 'pending', error_code = null, error = null, next_attempt = now(), due = now()
       where tenantid = ? and state = 'paused'`,
     [tenantid],
   );

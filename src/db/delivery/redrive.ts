@@ -80,7 +80,7 @@ const REDRIVE = `
   ), redriven as (
     update rowpost.delivery d
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
-      next_attempt = null, due = now()
+      next_attempt = now(), due = now()
     from found f
     where d.tenantid = f.tenantid and d.deliveryid = f.deliveryid and d.createtime = f.createtime
       and d.state in ('sent', 'failed', 'skipped', 'unknown')

@@ -66,7 +66,7 @@ describe('delivery: where a relay begins to look for open batches', () => {
     await db.database.pool.query('insert into rowpost.relay_batch_mark (batchid) values (659)');
     const batches = await batchesOf(3);
     expect(await look(startReconciler())).to.deep.equal(batches.map(({ batchid }) => batchid));
-    expect(await readBacklog(db.database.pool)).to.include({ openBatches: 3 });
+    expect(await readBacklog(db.database.ledger)).to.include({ openBatches: 3 });
   });
 
   /** Batches of one event each, ten seconds old. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WebFixture } from './webFixture.js';
+import { WebFixture } from '../api/webFixture.js';
 
 describe('/metrics: figures of the ledger', () => {
   let fixture: WebFixture;
@@ -24,7 +24,7 @@ describe('/metrics: figures of the ledger', () => {
     );
     await pool.query(
       `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)
-       values ($1, '{1}', now(), now(), now() - interval '2 hours'), ($1, '{2}', now(), now(), now())`,
+       values ($1, '{1}', now() - interval '2 hours', now(), now()), ($1, '{2}', now(), now(), now())`,
       [tenantid],
     );
     const text = await (await fixture.fetch('/metrics')).text();

@@ -1,0 +1,45 @@
+import { overdueIn, type Overdue } from '../db/delivery/overdue.js';
+import type { BacklogReader } from './backlogReader.js';
+
+/** Resolves when a dependency is healthy, else rejects. */
+export type HealthCheck = () => Promise<unknown>;
+
+/** By name as shown by /readyz: `postgres`, `queue`. */
+export type HealthChecks = Readonly<Record<string, HealthCheck>>;
+
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** @returns the names of the checks that fail, or don't answer in time */
+export async function findDown(checks: HealthChecks): Promise<readonly string[]> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ((await passes(check)) ? [] : [name])),
+  );
+  return results.flat();
+}
+
+async function passes(check: HealthCheck): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
+  });
+  const works = check().then(
+    () => true,
+    () => false,
+  );
+  const passed = await Promise.race([works, timeout]);
+  clearTimeout(timer);
+  return passed;
+}
+
+/** @returns what has waited longer than the alarm allows; nothing while the backlog can't be read, which `postgres` shows */
+export async function findOverdue(read: BacklogReader, alarmSeconds: number): Promise<readonly Overdue[]> {
+  const backlog = alarmSeconds === 0 ? undefined : await read();
+  return backlog ? overdueIn(backlog, alarmSeconds) : [];
+}
+
+/** The body of `/readyz`. */
+export function readinessBody(ready: boolean, down: readonly string[], overdue: readonly Overdue[]): string {
+  const waiting = overdue.map((one) => ({ ...one, oldestSeconds: Math.round(one.oldestSeconds) }));
+  const status = ready ? 'ok' : 'unavailable';
+  return JSON.stringify({ status, down, ...(waiting.length > 0 ? { overdue: waiting } : {}) });
+}
