@@ -7,8 +7,10 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
+import type { Knex } from 'knex';
 import { AppError } from '../errors.js';
 import { explainControlError } from '../db/controlFailure.js';
+import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb } from '../db/connection/database.js';
 import type { Principal } from '../db/principal.js';
 import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
@@ -169,11 +171,13 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
   }
 }
 
-async function commit(trx: { commit(): PromiseLike<unknown> }): Promise<void> {
+async function commit(trx: Knex.Transaction): Promise<void> {
   try {
     await trx.commit();
+    // knex resolves a commit that failed, and says so here.
+    await trx.executionPromise;
   } catch (error) {
-    if (explainControlError(error)?.code !== 'DATABASE_UNAVAILABLE') throw error;
+    if (isDatabaseAnswer(error) && !isSessionEnd(error)) throw error;
     const message = 'The connection broke before the commit was confirmed.';
     throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
   }

@@ -140,3 +140,43 @@ describe('errors of our own', () => {
     }
   });
 });
+
+describe('a commit of /roles_pbac that fails', () => {
+  let fixture: WebFixture;
+  let token: string;
+
+  before(async () => {
+    fixture = await WebFixture.start();
+    const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
+    token = (await fixture.signIn(tenantid)).access_token;
+    await fixture.testDatabase.database.pool.query(`
+      create function rowpost.fail_at_commit() returns trigger language plpgsql as $$
+      begin
+        if new.login = 'ended' then perform pg_terminate_backend(pg_backend_pid()); end if;
+        if new.login = 'refused' then raise exception 'no'; end if;
+        return null;
+      end $$;
+      create constraint trigger fail_at_commit after insert on rowpost.role
+        deferrable initially deferred for each row execute function rowpost.fail_at_commit()`);
+  });
+  after(() => fixture.stop());
+
+  const create = async (login: string): Promise<unknown> => {
+    const mutation = `mutation ($login: String) { create_role(input: {login: $login}) { login } }`;
+    const { data, errors } = await fixture.control(token, mutation, { login });
+    return [data, errors?.[0]?.extensions.code];
+  };
+
+  it('is no success', async () => {
+    expect(await create('fine')).to.deep.equal([{ create_role: { login: 'fine' } }, undefined]);
+    const [data, code] = (await create('refused')) as [unknown, unknown];
+    expect(data ?? null).to.equal(null);
+    expect(code).to.be.a('string').that.does.not.equal('OUTCOME_UNKNOWN');
+  });
+
+  it('has an unknown outcome when the connection breaks', async () => {
+    const [data, code] = (await create('ended')) as [unknown, unknown];
+    expect(data ?? null).to.equal(null);
+    expect(code).to.equal('OUTCOME_UNKNOWN');
+  });
+});

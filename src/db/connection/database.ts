@@ -5,6 +5,7 @@ import type { KeyRing } from '../../secrets.js';
 import type { ConnectionBudget } from './budget.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
+import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import { statementTrace, traceClient } from './statementTrace.js';
 import { TenantConnections } from './tenantConnections.js';
 import { Transactions } from './transactions.js';
@@ -78,6 +79,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     opened.on('connect', (client) => {
       client.on('error', () => undefined);
       limitMessages(client);
+      breakOnCanceledReplicationWait(client);
       if (trace) traceClient(client, trace);
     });
     return opened;

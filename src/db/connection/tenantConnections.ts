@@ -4,6 +4,7 @@ import type { KeyRing } from '../../secrets.js';
 import type { Logger } from '../../log.js';
 import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
 import { limitMessages } from './messageLimit.js';
+import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
 import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
@@ -53,6 +54,7 @@ export class TenantConnections {
       connect: async (login) => {
         const client = await this.#logins.connect(login);
         limitMessages(client);
+        breakOnCanceledReplicationWait(client);
         return client;
       },
       // PostgreSQL restarted; the next use opens another.
