@@ -62,6 +62,14 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     ],
     load: async () => (await import('./explain.js')).explain,
   },
+  why: {
+    summary: 'Say what became of the changes of a row, and why nothing did.',
+    usage: [
+      'rowpost why --tenant <id> --table <table> --key <key>',
+      `    The key as 7, or as '{"order_id": 7, "line": 1}'. Nothing is changed.`,
+    ],
+    load: async () => (await import('./why.js')).why,
+  },
   doctor: {
     summary: 'Look at everything that Rowpost stands on.',
     load: async () => (await import('./doctor.js')).doctor,

@@ -15,11 +15,8 @@ import {
   type Match,
 } from '../db/delivery/closeBatch.js';
 import { countRedeliveredBatchStart } from '../db/delivery/poisonBatches.js';
-import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import type { Ledger } from '../db/connection/ledger.js';
-import { storable } from '../email/storableText.js';
-import { isBusy } from '../email/transientErrors.js';
-import { AppError } from '../errors.js';
+import { covers, judgeCondition, type Judgement } from '../email/judgeCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import type { Logger } from '../log.js';
 
@@ -75,9 +72,7 @@ function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<
 }
 
 function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
-  return batch.events.filter(
-    (event) => rule.operations.includes(event.operation) && rule.targets.includes(event.target),
-  );
+  return batch.events.filter((event) => covers(rule, event));
 }
 
 async function matchRule(
@@ -97,51 +92,24 @@ async function matchRule(
       const last = records.at(-1);
       // Large records come in smaller chunks; events past retention yield none.
       next += last ? part.indexOf(last.eventid) + 1 : part.length;
-      const { condition } = rule;
-      matches.push(
-        ...(await matchCondition(deps, key, batch.schema, { ...rule, target, condition }, records)),
-      );
+      const condition = { ...key, schema: batch.schema, target, condition: rule.condition };
+      const judgements = await judgeCondition(deps.engine, condition, records);
+      matches.push(...toMatches(rule.ruleid, records, judgements));
     }
   }
   return matches;
 }
 
-/** A condition that can't be evaluated, for one event or for all (e.g. its column was dropped), is recorded as a failed delivery. */
-async function matchCondition(
-  deps: EvaluateDeps,
-  key: BatchKey,
-  schema: string,
-  {
-    ruleid,
-    target,
-    condition,
-  }: { readonly ruleid: string; readonly target: string; readonly condition: string },
-  loaded: readonly EventRecords[],
-): Promise<readonly Match[]> {
-  const tooLarge = loaded.filter((record) => record.isTooLarge);
-  const refused = tooLarge.map(({ eventid }) => ({ eventid, ruleid, failure: TOO_LARGE }));
-  const records = loaded.filter((record) => !record.isTooLarge);
-  if (records.length === 0) return refused;
-  try {
-    const verdicts = await deps.engine.evaluateCondition(key.tenantid, schema, target, condition, records);
-    const judged = records.flatMap(({ eventid }, index) => {
-      const verdict = verdicts[index];
-      if (verdict instanceof AppError) return [{ eventid, ruleid, failure: conditionFailed(verdict) }];
-      return verdict === true ? [{ eventid, ruleid }] : [];
-    });
-    return [...judged, ...refused];
-  } catch (error) {
-    // Database unavailable, or the tenant's share of it exhausted: the batch will be redelivered.
-    if (!(error instanceof AppError) || isBusy(error)) throw error;
-    const failure = conditionFailed(error);
-    return [...records.map(({ eventid }) => ({ eventid, ruleid, failure })), ...refused];
-  }
-}
-
-const TOO_LARGE: NonNullable<Match['failure']> = { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
-
-function conditionFailed({ message }: AppError): NonNullable<Match['failure']> {
-  return { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${message}`) };
+function toMatches(
+  ruleid: string,
+  records: readonly EventRecords[],
+  judgements: readonly Judgement[],
+): readonly Match[] {
+  return records.flatMap(({ eventid }, index) => {
+    const judgement = judgements[index] ?? false;
+    if (judgement === false) return [];
+    return [judgement === true ? { eventid, ruleid } : { eventid, ruleid, failure: judgement }];
+  });
 }
 
 function byTarget(events: readonly OutboxEvent[]): ReadonlyMap<string, readonly OutboxEvent[]> {

@@ -180,6 +180,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
     'Utility.email_webhook': 'email_webhook { url }',
+    'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });
 

@@ -13,6 +13,7 @@ import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 import { sendPage } from './sendPage.js';
 import { signInPages } from './signInPages.js';
+import { whyPage } from './whyPage.js';
 
 export interface ConsoleDeps extends OidcRoutesDeps {
   readonly control: ControlEngine;
@@ -59,7 +60,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .use(signInPages(deps))
     .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
     .post(`${CONSOLE}/sign-out`, signOut)
-    .use(deliveryPages({ page, form }), mailPages({ page, form }))
+    .use(deliveryPages({ page, form }), mailPages({ page, form }), whyPage({ page, form }))
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
 }

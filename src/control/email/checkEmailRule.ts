@@ -1,6 +1,10 @@
+import { readCapture } from '../../db/capture/capture.js';
 import type { Table } from '../../db/catalog/catalog.js';
+import { heldWrites } from '../../db/catalog/grants.js';
+import { statementsOf } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../errors.js';
 import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { isWritable } from '../../graphql/write/writable.js';
 import { distinct } from '../object/readValues.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
@@ -37,11 +41,13 @@ export async function checkEmailRule(change: {
   if (isNew('query_roleid')) await requireKnownRoles(context, rule.query_roleid, 'query_roleid');
 }
 
-async function checkTargets({ principal, deps }: ControlContext, rule: Rule): Promise<void> {
+async function checkTargets(context: ControlContext, rule: Rule): Promise<void> {
+  const { principal, deps } = context;
   const { tenantid } = principal;
   const schema = requireSchema(principal);
   const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
   for (const table of tables) requireWritable(table);
+  await requireWriters(context, tables, rule.operations);
   if (rule.condition === null) return;
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
@@ -61,6 +67,37 @@ export function requireWritable({ name, kind, primaryKey }: Table): void {
     `${name} ${what}: nothing is written to it, so the rule would never fire.`,
     { hint, details: { field: 'targets', target: name } },
   );
+}
+
+/** Operations of the API that are another one in SQL. */
+const IN_SQL: Readonly<Record<string, string>> = { upload: 'update' };
+
+/** A table that the API can't write to has events only while its other writers are captured. Throws AppError READ_ONLY_TABLE. */
+async function requireWriters(
+  { principal: { tenantid }, deps, db }: ControlContext,
+  tables: readonly Table[],
+  operations: readonly string[],
+): Promise<void> {
+  const schema = tables[0]?.schema;
+  if (schema === undefined) return;
+  const runner = statementsOf(db);
+  const role = (await deps.database.tenants.names()).tenant(tenantid);
+  const sqlNames = tables.map(({ sqlName }) => sqlName);
+  const held = await heldWrites(runner, schema, role, sqlNames);
+  for (const table of tables) {
+    const writes = isWritable(table) ? (held.get(table.sqlName) ?? []) : [];
+    if (operations.some((operation) => writes.includes(IN_SQL[operation] ?? operation))) continue;
+    if ((await readCapture(runner, tenantid, table)).writers === 'all') continue;
+    const { name } = table;
+    throw new AppError(
+      'READ_ONLY_TABLE',
+      `The API can't do ${operations.join(', ')} on ${name}, and other writers are not captured: the rule would never fire.`,
+      {
+        hint: `Capture every writer first: set_capture(table_name: "${name}", writers: all).`,
+        details: { field: 'targets', target: name },
+      },
+    );
+  }
 }
 
 /** Throws AppError BAD_USER_INPUT, EMAIL_OPERATION_UNKNOWN. */

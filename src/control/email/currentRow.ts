@@ -1,14 +1,14 @@
-import type { Column, Table } from '../../db/catalog/catalog.js';
+import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { preparedText } from '../../db/connection/preparedStatements.js';
 import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
+import { keyValue } from './keyValue.js';
 
 /**
  * A row of a tenant's table as it is now, as the JSON text that an event of it would hold.
@@ -78,16 +78,4 @@ function keyCondition(table: Table, key: unknown) {
     return sql`${columnSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
   });
   return join(conditions, ' and ');
-}
-
-function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: unknown): string {
-  const given: unknown = isJsonObject(key)
-    ? (key[name] ?? key[sqlName])
-    : primaryKey.length === 1
-      ? key
-      : undefined;
-  if (given instanceof ExactNumber) return String(exactInteger(given.text) ?? given.text);
-  if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean')
-    return String(given);
-  throw badInput('key', `key must give ${name}.`);
 }

@@ -14,7 +14,7 @@ import { badInput } from '../object/badInput.js';
 import { requireKnownTables } from '../object/references.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-const writersType = new GraphQLEnumType({
+export const writersType = new GraphQLEnumType({
   name: 'capture_writers',
   values: {
     api: { description: 'Mutations of /query.' },

@@ -10,6 +10,7 @@ import { notFound } from '../object/badInput.js';
 import type { ControlFields } from '../object/objectFields.js';
 import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
 import { previewEmail } from '../email/previewEmail.js';
+import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
@@ -99,4 +100,5 @@ export const utilityQueries: ControlFields = {
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,
   preview_email: previewEmail,
+  explain_event: explainEventField,
 };

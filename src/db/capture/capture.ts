@@ -77,6 +77,29 @@ export async function settleCapture(
   return problems;
 }
 
+/** Whose changes to a table become events, and in words what keeps some of them from it. Throws what the driver throws. */
+export async function readCapture(
+  runner: StatementRunner,
+  tenantid: number,
+  table: Table,
+): Promise<{ readonly writers: Writers; readonly problems: readonly string[] }> {
+  const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
+  const state = states.find(({ table: name }) => name === table.sqlName);
+  if (!state) return { writers: 'api', problems: [] };
+  const problems = state.parts.flatMap((part) => {
+    const name = `${part.schema}.${part.name}`;
+    return [
+      ...(triggersToMake(table, part).length > 0
+        ? [`${name} lacks triggers that capture it: they come with the next look at the tables.`]
+        : []),
+      ...(part.triggers.some(({ isEnabled }) => !isEnabled)
+        ? [`Triggers of ${name} are disabled: changes by SQL are not captured meanwhile.`]
+        : []),
+    ];
+  });
+  return { writers: 'all', problems };
+}
+
 /** Writers wait behind whoever waits for a lock on their table: so not for long. The next look at the tables tries again. */
 const LOCK_TIMEOUT_MS = 300;
 

@@ -19,7 +19,12 @@ export interface CapturedPart {
   readonly name: string;
   readonly isForeign: boolean;
   readonly owner: string;
-  readonly triggers: readonly { readonly operation: string; readonly argsHex: string }[];
+  readonly triggers: readonly {
+    readonly operation: string;
+    readonly argsHex: string;
+    /** Not by `disable trigger`. */
+    readonly isEnabled: boolean;
+  }[];
 }
 
 /** A table that is to be captured, or that still has triggers. */
@@ -86,7 +91,8 @@ function statesSql(tenantid: number, schema: string): string {
     select c.name as table, c.is_stored as "isStored", (select json_agg(json_build_object(
         'schema', n.nspname, 'name', p.relname, 'isForeign', p.relkind = 'f', 'owner', pg_catalog.pg_get_userbyid(p.relowner),
         'triggers', (select coalesce(json_agg(json_build_object(
-              'operation', replace(g.tgname, 'rowpost_capture_', ''), 'argsHex', encode(g.tgargs, 'hex'))), '[]')
+              'operation', replace(g.tgname, 'rowpost_capture_', ''), 'argsHex', encode(g.tgargs, 'hex'),
+              'isEnabled', g.tgenabled in ('O', 'A'))), '[]')
           from pg_catalog.pg_trigger g where g.tgrelid = p.oid and g.tgfoid = 'rowpost.capture_rows'::regproc))
         order by p.oid)
       from (select c.oid union select relid from pg_catalog.pg_partition_tree(c.oid)) t

@@ -46,6 +46,33 @@ export async function lackingGrants(
   }));
 }
 
+/** Which of insert, update and delete the role may do to tables of the schema, by their names in SQL. */
+export async function heldWrites(
+  runner: StatementRunner,
+  schema: string,
+  role: string,
+  tables: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await runner.query(
+    heldSql(literal(schema), literal(role), tables.map(literal).join(', ')),
+  );
+  return new Map((rows as readonly HeldRow[]).map(({ name, held }) => [name, held]));
+}
+
+interface HeldRow {
+  readonly name: string;
+  readonly held: readonly string[];
+}
+
+const heldSql = (schema: string, role: string, names: string): string => `
+select c.relname::text as name, array(
+  select p from unnest(array['insert', 'update', 'delete']) p
+  where case p when 'delete' then has_table_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p)
+    else has_any_column_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p) end
+) as held
+from pg_catalog.pg_class c
+where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = ${schema}) and c.relname::text in (${names})`;
+
 const lackingSql = (schema: string, role: string): string => `
 select c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner, c.relkind = 'S' as sequence, l.lacking
 from pg_catalog.pg_class c, lateral (

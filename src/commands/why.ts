@@ -1,0 +1,96 @@
+import { withInstallation } from '../compose.js';
+import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
+import type { ExplainedRule } from '../control/explain/explainRule.js';
+import { readKeyText } from '../control/explain/rowKeyText.js';
+import type { RowDelivery } from '../db/delivery/eventsOfRow.js';
+import { findTenantSchema } from '../db/tenants/tenantStorage.js';
+import { writeJson } from '../losslessJson.js';
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
+
+/** PostgreSQL's int. */
+const MAX_TENANTID = 2_147_483_647;
+
+/** Prints what became of a row's changes, and why nothing did. */
+export const why: Command = async (args) => {
+  const { tenantid, target, key } = readArguments(args);
+  return withInstallation(async ({ config, database, engine }) => {
+    const schema = await findTenantSchema(database.knex, tenantid);
+    const explanation = await explainEvent(
+      { database, engine, retentionDays: config.retentionDays },
+      { tenantid, schema, target, key },
+    );
+    process.stdout.write(describe(explanation));
+  });
+};
+
+function describe({ target, key, writers, rowExists, notes, events, hasMore }: Explanation): string {
+  const captured = { api: 'mutations of /query', all: 'every writer' };
+  const lines = [
+    `${target} ${key === null ? '' : show(key)}`.trimEnd(),
+    `captured: ${writers === null ? 'nothing' : captured[writers]}`,
+    ...(rowExists === null ? [] : [`row: ${rowExists ? 'exists' : 'does not exist now'}`]),
+    ...notes.map((note) => `note: ${note}`),
+    ...events.flatMap((event) => ['', ...describeEvent(event)]),
+    ...(hasMore ? ['', 'There are older changes.'] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const PROGRESS = {
+  waiting: 'waits for the relay',
+  queued: 'waits for a worker',
+  evaluated: 'compared with the rules',
+};
+
+function describeEvent(event: ExplainedEvent): readonly string[] {
+  const { time, operation, progress, rules } = event;
+  return [`${time} ${operation} ${writerOf(event)}: ${PROGRESS[progress]}`, ...rules.flatMap(describeRule)];
+}
+
+function writerOf({ roleid, writer, application }: ExplainedEvent): string {
+  if (roleid !== null) return `by role ${roleid}`;
+  return `by SQL of ${printable(writer ?? '?')}${application ? ` (${printable(application)})` : ''}`;
+}
+
+function describeRule(rule: ExplainedRule): readonly string[] {
+  const { ruleid, name, reason, explanation, condition, saw, delivery } = rule;
+  return [
+    `  rule ${ruleid} ${name === null ? '(deleted)' : show(name)}: ${reason}. ${printable(explanation)}`,
+    ...(saw.length > 0 && condition !== null ? [`    condition: ${printable(condition)}`] : []),
+    ...saw.map(({ name: column, value }) => `    ${column} = ${show(value)}`),
+    ...(delivery ? [`    ${describeDelivery(delivery)}`] : []),
+  ];
+}
+
+function describeDelivery(delivery: RowDelivery): string {
+  const { deliveryid, email_type, state, attempts, error_code, error, next_attempt, sent_time } = delivery;
+  return [
+    `delivery ${deliveryid} of ${show(email_type)}: ${state}, attempts: ${attempts}`,
+    ...(error_code === null ? [] : [`${error_code}: ${printable(error ?? '')}`]),
+    ...(next_attempt === null ? [] : [`next attempt ${next_attempt}`]),
+    ...(sent_time === null ? [] : [`sent ${sent_time}`]),
+  ].join('; ');
+}
+
+const show = (value: unknown): string => printable(writeJson(value));
+
+/** Data must not move the terminal's cursor. */
+function printable(text: string): string {
+  return text.replace(/\p{Control}+/gu, ' ');
+}
+
+function readArguments(args: readonly string[]): {
+  readonly tenantid: number;
+  readonly target: string;
+  readonly key: unknown;
+} {
+  const { tenant, table, key } = readOptions(args, ['tenant', 'table', 'key']);
+  const tenantid = Number(tenant);
+  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > MAX_TENANTID) {
+    throw new ArgumentError('--tenant takes the id of a tenant');
+  }
+  if (table === undefined) throw new ArgumentError('--table is missing');
+  if (key === undefined) throw new ArgumentError('--key is missing');
+  return { tenantid, target: table, key: readKeyText(key) };
+}

@@ -1,0 +1,188 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import { readCapture, type Writers } from '../../db/capture/capture.js';
+import type { Database } from '../../db/connection/database.js';
+import {
+  readRowHistory,
+  type RowDelivery,
+  type RowEvent,
+  type RowHistory,
+  type TenantRule,
+} from '../../db/delivery/eventsOfRow.js';
+import { judgeCondition, type Judgement } from '../../email/judgeCondition.js';
+import type { DataEngine } from '../../graphql/dataEngine.js';
+import { unknownTable } from '../../graphql/unknownTable.js';
+import { isWritable } from '../../graphql/write/writable.js';
+import { parseJson } from '../../losslessJson.js';
+import { readEventKey } from './eventKey.js';
+import { explainDeletedRule, explainRule, isOpen, type ExplainedRule } from './explainRule.js';
+
+export interface ExplainDeps {
+  readonly database: Database;
+  readonly engine: Pick<DataEngine, 'catalog' | 'evaluateCondition'>;
+  readonly retentionDays: number;
+}
+
+export interface RowQuestion {
+  readonly tenantid: number;
+  readonly schema: string;
+  /** The table. */
+  readonly target: string;
+  /** An object by column name, or the value of a key of one column. */
+  readonly key: unknown;
+}
+
+export interface ExplainedEvent extends RowEvent {
+  readonly rules: readonly ExplainedRule[];
+}
+
+export interface Explanation {
+  readonly target: string;
+  /** As events name the row; null where there can't be any. */
+  readonly key: unknown;
+  /** Whose changes become events; null for what is read-only. */
+  readonly writers: Writers | null;
+  readonly rowExists: boolean | null;
+  readonly retentionDays: number;
+  /** In words: why there may be no event, or not all of them. */
+  readonly notes: readonly string[];
+  /** Newest first. */
+  readonly events: readonly ExplainedEvent[];
+  readonly hasMore: boolean;
+  readonly searchedSince: string | null;
+}
+
+const LIMITS = { events: 10, rules: 200, searchMs: 5_000 };
+/** For the conditions of all rules together; one may go over it, by as long as it may take in a worker. */
+const CONDITIONS_MS = 10_000;
+
+/**
+ * What became of a row's changes, and why nothing did: a read, which evaluates conditions by the worker's own code and
+ * rights. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for a key that does not fit, and while the database is busy.
+ */
+export async function explainEvent(
+  { database, engine, retentionDays }: ExplainDeps,
+  question: RowQuestion,
+): Promise<Explanation> {
+  const { tenantid, schema, target } = question;
+  const catalog = await engine.catalog(tenantid, schema);
+  const table = catalog.tables.get(target);
+  if (!table) throw unknownTable(catalog, target, { field: 'target' });
+  const nothing = { target, retentionDays, events: [], hasMore: false, searchedSince: null } as const;
+  if (table.kind === 'view' || table.primaryKey.length === 0) {
+    return { ...nothing, key: null, writers: null, rowExists: null, notes: [readOnlyNote(table)] };
+  }
+  const { key, exists } = await readEventKey(database, tenantid, table, question.key);
+  const [capture, history] = await Promise.all([
+    readCapture(database.pool, tenantid, table),
+    readRowHistory(database.pool, { tenantid, target, key }, LIMITS),
+  ]);
+  const events = await explainEvents(engine, { tenantid, schema, table }, history);
+  const notes = [
+    ...captureNotes(table, tenantid, capture),
+    ...historyNotes(history, { target, exists, retentionDays }),
+  ];
+  const { hasMore, searchedSince } = history;
+  return {
+    target,
+    key: parseJson(key),
+    writers: capture.writers,
+    rowExists: exists,
+    retentionDays,
+    notes,
+    events,
+    hasMore,
+    searchedSince,
+  };
+}
+
+async function explainEvents(
+  engine: ExplainDeps['engine'],
+  where: { readonly tenantid: number; readonly schema: string; readonly table: Table },
+  { events, rules, deliveries }: RowHistory,
+): Promise<readonly ExplainedEvent[]> {
+  const { table } = where;
+  const deliveryOf = new Map(
+    deliveries.map((delivery) => [pairOf(delivery.eventid, delivery.ruleid), delivery]),
+  );
+  const judgements = await judge(engine, where, events, rules, deliveryOf);
+  const known = new Set(rules.map(({ ruleid }) => ruleid));
+  return events.map((event) => {
+    const explained = rules.map((rule) => {
+      const pair = pairOf(event.eventid, rule.ruleid);
+      const [delivery, judgement] = [deliveryOf.get(pair), judgements.get(pair)];
+      return explainRule(rule, { ...event, target: table.name }, table, {
+        ...(delivery === undefined ? {} : { delivery }),
+        ...(judgement === undefined ? {} : { judgement }),
+      });
+    });
+    const others = deliveries.filter(
+      ({ eventid, ruleid }) => eventid === event.eventid && !known.has(ruleid),
+    );
+    return { ...event, rules: [...explained, ...others.map(explainDeletedRule)] };
+  });
+}
+
+const pairOf = (eventid: string, ruleid: string): string => `${eventid} ${ruleid}`;
+
+/** The conditions whose outcome no delivery tells, each in one statement for all events, one rule after another. */
+async function judge(
+  engine: ExplainDeps['engine'],
+  { tenantid, schema, table }: { readonly tenantid: number; readonly schema: string; readonly table: Table },
+  events: readonly RowEvent[],
+  rules: readonly TenantRule[],
+  deliveryOf: ReadonlyMap<string, RowDelivery>,
+): Promise<ReadonlyMap<string, Judgement>> {
+  const target = table.name;
+  const endMs = performance.now() + CONDITIONS_MS;
+  const judgements = new Map<string, Judgement>();
+  for (const rule of rules) {
+    const { ruleid, condition } = rule;
+    if (condition === null) continue;
+    if (performance.now() > endMs) break;
+    const open = events.filter(
+      (event) => !deliveryOf.has(pairOf(event.eventid, ruleid)) && isOpen(rule, { ...event, target }),
+    );
+    const judged = await judgeCondition(engine, { tenantid, schema, target, condition }, open);
+    judged.forEach((judgement, index) => {
+      judgements.set(pairOf(open[index]?.eventid ?? '', ruleid), judgement);
+    });
+  }
+  return judgements;
+}
+
+function readOnlyNote({ name, kind }: Table): string {
+  return kind === 'view'
+    ? `${name} is a view: nothing is written to it, so it has no events. Ask for the tables that it reads.`
+    : `${name} has no primary key: it is read-only here, and has no events.`;
+}
+
+function captureNotes(
+  table: Table,
+  tenantid: number,
+  { writers, problems }: Awaited<ReturnType<typeof readCapture>>,
+): readonly string[] {
+  if (writers === 'all') return problems;
+  const who = isWritable(table)
+    ? 'Only mutations of /query are captured, changes by SQL are not.'
+    : 'Nothing is captured: mutations of /query can not write to the table.';
+  return [
+    `${who} To capture every writer from now on: set_capture(table_name: "${table.name}", writers: all), or rowpost tenant capture --tenant ${tenantid} --table ${table.name} --writers all.`,
+  ];
+}
+
+function historyNotes(
+  { events, rules, rulesLeftOut, hasMore, searchedSince }: RowHistory,
+  row: { readonly target: string; readonly exists: boolean; readonly retentionDays: number },
+): readonly string[] {
+  const notes: string[] = [];
+  if (events.length === 0) {
+    if (!row.exists) notes.push(`${row.target} has no row with this key now.`);
+    notes.push(
+      `No change of this row is recorded. Changes are kept for ${row.retentionDays} days (RETENTION_DAYS), whether a rule matched or not; older ones are gone, and those before the table was captured were never recorded.`,
+    );
+  }
+  if (!hasMore && searchedSince !== null) notes.push(`Only changes since ${searchedSince} were searched.`);
+  if (rules.length === 0) notes.push('The tenant has no email rule.');
+  if (rulesLeftOut > 0) notes.push(`${rulesLeftOut} more rules are left out.`);
+  return notes;
+}

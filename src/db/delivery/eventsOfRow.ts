@@ -1,0 +1,223 @@
+import type { Pool, PoolClient } from 'pg';
+import type { EventRecords } from './batches.js';
+import { LOW_WATER_SQL } from './lowWaterMark.js';
+import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
+
+/** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
+export type Progress = 'waiting' | 'queued' | 'evaluated';
+
+/** An event of a row, newest first. Times are ISO 8601. */
+export interface RowEvent extends EventRecords {
+  readonly time: string;
+  /** The same, in seconds since the epoch. */
+  readonly timeSeconds: number;
+  readonly operation: string;
+  readonly roleid: number | null;
+  readonly writer: string | null;
+  readonly application: string | null;
+  readonly progress: Progress;
+}
+
+export interface RowDelivery {
+  readonly eventid: string;
+  readonly ruleid: string;
+  readonly deliveryid: string;
+  readonly email_type: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly error_code: string | null;
+  readonly error: string | null;
+  readonly next_attempt: string | null;
+  readonly sent_time: string | null;
+}
+
+export interface TenantRule {
+  readonly ruleid: string;
+  readonly name: string;
+  readonly operations: readonly string[];
+  readonly targets: readonly string[];
+  readonly condition: string | null;
+  readonly enabled: boolean;
+  readonly createdSeconds: number;
+}
+
+export interface RowHistory {
+  readonly events: readonly RowEvent[];
+  /** There are older ones. */
+  readonly hasMore: boolean;
+  /** Up to which time the outbox was searched; null when all of it was. */
+  readonly searchedSince: string | null;
+  readonly deliveries: readonly RowDelivery[];
+  /** Those of the event's table first. */
+  readonly rules: readonly TenantRule[];
+  /** Rules beyond the limit. */
+  readonly rulesLeftOut: number;
+}
+
+export interface RowOfTenant {
+  readonly tenantid: number;
+  /** The table's GraphQL name. */
+  readonly target: string;
+  /** As events hold it. */
+  readonly key: string;
+}
+
+export interface HistoryLimits {
+  readonly events: number;
+  readonly rules: number;
+  readonly searchMs: number;
+}
+
+/** What is recorded of a row, as one state of the database. Throws what the driver throws. */
+export async function readRowHistory(
+  pool: Pool,
+  row: RowOfTenant,
+  limits: HistoryLimits,
+): Promise<RowHistory> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin isolation level repeatable read read only');
+    // Statistics of partitions that fill within hours are stale: the newest page is read by the key, not by a sort of all.
+    await client.query('set local enable_seqscan = off');
+    const { found, searchedSince } = await search(client, row, limits);
+    const events = await readEvents(client, row.tenantid, found.slice(0, limits.events));
+    const deliveries = await readDeliveries(client, row.tenantid, events);
+    const { rows: rules } = await client.query<TenantRule & { total: number }>(RULES, [
+      row.tenantid,
+      row.target,
+      limits.rules,
+    ]);
+    await client.query('commit');
+    client.release();
+    return {
+      events,
+      hasMore: found.length > events.length,
+      searchedSince,
+      deliveries,
+      rules,
+      rulesLeftOut: (rules[0]?.total ?? 0) - rules.length,
+    };
+  } catch (error) {
+    // Its transaction is open, or it is broken.
+    client.release(true);
+    throw error;
+  }
+}
+
+interface FoundEvent {
+  readonly eventid: string;
+  readonly time: string;
+}
+
+interface Page {
+  readonly last: string | null;
+  readonly since: string | null;
+  readonly found: readonly FoundEvent[];
+}
+
+/**
+ * Events have no index on keys, which every write would pay for: they are read backwards, for as long as `searchMs`, until
+ * one more is found than is shown.
+ */
+async function search(
+  client: PoolClient,
+  { tenantid, target, key }: RowOfTenant,
+  limits: HistoryLimits,
+): Promise<{ readonly found: readonly FoundEvent[]; readonly searchedSince: string | null }> {
+  const endMs = performance.now() + limits.searchMs;
+  const found: FoundEvent[] = [];
+  let below = MAX_BIGINT;
+  for (;;) {
+    const { rows } = await client.query<Page>(PAGE, [below, tenantid, target, key]);
+    const page = rows[0];
+    found.push(...(page?.found ?? []));
+    if (page?.last == null) return { found, searchedSince: null };
+    if (found.length > limits.events || performance.now() > endMs)
+      return { found, searchedSince: page.since };
+    below = page.last;
+  }
+}
+
+const MAX_BIGINT = '9223372036854775807';
+const PAGE_SIZE = 20_000;
+
+const ISO = (time: string): string => `to_json(${time}) #>> '{}'`;
+
+// Keys are compared as texts: what is no jsonb would end the statement, and a tenant's code can write such keys.
+const PAGE = `
+  with page as materialized (
+    select eventid, time, tenantid, target, operation, key from rowpost.outbox
+    where eventid < $1::bigint order by eventid desc limit ${PAGE_SIZE}
+  )
+  select (select case when count(*) = ${PAGE_SIZE} then min(eventid)::text end from page) as last,
+    (select ${ISO('min(time)')} from page) as since,
+    coalesce((select json_agg(json_build_object('eventid', eventid::text, 'time', time::text) order by eventid desc) from page
+      where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
+
+/** The longest prefix of them that fits into the memory of one evaluation, and one at least. */
+async function readEvents(
+  client: PoolClient,
+  tenantid: number,
+  found: readonly FoundEvent[],
+): Promise<readonly RowEvent[]> {
+  if (found.length === 0) return [];
+  const { rows } = await client.query<RowEvent>(EVENTS, [
+    tenantid,
+    found.map(({ eventid }) => eventid),
+    found.map(({ time }) => time),
+  ]);
+  return rows;
+}
+
+const EVENTS = `
+  with ${LOW_WATER_SQL}, read as materialized (
+    select snapshot from rowpost.relay_tick order by tickid desc limit 1
+  ), open as materialized (
+    select b.eventids from rowpost.relay_batch b
+    where b.batchid >= (select from_batchid from low_water) and b.tenantid = $1::int and not exists (
+      select from rowpost.relay_batch_done d where d.batchid = b.batchid and d.createtime = b.createtime)
+  )
+  select eventid::text, time, "timeSeconds", operation, roleid, writer, application, progress, old, new, "isTooLarge" from (
+    select *, row_number() over (order by eventid desc) as number,
+      sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by eventid desc) as bytes
+    from (
+      select o.eventid, ${ISO('o.time')} as time, extract(epoch from o.time)::float8 as "timeSeconds", o.operation, o.roleid,
+        o.writer, o.application,
+        case when not pg_visible_in_snapshot(o.xid, (select snapshot from read)) then 'waiting'
+          when exists (select from open b where o.eventid = any (b.eventids)) then 'queued' else 'evaluated' end as progress,
+        ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
+        ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge"
+      from rowpost.outbox o
+      where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])
+    ) event
+  ) sized
+  where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1
+  order by sized.eventid desc`;
+
+async function readDeliveries(
+  client: PoolClient,
+  tenantid: number,
+  events: readonly RowEvent[],
+): Promise<readonly RowDelivery[]> {
+  if (events.length === 0) return [];
+  const { rows } = await client.query<RowDelivery>(DELIVERIES, [
+    tenantid,
+    events.map(({ eventid }) => eventid),
+    events.map(({ time }) => time),
+  ]);
+  return rows;
+}
+
+/** A delivery has the time of its event. */
+const DELIVERIES = `
+  select d.eventid::text, d.ruleid::text, d.deliveryid::text, d.email_type, d.state, d.attempts, d.error_code, d.error,
+    ${ISO('d.next_attempt')} as next_attempt, ${ISO('d.sent_time')} as sent_time
+  from rowpost.email_delivery d
+  where d.tenantid = $1::int and d.eventid = any ($2::bigint[]) and d.createtime = any ($3::timestamptz[])
+  order by d.deliveryid`;
+
+const RULES = `
+  select r.ruleid::text, r.name, r.operations, r.targets, r.condition, r.enabled,
+    extract(epoch from r.createtime)::float8 as "createdSeconds", (count(*) over ())::int as total
+  from rowpost.email_rule r where r.tenantid = $1::int
+  order by $2::text = any (r.targets) desc, r.ruleid limit $3::int`;

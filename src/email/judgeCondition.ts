@@ -1,0 +1,64 @@
+import type { EmailRule, EventRecords, OutboxEvent } from '../db/delivery/batches.js';
+import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
+import { AppError } from '../errors.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import { storable } from './storableText.js';
+import { isBusy } from './transientErrors.js';
+
+/** Whether the rule reacts to such events, its condition aside. */
+export function covers(
+  rule: Pick<EmailRule, 'operations' | 'targets'>,
+  event: Pick<OutboxEvent, 'operation' | 'target'>,
+): boolean {
+  return rule.operations.includes(event.operation) && rule.targets.includes(event.target);
+}
+
+export interface ConditionFailure {
+  readonly code: 'CONDITION_FAILED' | 'EVENT_TOO_LARGE';
+  readonly message: string;
+}
+
+/** Whether a rule's condition holds for an event, or why it can't be evaluated. */
+export type Judgement = boolean | ConditionFailure;
+
+/** Which condition, and the table that its events are of. */
+export interface RuleCondition {
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly target: string;
+  readonly condition: string;
+}
+
+/**
+ * In the order of the events. A condition that can't be evaluated, for one event or for all (e.g. its column was dropped),
+ * is a failure of these events. Throws AppError while the database is busy or away.
+ */
+export async function judgeCondition(
+  engine: Pick<DataEngine, 'evaluateCondition'>,
+  { tenantid, schema, target, condition }: RuleCondition,
+  events: readonly EventRecords[],
+): Promise<readonly Judgement[]> {
+  const readable = events.filter((event) => !event.isTooLarge);
+  const judged = new Map<EventRecords, Judgement>();
+  try {
+    const verdicts =
+      readable.length === 0
+        ? []
+        : await engine.evaluateCondition(tenantid, schema, target, condition, readable);
+    readable.forEach((event, index) => {
+      const verdict = verdicts[index];
+      judged.set(event, verdict instanceof AppError ? conditionFailed(verdict) : verdict === true);
+    });
+  } catch (error) {
+    if (!(error instanceof AppError) || isBusy(error)) throw error;
+    const failure = conditionFailed(error);
+    for (const event of readable) judged.set(event, failure);
+  }
+  return events.map((event) => judged.get(event) ?? TOO_LARGE);
+}
+
+const TOO_LARGE: ConditionFailure = { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
+
+function conditionFailed({ message }: AppError): ConditionFailure {
+  return { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${message}`) };
+}

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import type { ConsoleBrowser } from './consoleBrowser.js';
+import { ConsoleShop } from './consoleShop.js';
+
+const EVIL = `"><script>alert('x')</script>{{ 7 | times: 7 }}`;
+
+describe('the console’s “Why did nothing happen?”', () => {
+  let shop: ConsoleShop;
+  let browser: ConsoleBrowser;
+
+  before(async () => {
+    shop = await ConsoleShop.open();
+    browser = await shop.signedIn();
+  });
+  after(() => shop.close());
+
+  const path = (table: string, key: string): string =>
+    `/console/why?${new URLSearchParams({ table, key }).toString()}`;
+
+  it('has a form that needs no script, and names the tables', async () => {
+    const html = await browser.page('/console/why');
+    expect(html)
+      .to.match(/<form [^>]*method="get" action="\/console\/why"/)
+      .and.include('<option value="orders">')
+      .and.include('aria-current="page">Why?');
+  });
+
+  it('shows what the API explains', async () => {
+    await shop.changeOrder(7, 'new', EVIL);
+    const html = await browser.page(path('orders', '7'));
+    expect(html).to.include('Paid orders').and.include('condition false').and.include('new.status = ');
+    expect(html).to.include('waits for the relay').and.include('mutations of /query');
+    expect(html).not.to.match(/<script|&gt;49/);
+    const event = await shop.changeOrder(7, 'new', 'paid');
+    const { knex } = shop.fixture.testDatabase.database;
+    const delivery = {
+      tenantid: shop.tenantid,
+      ruleid: shop.ruleid,
+      email_type: 'confirmation',
+      state: 'failed',
+    };
+    await knex.raw(
+      `insert into rowpost.delivery (tenantid, ruleid, email_type, state, error_code, error, tracked, eventid, createtime,
+         operation, target, key, delivery)
+       select ?, ?, ?, ?, 'TEMPLATE_FAILED', ?, true, eventid, time, operation, target, key, 'at_least_once'
+       from rowpost.outbox where eventid = ?`,
+      [...Object.values(delivery), EVIL, event],
+    );
+    const failed = await browser.page(path('orders', '{"order_id": 7}'));
+    expect(failed)
+      .to.match(/<a href="\/console\/deliveries\/\d+">/)
+      .and.include('TEMPLATE_FAILED');
+    expect(failed).not.to.match(/<script|&gt;49/);
+  });
+
+  it('says what is wrong with the question, and shows nothing of it unescaped', async () => {
+    for (const [table, key, words] of [
+      ['order', '7', 'There is no table'],
+      ['orders', EVIL, 'The key of orders is'],
+      [EVIL, EVIL, 'There is no table'],
+    ] as const) {
+      const answer = await browser.get(path(table, key));
+      const html = await answer.text();
+      expect([answer.status, html.includes(words)], `${table} ${key}`).to.deep.equal([400, true]);
+      expect(html).not.to.include('<script>alert');
+    }
+    expect(await browser.page(`/console/why?table=orders&table=x&key=7`)).to.include('value=""');
+  });
+
+  it('is for administrators, each of their own tenant', async () => {
+    const clerk = await shop.signedIn('shop', 'clerk');
+    for (const address of ['/console/why', path('orders', '7')]) {
+      expect((await clerk.get(address)).status).to.equal(403);
+    }
+    const other = await shop.signedIn('other');
+    const html = await (await other.get(path('orders', '7'))).text();
+    expect(html).to.include('There is no table').and.not.include('Paid orders');
+  });
+});
