@@ -119,9 +119,9 @@ function eventOf(written: WrittenRow): Sql {
  */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
   const relation = textConstant(quoted(table.schema, table.sqlName));
-  return sql`(select case when exists (select from pg_catalog.pg_trigger g
-      where g.tgrelid = ${relation}::regclass and g.tgname = ('rowpost_capture_' || ${operation})::name and g.tgenabled in ('O', 'A'))
-    then set_config('rowpost.roleid', ${ROLEID}::text, true) is null else true end)`;
+  return sql`(select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', ${ROLEID}::text, true) is null else true end
+    from pg_catalog.pg_trigger g
+    where g.tgrelid = ${relation}::regclass and g.tgname = ('rowpost_capture_' || ${operation})::name) is not false`;
 }
 
 /** The row's files go with it, or take its new key; the same call writes its event. */
