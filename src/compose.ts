@@ -11,6 +11,8 @@ import { PrincipalSource } from './db/principal.js';
 import { createRelayWaker } from './db/connection/wakeup.js';
 import { createDataEngine } from './graphql/dataEngine.js';
 import { createLogger, type Logger } from './log.js';
+import type { HealthServer } from './health/healthServer.js';
+import type { HealthChecks } from './health/readiness.js';
 import type { Queue } from './queue/jobQueue.js';
 import type { KeyRing } from './secrets.js';
 import type { Services } from './services.js';
@@ -134,8 +136,31 @@ export async function startWebPart(installation: Installation, templates: Templa
 
 /** For relay and worker. Throws UsageError when the queue is unusable. */
 export async function openQueuePart({ config, database, log }: Installation): Promise<Queue> {
-  const { openQueue } = await import('./queue/queue.js');
-  return openQueue(config, database, log);
+  const [{ openQueue }, { watchQueue }] = await Promise.all([
+    import('./queue/queue.js'),
+    import('./queue/queueWatch.js'),
+  ]);
+  const queue = await openQueue(config, database, log);
+  const watch = watchQueue(queue, log);
+  return {
+    ...queue,
+    async close() {
+      await watch.stop();
+      await queue.close();
+    },
+  };
+}
+
+/** Probes and metrics of a relay or worker; none without HEALTH_PORT. */
+export async function startHealthPart(
+  { config, database, log }: Installation,
+  process: string,
+  queue: Queue,
+): Promise<HealthServer | undefined> {
+  if (config.healthPort === undefined) return undefined;
+  const { startHealthServer } = await import('./health/healthServer.js');
+  const checks: HealthChecks = { postgres: () => database.pool.query('select'), queue: () => queue.check() };
+  return startHealthServer({ config, database, log, checks, process }, config.healthPort);
 }
 
 /** Outbox → queue. */

@@ -408,11 +408,24 @@ export const SETTINGS = {
   ),
 
   // Operation
+  healthPort: setting(
+    'HEALTH_PORT',
+    optional(integer(0, 65_535)),
+    undefined,
+    'Port on which a relay or worker serves `/livez` (also as `/healthz`), `/readyz` and `/metrics`, one for each process; without tokens, so not for everybody. `web` and `all` have them on `PORT`.',
+    'none',
+  ),
   backlogAlarmSeconds: setting(
     'BACKLOG_ALARM_SECONDS',
     integer(0),
     60,
     '`rowpost doctor` and `/readyz` report what has waited longer than this, in seconds, from a committed change to its mail; 0 for no alarm.',
+  ),
+  logLinesPerSecond: setting(
+    'LOG_LINES_PER_SECOND',
+    integer(0),
+    50,
+    'Requests of one process that the log has in a second at `info`, and as many that were refused; likewise for deliveries. The rest are counted. Errors of Rowpost, and deliveries that failed for good, are always logged.',
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -12,6 +12,7 @@ import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readIdempotencyKey } from './idempotencyKey.js';
 import { explain, failureBody, sendFailure } from './http/failure.js';
+import { recordOf, type RequestRecord } from './http/requestRecord.js';
 import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
 import type { VisitorLimits } from './visitorLimits.js';
 
@@ -28,6 +29,8 @@ export interface GraphqlExecutor {
       readonly allowMutation: boolean;
       readonly allowance?: Allowance;
       readonly idempotencyKey?: string | undefined;
+      /** For the log. */
+      readonly requestId?: string | undefined;
     },
   ): Promise<{
     readonly status: number;
@@ -53,6 +56,7 @@ interface Context {
   readonly principal: Principal;
   readonly allowance: Allowance | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly record: RequestRecord | undefined;
   /** To be called when the answer has left. */
   release?: (() => void) | undefined;
 }
@@ -80,8 +84,10 @@ export function createGraphqlEndpoint(
         return;
       }
       const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
+      const record = recordOf(res);
+      record?.askedBy(principal);
       const allowance = await deps.visitors.admit(principal, req);
-      context = { principal, allowance, idempotencyKey: readIdempotencyKey(req) };
+      context = { principal, allowance, idempotencyKey: readIdempotencyKey(req), record };
       const [body, init] = await handle({
         method,
         url,
@@ -93,7 +99,7 @@ export function createGraphqlEndpoint(
       if (body === null) fail(notAcceptable(init.status));
       else send(res, body, init, deps.slowness, context.release);
     } catch (error) {
-      const shown = explain(error, deps.log);
+      const shown = explain(error, deps.log, res);
       fail(shown, retryAfter(shown));
     }
   };
@@ -137,11 +143,17 @@ async function answer(
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
 ): Promise<Response> {
-  const { principal, allowance, idempotencyKey } = request.context;
+  const { principal, allowance, idempotencyKey, record } = request.context;
+  if (record && operationName != null) record.operation = operationName;
   const outcome = await executor.execute(
     principal,
     { query, variables: variables ?? null, operationName: operationName ?? null },
-    { allowMutation: request.method === 'POST', idempotencyKey, ...(allowance ? { allowance } : {}) },
+    {
+      allowMutation: request.method === 'POST',
+      idempotencyKey,
+      requestId: record?.id,
+      ...(allowance ? { allowance } : {}),
+    },
   );
   request.context.release = outcome.release;
   const mediaType = acceptedMediaType(request.raw.headers.accept);

@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { Router } from 'express';
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Histogram, Registry } from 'prom-client';
+import { collectProcessMetrics, processRegistry } from '../metrics.js';
+import type { RequestRecord } from './http/requestRecord.js';
 
 /** Paths with a label of their own. All others share one: arbitrary URLs must not become time series. */
 const ROUTES = new Set([
@@ -20,13 +21,18 @@ const ROUTES = new Set([
 /** Paths that end in an id, which is left out of the label. */
 const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/'];
 
+/** The path of a request as metrics and log have it: without ids, and never one that is as good as a token. */
+export function routeOf(path: string): string {
+  return ROUTES.has(path) ? path : (ROUTES_WITH_ID.find((start) => path.startsWith(start)) ?? 'other');
+}
+
 /** Counts and times requests, and serves these and the process's metrics at `/metrics`. */
 export class HttpMetrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
+    collectProcessMetrics();
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
       help: 'Time from the request to the end of its answer.',
@@ -36,21 +42,14 @@ export class HttpMetrics {
     });
   }
 
-  observe(method: string, path: string, res: ServerResponse): void {
-    const startedAt = performance.now();
-    res.once('close', () => {
-      const route = ROUTES.has(path)
-        ? path
-        : (ROUTES_WITH_ID.find((start) => path.startsWith(start)) ?? 'other');
-      const seconds = (performance.now() - startedAt) / 1000;
-      this.#requests.observe({ method, route, status: res.statusCode }, seconds);
-    });
+  observe({ method, route, beganAtMs }: RequestRecord, status: number): void {
+    this.#requests.observe({ method, route, status }, (performance.now() - beganAtMs) / 1000);
   }
 
   routes(): Router {
     return Router().get('/metrics', async (_req, res) => {
       res.setHeader('content-type', this.registry.contentType);
-      res.end(await this.registry.metrics());
+      res.end(await Registry.merge([processRegistry, this.registry]).metrics());
     });
   }
 }

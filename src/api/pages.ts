@@ -5,6 +5,7 @@ import { AppError } from '../errors.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { registerBacklogMetrics } from '../health/backlogMetrics.js';
 import { createBacklogReader } from '../health/backlogReader.js';
+import { registerPoolMetrics } from '../health/poolMetrics.js';
 import { findOverdue } from '../health/readiness.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
@@ -49,6 +50,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(healthRoutes({ checks, findOverdue: overdue, isStopping }));
   app.use(deps.metrics.routes());
   registerBacklogMetrics(deps.metrics.registry, readBacklog);
+  registerPoolMetrics(deps.metrics.registry, database);
   app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
   const answerSignIn = createSignInAnswer({
     tokens,
@@ -116,7 +118,7 @@ function failure({ log }: WebDeps): ErrorRequestHandler {
       return;
     }
     // A malformed path, such as `/mailbox/%E0`.
-    const shown = error instanceof URIError ? nothingHere() : explain(error, log);
+    const shown = error instanceof URIError ? nothingHere() : explain(error, log, res);
     sendFailure(res, shown);
   };
 }

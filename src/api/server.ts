@@ -14,8 +14,10 @@ import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.j
 import { wantsHtml } from './graphqlMediaType.js';
 import { createCors } from './http/cors.js';
 import { requestIdOf } from './http/requestId.js';
+import { createRequestLog } from './http/requestLog.js';
+import { RequestRecord, setRecord } from './http/requestRecord.js';
 import { endSlowAnswer } from './http/sendAnswer.js';
-import { HttpMetrics } from './metrics.js';
+import { HttpMetrics, routeOf } from './metrics.js';
 import { createPages } from './pages.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
@@ -42,6 +44,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics();
+  const requests = createRequestLog(log, config.logLinesPerSecond);
   const storage = openStorage(config);
   const leases = createObjectLeases(database, log);
   const files = createFilesEndpoint({ ...deps, storage, leases });
@@ -79,11 +82,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
-    metrics.observe(req.method ?? '', path, res);
+    const record = new RequestRecord(id, req.method ?? '', routeOf(path));
+    setRecord(res, record);
     inFlight += 1;
-    res.once('close', () => (inFlight -= 1));
-    // A file URL is as good as a token, so even a near miss must not be logged.
-    log.debug({ id, method: req.method, path: path.includes(FILES_PATH) ? FILES_PATH : path }, 'request');
+    res.once('close', () => {
+      inFlight -= 1;
+      metrics.observe(record, res.statusCode);
+      requests.ended(record, res.statusCode, res.writableFinished);
+    });
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
     const isFile = path.startsWith(FILES_PATH);

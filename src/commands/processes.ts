@@ -4,12 +4,14 @@ import {
   openQueuePart,
   openTemplates,
   requireCurrentSchema,
+  startHealthPart,
   startRelayPart,
   startWebPart,
   startWorkerPart,
   type Installation,
 } from '../compose.js';
 import { UsageError } from '../errors.js';
+import type { Queue } from '../queue/queue.js';
 import { stopOnSignal, type Stoppable } from '../shutdown.js';
 import type { Command } from './command.js';
 import { releaseInstallation } from './release.js';
@@ -21,14 +23,34 @@ export const web = serverCommand('web', async (installation) => {
 
 export const relay = serverCommand('relay', async (installation) => {
   const queue = await openQueuePart(installation);
-  return [await startRelayPart(installation, queue), closing(queue)];
+  const part = await startRelayPart(installation, queue);
+  return withHealth(installation, 'relay', queue, [part, closing(queue)]);
 });
 
 export const worker = serverCommand('worker', async (installation) => {
   const templates = openTemplates(installation);
   const queue = await openQueuePart(installation);
-  return [await startWorkerPart(installation, templates, queue), closing(queue), closing(templates)];
+  const part = await startWorkerPart(installation, templates, queue);
+  return withHealth(installation, 'worker', queue, [part, closing(queue), closing(templates)]);
 });
+
+/** Probes are answered until the last part has stopped, and say from the beginning that the process stops. */
+async function withHealth(
+  installation: Installation,
+  process: string,
+  queue: Queue,
+  parts: readonly Stoppable[],
+): Promise<readonly Stoppable[]> {
+  const health = await startHealthPart(installation, process, queue);
+  if (!health) return parts;
+  const announce: Stoppable = {
+    stop() {
+      health.announceStop();
+      return Promise.resolve();
+    },
+  };
+  return [announce, ...parts, health];
+}
 
 /** Everything in one process, on the embedded PostgreSQL when no DATABASE_URL is set. */
 export const all: Command = async () => {

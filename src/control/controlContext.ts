@@ -20,6 +20,8 @@ export interface ControlOptions {
   readonly allowMutation: boolean;
   /** Rate limits of anonymous visitors. */
   readonly allowance?: Allowance;
+  /** For the log. */
+  readonly requestId?: string | undefined;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
 }

@@ -78,7 +78,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         return counted(run, await answer(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
-        return failure(error, deps);
+        return failure(error, deps, options.requestId);
       }
     },
   };
@@ -248,9 +248,10 @@ function executeWith(
   return Promise.resolve(result);
 }
 
-function failure(error: unknown, { log }: ControlEngineDeps): GraphqlAnswer {
+function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlAnswer {
   const known = explainControlError(error);
-  if (!known || known.code === 'INTERNAL_ERROR') log.error({ err: error }, 'a control request failed');
+  if (!known || known.code === 'INTERNAL_ERROR')
+    log.error({ err: error, id: requestId }, 'a control request failed');
   const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
   return failedAnswer(shown);
 }

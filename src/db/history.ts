@@ -1,5 +1,7 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../log.js';
+import { historyChanges, postgresFailures } from '../metrics.js';
+import { startOutage } from '../outage.js';
 import type { Stoppable } from '../shutdown.js';
 
 /**
@@ -38,13 +40,16 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   const read = createPositionReader(pool);
   let seen: HistoryPosition | undefined;
   let looking: Promise<void> | undefined;
+  const outage = startOutage(log, 'PostgreSQL');
 
   const look = async (): Promise<void> => {
     const position = await read();
+    outage.works();
     // A standby serves no statements of ours.
     if (!position) return;
     const change = seen && compareHistory(seen, position);
     if (change) {
+      historyChanges.inc({ change });
       log.error(
         { change },
         `${WORDS[change]}; all that is still there is delivered, some of it a second time`,
@@ -55,7 +60,10 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   };
   const timer = setInterval(() => {
     looking ??= look()
-      .catch((error: unknown) => log.debug({ err: error }, "PostgreSQL's position could not be read"))
+      .catch((error: unknown) => {
+        postgresFailures.inc();
+        outage.failed(error);
+      })
       .finally(() => (looking = undefined));
   }, INTERVAL_MS);
   return {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
+import { cacheLookups } from '../metrics.js';
 
 /** One policy rule that is in scope for a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -68,7 +69,9 @@ export class PrincipalSource {
 
   /** @returns undefined when the tenant has no such role, it is deleted, or it is Nobody and anonymous logins are off. */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
-    return this.#principals.get(`${tenantid}:${roleid}`) ?? this.reload(tenantid, roleid);
+    const known = this.#principals.get(`${tenantid}:${roleid}`);
+    cacheLookups.principals[known ? 'hit' : 'miss'] += 1;
+    return known ?? this.reload(tenantid, roleid);
   }
 
   /** Bypasses the cache, for the role alone. */

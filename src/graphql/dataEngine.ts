@@ -9,6 +9,7 @@ import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
+import { emailQueries, timed } from '../metrics.js';
 import type { KeyRing } from '../secrets.js';
 import type { Allowance } from './allowance.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
@@ -57,6 +58,8 @@ export interface DataEngine {
       readonly allowance?: Allowance;
       /** Of a mutation that is to take effect once. */
       readonly idempotencyKey?: string | undefined;
+      /** For the log. */
+      readonly requestId?: string | undefined;
     },
   ): Promise<GraphqlAnswer>;
   /** What `execute` would run, with PostgreSQL's plan of it; nothing is run. Throws DocumentError, FieldError, AppError. */
@@ -159,7 +162,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   return {
     answers: engine.answers,
     planning: engine.planning,
-    async execute(principal, request, { allowMutation, allowance, idempotencyKey }) {
+    async execute(principal, request, { allowMutation, allowance, idempotencyKey, requestId }) {
       const { tenantid, schema } = principal;
       const idempotency =
         idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
@@ -177,7 +180,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
-        return toAnswer(error, log);
+        return toAnswer(error, log, requestId);
       }
     },
     explain: (principal, request) => explainRequest(engine, principal, request),
@@ -192,7 +195,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         validateEmailQuery(engine, tenantid, catalog, query);
       }),
-    runEmailQuery: (principal, query) => runEmailQuery(engine, principal, query),
+    runEmailQuery: (principal, query) => timed(emailQueries, () => runEmailQuery(engine, principal, query)),
     checkCondition: (tenantid, schema, target, condition) =>
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         conditions.check(tenantid, catalog, target, condition);
@@ -247,11 +250,11 @@ function schemaOf({ schema }: Principal): string {
   return schema;
 }
 
-function toAnswer(error: unknown, log: Logger): GraphqlAnswer {
+function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlAnswer {
   if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
   const shown = error instanceof FieldError || error instanceof AppError ? error : toAppError(error);
   const cause = shown instanceof FieldError ? shown.error : shown;
-  if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause }, 'a request failed');
+  if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause, id: requestId }, 'a request failed');
   if (cause.code === 'METHOD_NOT_ALLOWED') return requestError(cause);
   return failedAnswer(shown);
 }

@@ -11,6 +11,7 @@ import { pruneIdempotencyKeys } from '../db/idempotencyKeys.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/connection/wakeup.js';
 import type { Logger } from '../log.js';
+import { ticks, timed } from '../metrics.js';
 import type { Queue } from '../queue/queue.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
 import { Admission } from './admission.js';
@@ -58,7 +59,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
         mayBeRestored = false;
         if (adopted) await publish(queue, admission, admission.offer(adopted));
       }
-      const { batches, more, restored } = await tick(ledger, limits);
+      const { batches, more, restored } = await timed(ticks, () => tick(ledger, limits));
       if (restored) mayBeRestored = true;
       await publish(queue, admission, admission.offer(batches));
       if (!more && !restored) return;

@@ -10,6 +10,7 @@ import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '.
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
 import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
+import { cacheLookups } from '../metrics.js';
 import { coalesce } from './coalesce.js';
 
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
@@ -51,6 +52,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   const loadType = async (delivery: LoadedDelivery): Promise<EmailType | undefined> => {
     const key = `${delivery.tenantid}:${delivery.typeVersion ?? ''}:${delivery.emailType}`;
     const known = cachedTypes.get(key);
+    cacheLookups.email_types[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
     const loading = loadEmailType(ledger, delivery.tenantid, delivery.emailType);
     cachedTypes.set(key, loading);

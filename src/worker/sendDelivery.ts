@@ -10,6 +10,7 @@ import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
+import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import { removeSuppressed } from './removeSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
@@ -24,6 +25,7 @@ export interface SendDeps extends ComposeDeps {
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
   readonly log: Logger;
+  readonly report: AttemptReport;
 }
 
 /**
@@ -55,11 +57,8 @@ export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered:
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
-async function attemptDelivery(
-  deps: SendDeps,
-  delivery: LoadedDelivery,
-  redelivered: boolean,
-): Promise<void> {
+async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redelivered: boolean): Promise<void> {
+  const delivery = { ...loaded, beganAtMs: performance.now() };
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
   const obstacle = findObstacle(deps, delivery);
@@ -92,7 +91,11 @@ function findObstacle(deps: SendDeps, { apiKey }: LoadedDelivery): Obstacle | un
   return undefined;
 }
 
-async function handleObstacle(deps: SendDeps, delivery: LoadedDelivery, obstacle: Obstacle): Promise<void> {
+async function handleObstacle(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  obstacle: Obstacle,
+): Promise<void> {
   switch (obstacle.kind) {
     case 'paused':
       return deps.ledger.pause({
@@ -147,7 +150,7 @@ async function compose(
   }
 }
 
-async function recordNoEmail(deps: SendDeps, delivery: LoadedDelivery, why: NoEmail): Promise<void> {
+async function recordNoEmail(deps: SendDeps, delivery: AttemptedDelivery, why: NoEmail): Promise<void> {
   const decision =
     why.kind === 'retry'
       ? decide(
@@ -168,7 +171,7 @@ async function recordNoEmail(deps: SendDeps, delivery: LoadedDelivery, why: NoEm
 const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
 
 /** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
-async function sendEmail(deps: SendDeps, delivery: LoadedDelivery, email: Email): Promise<void> {
+async function sendEmail(deps: SendDeps, delivery: AttemptedDelivery, email: Email): Promise<void> {
   const apiKey = delivery.apiKey ? deps.decryptApiKey(delivery.tenantid, delivery.apiKey) : '';
   const askedAtMs = performance.now();
   const started = await deps.ledger.start({
@@ -183,28 +186,32 @@ async function sendEmail(deps: SendDeps, delivery: LoadedDelivery, email: Email)
   const lease = deps.leases.hold(attempt, askedAtMs);
   try {
     const message = { ...email, tenantid: delivery.tenantid, deliveryid: delivery.deliveryid };
+    const calledAtMs = performance.now();
     const outcome = await deps.transport.send(message, {
       apiKey,
       deadlineMs: deps.sendDeadlineMs,
       mayStart: () => lease.isHeld(),
     });
+    deps.report.called(outcome, calledAtMs);
     await recordOutcome(deps, { ...delivery, starts: attempt.attempt }, outcome);
   } finally {
     lease.release();
   }
 }
 
-async function recordOutcome(deps: SendDeps, delivery: LoadedDelivery, outcome: SendOutcome): Promise<void> {
+async function recordOutcome(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  outcome: SendOutcome,
+): Promise<void> {
   if (outcome.kind === 'fenced') return;
   if (outcome.kind === 'tenant_paused') {
     const version = delivery.apiKey?.version ?? 0;
     await deps.ledger.pauseTenant(delivery.tenantid, version, outcome.code, storable(outcome.message));
-    return deps.ledger.pause({
-      ...keyOf(delivery),
-      starts: delivery.starts,
-      sending: true,
-      httpStatus: outcome.httpStatus,
-    });
+    const { httpStatus, code: errorCode } = outcome;
+    await deps.ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending: true, httpStatus });
+    deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode });
+    return;
   }
   if (outcome.kind === 'rate_limited') await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
   await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
@@ -213,7 +220,7 @@ async function recordOutcome(deps: SendDeps, delivery: LoadedDelivery, outcome: 
 /** Records the outcome of an attempt, and queues the next one. */
 async function record(
   deps: SendDeps,
-  delivery: LoadedDelivery,
+  delivery: AttemptedDelivery,
   decision: Decision,
   sending: boolean,
 ): Promise<void> {
@@ -226,11 +233,7 @@ async function record(
     starts: delivery.starts,
   };
   const recorded = await deps.ledger.finish(finish);
-  if (recorded && finish.state === 'failed') {
-    // The error text is tenant data: it is in the ledger, not in the log.
-    const { tenantid, deliveryid } = finish;
-    deps.log.warn({ tenantid, deliveryid, code: finish.errorCode }, 'a delivery failed');
-  }
+  if (recorded) deps.report.ended(delivery, finish);
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
   const job = { ...keyOf(delivery), starts };

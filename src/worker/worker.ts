@@ -4,6 +4,7 @@ import type { Services } from '../services.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createApiKeyReader } from './apiKeys.js';
+import { createAttemptReport } from './attemptReport.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { ClaimedDeliveries } from './claimedDeliveries.js';
 import type { EvaluateDeps } from './evaluateRules.js';
@@ -49,6 +50,12 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       random: Math.random,
     },
     sendDeadlineMs: config.sendDeadlineMs,
+    report: createAttemptReport({
+      log,
+      carrier: config.mailTransport,
+      linesPerSecond: config.logLinesPerSecond,
+      now: () => deps.clock.now(),
+    }),
   };
   const evaluateDeps: EvaluateDeps = {
     ledger,

@@ -3,6 +3,7 @@ import type { AnswerBudget } from '../../db/answerBudget.js';
 import type { Principal } from '../../db/principal.js';
 import { composeAuthBody, type SchemaDescription } from './authBody.js';
 import { sendAnswer, whenGone, type SlownessLimits } from '../http/sendAnswer.js';
+import { recordOf } from '../http/requestRecord.js';
 import type { Tokens } from './tokens.js';
 
 export interface SignInAnswerDeps {
@@ -24,6 +25,7 @@ const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
 /** Issues tokens and sends the response common to all ways of signing in. */
 export function createSignInAnswer(deps: SignInAnswerDeps): SignInAnswer {
   return async (res, principal) => {
+    recordOf(res)?.askedBy(principal);
     const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);
     const controlSchema = deps.describeControl();
     const body = composeAuthBody({ principal, tokens, baseUrl: deps.baseUrl, schema, controlSchema });

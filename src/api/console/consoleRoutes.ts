@@ -72,7 +72,7 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
       next(error);
       return;
     }
-    const { code, message, hint, status } = explain(error, log);
+    const { code, message, hint, status } = explain(error, log, res);
     const session = res.locals['session'] as ConsoleSession | undefined;
     const values = {
       ...(session ? frameOf(req, session) : {}),

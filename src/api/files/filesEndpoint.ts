@@ -43,7 +43,7 @@ function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: 
     res.destroy();
     return;
   }
-  const known = explain(error, deps.log);
+  const known = explain(error, deps.log, res);
   const headers: Record<string, string> = {};
   if (known.code === 'METHOD_NOT_ALLOWED') headers['allow'] = ALLOW;
   if (known.code === 'FILE_RANGE_INVALID')

@@ -2,17 +2,18 @@ import type { ServerResponse } from 'node:http';
 import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
+import { recordOf } from './requestRecord.js';
 
 /** The body of an HTTP-level failure: exactly these three keys, in this order. */
 export function failureBody(error: AppError): string {
   return JSON.stringify({ error: error.message, status: error.status, code: error.code });
 }
 
-/** What a caller may see of an error. Internal errors are logged. */
-export function explain(error: unknown, log: Logger): AppError {
+/** What a caller may see of an error. Internal errors are logged, with the id that the caller got. */
+export function explain(error: unknown, log: Logger, res: ServerResponse): AppError {
   const known = explainControlError(error);
   if (known && known.code !== 'INTERNAL_ERROR') return known;
-  log.error({ err: error }, 'a request failed');
+  log.error({ err: error, id: recordOf(res)?.id }, 'a request failed');
   return new AppError('INTERNAL_ERROR', 'Internal error.');
 }
 
@@ -22,6 +23,8 @@ export function sendFailure(
   error: AppError,
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  const record = recordOf(res);
+  if (record) record.code = error.code;
   if (res.headersSent) {
     res.destroy();
     return;

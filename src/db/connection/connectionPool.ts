@@ -70,6 +70,11 @@ export class ConnectionPool {
     return this.#waiting.length;
   }
 
+  /** Connections that somebody has, those being opened included. */
+  get inUse(): number {
+    return this.#count - this.#idle.length;
+  }
+
   /** @param tenantid prefers the shared connection that served this tenant last */
   acquire(login: Login, tenantid?: number): Promise<Lease> {
     if (this.#isClosed) return Promise.reject(new Error('the connection pool is closed'));

@@ -26,12 +26,21 @@ export interface Database {
   readonly knex: Knex;
   /** Outbox, batches and deliveries. */
   readonly ledger: Ledger;
+  /** How many connections there are and may be, by what they are for; BullMQ's apart. */
+  poolUse(): readonly PoolUse[];
   /** BullMQ's connections, whose statements name no schema. Ended by whoever opened it. */
   openQueuePool(): pg.Pool;
   /** A connection that listens; not connected yet. */
   createListener(): pg.Client;
   /** Waits for queries in hand, then closes every connection. */
   close(): Promise<void>;
+}
+
+export interface PoolUse {
+  readonly pool: 'tenants' | 'service' | 'ledger';
+  readonly inUse: number;
+  readonly max: number;
+  readonly waiting: number;
 }
 
 export interface DatabaseOptions {
@@ -118,6 +127,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     knex,
     ledger: createLedger(ledgerPool),
+    poolUse: () => [
+      { pool: 'tenants', max: budget.tenants, ...tenants.use },
+      { pool: 'service', max: pool.options.max, ...useOf(pool) },
+      { pool: 'ledger', max: ledgerPool.options.max, ...useOf(ledgerPool) },
+    ],
     openQueuePool: () =>
       openPool(budget.queue, { options: `${connection.options} -c search_path=${QUEUE_SCHEMA}` }),
     createListener: () => new pg.Client(connection),
@@ -127,4 +141,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all([pool.end(), ledgerPool.end()]);
     },
   };
+}
+
+function useOf({ totalCount, idleCount, waitingCount }: pg.Pool): Omit<PoolUse, 'pool' | 'max'> {
+  return { inUse: totalCount - idleCount, waiting: waitingCount };
 }

@@ -67,6 +67,11 @@ export class TenantConnections {
     return this.options.max;
   }
 
+  /** Connections in use, and who waits for one. */
+  get use(): { readonly inUse: number; readonly waiting: number } {
+    return { inUse: this.#pool.inUse, waiting: this.#pool.waitingCount };
+  }
+
   async names(): Promise<RoleNames> {
     this.#names = await this.#logins.names();
     return this.#names;

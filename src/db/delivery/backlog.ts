@@ -32,7 +32,7 @@ export interface Backlog {
 }
 
 /** Counts end here, so that looking at millions of rows stays a matter of milliseconds; ages are of the rows counted. */
-export const MAX_COUNTED = 20_000;
+const MAX_COUNTED = 20_000;
 const MAX_TENANTS = 10;
 
 // Each part reads an index from where the relay, the reconciler or the sweep stands. What was in progress at a snapshot is

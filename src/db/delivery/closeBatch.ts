@@ -99,7 +99,6 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
 interface ClosedRow extends LoadedRow {
   isLoaded: boolean;
   delayMs: number;
-  ruleid: string;
   key: string;
 }
 

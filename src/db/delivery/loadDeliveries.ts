@@ -11,6 +11,7 @@ export type DeliveryPolicy = 'at_least_once' | 'at_most_once';
 
 /** A delivery with everything needed to send it except the email type's texts. */
 export interface LoadedDelivery extends DeliveryKey {
+  readonly ruleid: string;
   readonly state: DeliveryState;
   /** See `trackDeliveries`. */
   readonly tracked: boolean;
@@ -101,7 +102,7 @@ const LOAD = {
   name: 'delivery_load',
   text: `
     select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
-      d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
+      d.ruleid::text as ruleid, d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
       ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}

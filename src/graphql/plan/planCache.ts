@@ -1,3 +1,4 @@
+import { cacheLookups } from '../../metrics.js';
 import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
 import { FairCache } from '../fairCache.js';
@@ -42,6 +43,7 @@ export class PlanCache {
   ): Steps<KnownDocument> {
     const key = `${planner.key} ${catalog.version} ${operationName ?? ''}\u0000${text}`;
     const known = this.#documents.get(key);
+    cacheLookups.documents[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
     yield;
     // It may have been read by the request before.
@@ -62,6 +64,7 @@ export class PlanCache {
   ): Steps<Plan> {
     const key = `${documentId} ${policy} ${shape}`;
     const known = this.#plans.get(key);
+    cacheLookups.plans[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
     yield;
     const madeSince = this.#plans.get(key);

@@ -1,3 +1,4 @@
+import { renderings, timed } from '../../metrics.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 import { InlineRenderer } from './inlineRenderer.js';
@@ -68,7 +69,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }
 
   render({ contextJson, templates, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
-    return this.#run({ templates, contextJson }, tenantid);
+    return timed(renderings, () => this.#run({ templates, contextJson }, tenantid));
   }
 
   async check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]> {

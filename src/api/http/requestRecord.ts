@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http';
+
+/** What is known of a request besides its answer, for the log. Filled in on the way; holds no value, address or secret. */
+export class RequestRecord {
+  tenantid: number | undefined;
+  roleid: number | undefined;
+  /** What the client sent as the name of its GraphQL operation. */
+  operation: string | undefined;
+  /** The code of the failure that was answered. */
+  code: string | undefined;
+  readonly beganAtMs = performance.now();
+
+  constructor(
+    readonly id: string,
+    readonly method: string,
+    /** A path without ids; see `routeOf`. */
+    readonly route: string,
+  ) {}
+
+  askedBy({ tenantid, roleid }: { readonly tenantid: number; readonly roleid: number }): void {
+    this.tenantid = tenantid;
+    this.roleid = roleid;
+  }
+}
+
+const RECORD = Symbol('request record');
+
+type Recorded = ServerResponse & { [RECORD]?: RequestRecord };
+
+export function setRecord(res: ServerResponse, record: RequestRecord): void {
+  (res as Recorded)[RECORD] = record;
+}
+
+/** @returns undefined for a response that the server did not make, as in tests */
+export function recordOf(res: ServerResponse): RequestRecord | undefined {
+  return (res as Recorded)[RECORD];
+}

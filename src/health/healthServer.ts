@@ -1,0 +1,107 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import type { Config } from '../config.js';
+import type { Database } from '../db/connection/database.js';
+import { UsageError } from '../errors.js';
+import type { Logger } from '../log.js';
+import { collectProcessMetrics, processRegistry } from '../metrics.js';
+import type { Stoppable } from '../shutdown.js';
+import { registerBacklogMetrics } from './backlogMetrics.js';
+import { createBacklogReader } from './backlogReader.js';
+import { registerPoolMetrics } from './poolMetrics.js';
+import { findDown, findOverdue, readinessBody, type HealthChecks } from './readiness.js';
+
+export interface HealthServerDeps {
+  readonly database: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly checks: HealthChecks;
+  /** `relay` or `worker`: what `/readyz` names while the process stops. */
+  readonly process: string;
+}
+
+export interface HealthServer extends Stoppable {
+  readonly port: number;
+  /** From now on the process is not ready. */
+  announceStop(): void;
+}
+
+/**
+ * Probes and metrics of a relay or worker, on `HEALTH_PORT`. Nobody sends mutations here, so `/readyz` also fails when
+ * something has waited for too long.
+ */
+export async function startHealthServer(deps: HealthServerDeps, port: number): Promise<HealthServer> {
+  const { database, config, checks } = deps;
+  const registry = new Registry();
+  const readBacklog = createBacklogReader(
+    { ledger: database.ledger, log: deps.log },
+    config.backlogAlarmSeconds,
+  );
+  registerBacklogMetrics(registry, readBacklog);
+  registerPoolMetrics(registry, database);
+  collectProcessMetrics();
+  let isStopping = false;
+
+  const readiness = async (res: ServerResponse): Promise<void> => {
+    const [down, overdue] = isStopping
+      ? [[deps.process], []]
+      : await Promise.all([findDown(checks), findOverdue(readBacklog, config.backlogAlarmSeconds)]);
+    const ready = down.length === 0 && overdue.length === 0;
+    send(res, ready ? 200 : 503, 'application/json', readinessBody(ready, down, overdue));
+  };
+  const metrics = async (res: ServerResponse): Promise<void> => {
+    const text = await Registry.merge([processRegistry, registry]).metrics();
+    send(res, 200, processRegistry.contentType, text);
+  };
+  const alive = (res: ServerResponse): void => {
+    send(res, 200, 'application/json', '{"status":"ok"}');
+  };
+  const pages: Readonly<Record<string, (res: ServerResponse) => void | Promise<void>>> = {
+    '/livez': alive,
+    '/healthz': alive,
+    '/readyz': readiness,
+    '/metrics': metrics,
+  };
+
+  const server = createServer((req, res) => {
+    const page = pages[(req.url ?? '').split('?', 1)[0] ?? ''];
+    if (!page || (req.method !== 'GET' && req.method !== 'HEAD')) {
+      send(res, page ? 405 : 404, 'application/json', '{"status":"not found"}');
+      return;
+    }
+    Promise.resolve(page(res)).catch((error: unknown) => {
+      deps.log.error({ err: error }, 'a probe could not be answered');
+      res.destroy();
+    });
+  });
+  await listen(server, port);
+  const { port: listeningAt } = server.address() as AddressInfo;
+  deps.log.info({ healthPort: listeningAt }, 'health and metrics');
+  return {
+    port: listeningAt,
+    announceStop: () => (isStopping = true),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function send(res: ServerResponse, status: number, type: string, body: string): void {
+  res.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE';
+      reject(taken ? new UsageError(`port ${port} is taken: set HEALTH_PORT to another`) : error);
+    });
+    server.listen(port, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,30 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../db/connection/database.js';
+
+/** Connections to PostgreSQL, by what they are for. */
+export function registerPoolMetrics(registry: Registry, database: Pick<Database, 'poolUse'>): void {
+  const gauge = (name: string, help: string, valueOf: (use: PoolUse) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['pool'],
+      registers: [registry],
+      collect() {
+        for (const use of database.poolUse()) this.set({ pool: use.pool }, valueOf(use));
+      },
+    });
+  };
+  gauge(
+    'rowpost_pg_connections_in_use',
+    'Connections that a statement or transaction has.',
+    (use) => use.inUse,
+  );
+  gauge('rowpost_pg_connections_max', 'Connections that there may be: a share of PG_POOL.', (use) => use.max);
+  gauge(
+    'rowpost_pg_waiting',
+    'Statements and transactions that wait for a connection.',
+    (use) => use.waiting,
+  );
+}
+
+type PoolUse = ReturnType<Database['poolUse']>[number];

@@ -1,0 +1,37 @@
+/**
+ * Lets so many lines of one kind into the log each second; the rest are counted. Decides before a line is made, so that what
+ * is left out costs next to nothing.
+ */
+export class LogSampler {
+  #second = 0;
+  #taken = 0;
+  #leftOut = 0;
+
+  /**
+   * @param perSecond 0 lets none in
+   * @param onLeftOut told, with the next line that is let in, how many were left out since the one before
+   */
+  constructor(
+    private readonly perSecond: number,
+    private readonly onLeftOut: (count: number) => void,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  take(): boolean {
+    const second = Math.floor(this.now() / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#taken = 0;
+    }
+    if (this.#taken >= this.perSecond) {
+      this.#leftOut += 1;
+      return false;
+    }
+    this.#taken += 1;
+    if (this.#leftOut > 0) {
+      this.onLeftOut(this.#leftOut);
+      this.#leftOut = 0;
+    }
+    return true;
+  }
+}

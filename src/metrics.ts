@@ -1,0 +1,109 @@
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+
+/** What this process counts and times, whatever it runs. Labels are few and known: none is a tenant, a path or a text. */
+export const processRegistry = new Registry();
+
+const registers = [processRegistry];
+const FAST = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const SLOW = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export const deliveryOutcomes = new Counter({
+  name: 'rowpost_delivery_outcomes_total',
+  help: 'What attempts at deliveries led to: the state of the delivery after each, by carrier.',
+  labelNames: ['state', 'carrier'],
+  registers,
+});
+export const commitToAccepted = new Histogram({
+  name: 'rowpost_commit_to_accepted_seconds',
+  help: 'Time from a change to the acceptance of its mail, of deliveries that were sent at the first attempt.',
+  buckets: SLOW,
+  registers,
+});
+export const providerCalls = new Histogram({
+  name: 'rowpost_provider_call_seconds',
+  help: 'Calls of the mail provider, by carrier and outcome.',
+  labelNames: ['carrier', 'outcome'],
+  buckets: SLOW,
+  registers,
+});
+export const renderings = new Histogram({
+  name: 'rowpost_render_seconds',
+  help: 'Renderings of templates, with the wait for a thread.',
+  buckets: FAST,
+  registers,
+});
+export const emailQueries = new Histogram({
+  name: 'rowpost_email_query_seconds',
+  help: 'Queries of email types, with the wait for a connection.',
+  buckets: FAST,
+  registers,
+});
+export const ticks = new Histogram({
+  name: 'rowpost_tick_seconds',
+  help: "The relay's looks at the outbox.",
+  buckets: FAST,
+  registers,
+});
+export const queueRoundTrips = new Histogram({
+  name: 'rowpost_queue_round_trip_seconds',
+  help: 'Answers of the queue to a probe every two seconds.',
+  buckets: FAST,
+  registers,
+});
+export const queueFailures = new Counter({
+  name: 'rowpost_queue_failures_total',
+  help: 'Probes that the queue did not answer, or refused.',
+  registers,
+});
+export const postgresFailures = new Counter({
+  name: 'rowpost_postgres_failures_total',
+  help: 'Probes, one a second, that PostgreSQL did not answer.',
+  registers,
+});
+export const historyChanges = new Counter({
+  name: 'rowpost_history_changes_total',
+  help: 'Times that PostgreSQL was found replaced, promoted or back in time.',
+  labelNames: ['change'],
+  registers,
+});
+
+/** Looked up on every request or mail: plain numbers, which become metrics when somebody asks. */
+export const cacheLookups = {
+  documents: { hit: 0, miss: 0 },
+  plans: { hit: 0, miss: 0 },
+  principals: { hit: 0, miss: 0 },
+  email_types: { hit: 0, miss: 0 },
+};
+
+new Counter({
+  name: 'rowpost_cache_lookups_total',
+  help: 'Lookups in caches of this process.',
+  labelNames: ['cache', 'result'],
+  registers,
+  collect() {
+    this.reset();
+    for (const [cache, { hit, miss }] of Object.entries(cacheLookups)) {
+      this.inc({ cache, result: 'hit' }, hit);
+      this.inc({ cache, result: 'miss' }, miss);
+    }
+  },
+});
+
+/** Runs the work and notes how long it took, also when it fails. */
+export async function timed<T>(histogram: Histogram, work: () => Promise<T>): Promise<T> {
+  const startedAtMs = performance.now();
+  try {
+    return await work();
+  } finally {
+    histogram.observe((performance.now() - startedAtMs) / 1000);
+  }
+}
+
+let collectsDefaults = false;
+
+/** Memory, CPU, event loop and start of the process, from now on. For processes whose metrics somebody can ask for. */
+export function collectProcessMetrics(): void {
+  if (collectsDefaults) return;
+  collectsDefaults = true;
+  collectDefaultMetrics({ register: processRegistry });
+}

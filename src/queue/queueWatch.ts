@@ -1,0 +1,35 @@
+import type { Logger } from '../log.js';
+import { queueFailures, queueRoundTrips } from '../metrics.js';
+import { startOutage } from '../outage.js';
+import type { Stoppable } from '../shutdown.js';
+import type { Queue } from './jobQueue.js';
+
+const INTERVAL_MS = 2_000;
+
+/** Times an answer of the queue every two seconds, and logs when it stops answering and when it answers again. */
+export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs = INTERVAL_MS): Stoppable {
+  const outage = startOutage(log, 'the queue');
+  let looking: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const askedAtMs = performance.now();
+    try {
+      await queue.check();
+    } catch (error) {
+      queueFailures.inc();
+      outage.failed(error);
+      return;
+    }
+    queueRoundTrips.observe((performance.now() - askedAtMs) / 1000);
+    outage.works();
+  };
+  const timer = setInterval(() => {
+    looking ??= look().finally(() => (looking = undefined));
+  }, intervalMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import type { SendOutcome } from '../email/mail/transport.js';
+import type { Logger } from '../log.js';
+import { LogSampler } from '../logSampler.js';
+import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
+
+/** A delivery that this worker has begun to attempt. */
+export interface AttemptedDelivery extends LoadedDelivery {
+  /** `performance.now()` */
+  readonly beganAtMs: number;
+}
+
+/** What an attempt led to, as recorded in the ledger. */
+export interface AttemptResult {
+  readonly state: string;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+}
+
+/** Counts, times and logs what becomes of deliveries. The ledger is the record; this is for operators. */
+export interface AttemptReport {
+  called(outcome: SendOutcome, beganAtMs: number): void;
+  ended(delivery: AttemptedDelivery, result: AttemptResult): void;
+}
+
+export interface AttemptReportDeps {
+  readonly log: Logger;
+  readonly carrier: string;
+  /** Lines for mails that were sent, and as many for all others. */
+  readonly linesPerSecond: number;
+  readonly now: () => number;
+}
+
+/** Logged whatever the rate: nothing follows that would show them. */
+const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
+
+export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
+  const { log, carrier, linesPerSecond } = deps;
+  const sampler = (): LogSampler =>
+    new LogSampler(linesPerSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
+  const [sent, others] = [sampler(), sampler()];
+  return {
+    called({ kind }, beganAtMs) {
+      providerCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
+    },
+    ended(delivery, { state, httpStatus, errorCode }) {
+      deliveryOutcomes.inc({ state, carrier });
+      if (state === 'sent' && delivery.starts <= 1) {
+        commitToAccepted.observe(Math.max(0, deps.now() - Date.parse(delivery.createtime)) / 1000);
+      }
+      const isFinal = FINAL_FAILURES.has(state);
+      if (!isFinal && !(state === 'sent' ? sent : others).take()) return;
+      const { tenantid, deliveryid, ruleid, emailType, starts, beganAtMs } = delivery;
+      // No texts: the error is tenant data, and in the ledger.
+      const line = {
+        tenantid,
+        deliveryid,
+        ruleid,
+        emailType,
+        attempt: starts,
+        state,
+        ...(httpStatus === null ? {} : { httpStatus }),
+        ...(errorCode === null ? {} : { code: errorCode }),
+        ms: Math.round(performance.now() - beganAtMs),
+      };
+      if (isFinal) log.warn(line, 'delivery');
+      else log.info(line, 'delivery');
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { waitFor } from '../support/waitFor.js';
+import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+
+describe('the log of requests', () => {
+  const lines: Json[] = [];
+  let fixture: WebFixture;
+  let token: string;
+  let tenant: { tenantid: number; roleid: number };
+
+  before(async () => {
+    const log = pino(
+      { level: 'info' },
+      { write: (line: string) => void lines.push(JSON.parse(line) as Json) },
+    );
+    fixture = await WebFixture.start({ log, env: { LOG_LINES_PER_SECOND: '100' } });
+    const { tenantid } = await fixture.createTenant(
+      'shop',
+      'create table customer (id int primary key, name text)',
+    );
+    const signedIn = await fixture.signIn(tenantid);
+    token = signedIn.access_token;
+    tenant = { tenantid, roleid: signedIn.roleid };
+  });
+  after(() => fixture.stop());
+
+  const lineOf = (id: string | null): Promise<Json> =>
+    waitFor(`the line of ${id}`, () => lines.find((line) => line['id'] === id && line['msg'] === 'request'));
+
+  it('has who asked for what, how it went and how long it took, by the id that the client got', async () => {
+    const query = 'query Customers { customer(filter: "name = \'Secret Name\'") { id } }';
+    const response = await fixture.postJson(
+      '/query',
+      { query, operationName: 'Customers' },
+      { authorization: `Bearer ${token}` },
+    );
+    expect(response.status).to.equal(200);
+    const line = await lineOf(response.headers.get('x-request-id'));
+    expect(line).to.include({
+      ...tenant,
+      method: 'POST',
+      route: '/query',
+      status: 200,
+      operation: 'Customers',
+    });
+    expect(line['ms']).to.be.within(0, 60_000);
+    expect(JSON.stringify(lines)).to.not.include('Secret Name').and.not.include(token);
+  });
+
+  it('has the code of a refusal, whatever the client calls its operation', async () => {
+    const response = await fixture.postJson('/query', {
+      query: '{ customer { id } }',
+      operationName: 'a b <c>',
+    });
+    const line = await lineOf(response.headers.get('x-request-id'));
+    expect(line).to.include({ status: 401, code: 'TOKEN_MISSING' });
+    expect(line).to.not.have.property('operation');
+    const signIn = await fixture.postJson('/auth', { ...tenant, login: 'root', password: ROOT_PASSWORD });
+    expect(await lineOf(signIn.headers.get('x-request-id'))).to.include({
+      ...tenant,
+      route: '/auth',
+      status: 200,
+    });
+  });
+
+  it('has no line for a probe that went well', async () => {
+    const probe = await fixture.fetch('/livez');
+    const last = await fixture.fetch('/nothing/here');
+    await lineOf(last.headers.get('x-request-id'));
+    expect(lines.some((line) => line['id'] === probe.headers.get('x-request-id'))).to.equal(false);
+  });
+
+  it('has the id with what went wrong inside', async () => {
+    const { knex } = fixture.testDatabase.database;
+    await knex.raw('alter table rowpost.policy_rule rename to policy_rule_away');
+    try {
+      fixture.principals.forgetAll();
+      const response = await fixture.postJson(
+        '/query',
+        { query: '{ customer { id } }' },
+        { authorization: `Bearer ${token}` },
+      );
+      expect(response.status).to.equal(500);
+      const id = response.headers.get('x-request-id');
+      expect(await lineOf(id)).to.include({ status: 500, code: 'INTERNAL_ERROR', level: 50 });
+      expect(lines.some((line) => line['id'] === id && line['msg'] === 'a request failed')).to.equal(true);
+    } finally {
+      await knex.raw('alter table rowpost.policy_rule_away rename to policy_rule');
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { startHealthServer, type HealthServer } from '../../src/health/healthServer.js';
+import { testConfig, testLog } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+
+describe('HEALTH_PORT of a relay or worker', () => {
+  let db: TestDatabase;
+  let server: HealthServer;
+  let queueWorks = true;
+
+  before(async () => {
+    db = await createTestDatabase();
+    const checks = {
+      postgres: () => db.database.pool.query('select'),
+      queue: () => (queueWorks ? Promise.resolve() : Promise.reject(new Error('away'))),
+    };
+    const config = testConfig({ BACKLOG_ALARM_SECONDS: '1' });
+    server = await startHealthServer(
+      { database: db.database, config, log: testLog, checks, process: 'relay' },
+      0,
+    );
+  });
+  after(async () => {
+    await server.stop();
+    await db.drop();
+  });
+
+  const get = async (path: string): Promise<{ status: number; text: string }> => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('is alive, ready, and has the metrics of the process and of what waits', async () => {
+    expect((await get('/healthz')).status).to.equal(200);
+    expect((await get('/livez')).status).to.equal(200);
+    expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ok","down":[]}' });
+    const { status, text } = await get('/metrics');
+    expect(status).to.equal(200);
+    for (const name of [
+      'rowpost_events_unread_seconds 0',
+      'rowpost_pg_connections_in_use{pool="ledger"}',
+      'rowpost_cache_lookups_total{cache="plans",result="hit"}',
+      'nodejs_eventloop_lag_seconds',
+      'process_start_time_seconds',
+    ])
+      expect(text).to.include(name);
+    expect((await get('/query')).status).to.equal(404);
+  });
+
+  it('is not ready while the queue is away, or something has waited for too long', async () => {
+    queueWorks = false;
+    expect(await get('/readyz')).to.deep.equal({
+      status: 503,
+      text: '{"status":"unavailable","down":["queue"]}',
+    });
+    queueWorks = true;
+    await db.database.pool.query(
+      `insert into rowpost.outbox (tenantid, roleid, operation, target, key, time) values (1, 1, 'insert', 'x', '{}', now() - interval '9 seconds')`,
+    );
+    const late = await waitFor('the alarm', async () => {
+      const answer = await get('/readyz');
+      return answer.status === 503 ? answer : undefined;
+    });
+    expect(JSON.parse(late.text)).to.deep.include({ status: 'unavailable', down: [] });
+    expect(late.text).to.include('"overdue":[{"place":"events","count":1,"oldestSeconds":');
+    server.announceStop();
+    expect(await get('/readyz')).to.deep.equal({
+      status: 503,
+      text: '{"status":"unavailable","down":["relay"]}',
+    });
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { queueFailures, queueRoundTrips } from '../../src/metrics.js';
+import { watchQueue } from '../../src/queue/queueWatch.js';
+import { waitFor } from '../support/waitFor.js';
+
+describe('watching the queue', () => {
+  it('logs the beginning and the end of an outage once each, and times the answers', async () => {
+    const lines: { msg: string }[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) });
+    const countOf = async (metric: {
+      get(): Promise<{ values: { value: number; metricName?: string }[] }>;
+    }) =>
+      (await metric.get()).values.findLast(({ metricName = '' }) => !metricName.endsWith('_sum'))?.value ?? 0;
+    const before = { failures: await countOf(queueFailures), answers: await countOf(queueRoundTrips) };
+    let works = false;
+    const check = (): Promise<void> =>
+      works ? Promise.resolve() : Promise.reject(new Error('ECONNREFUSED'));
+    const watch = watchQueue({ check }, log, 1);
+    try {
+      await waitFor('some failures', async () => (await countOf(queueFailures)) > before.failures + 3);
+      works = true;
+      await waitFor('some answers', async () => (await countOf(queueRoundTrips)) > before.answers + 3);
+    } finally {
+      await watch.stop();
+    }
+    expect(lines.map(({ msg }) => msg)).to.deep.equal([
+      'the queue does not answer',
+      'the queue answers again',
+    ]);
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { deliveryOutcomes, providerCalls } from '../../src/metrics.js';
+import { createAttemptReport, type AttemptedDelivery } from '../../src/worker/attemptReport.js';
+
+const DELIVERY = {
+  tenantid: 7,
+  deliveryid: '12',
+  ruleid: '3',
+  emailType: 'welcome',
+  starts: 1,
+  createtime: '2026-01-01 00:00:00.5+00',
+  beganAtMs: 0,
+  new: '{"email":"ada@example.com"}',
+  apiKey: { encrypted: 'secret', version: 1, pausedCode: null, waitUntilMs: null },
+} as unknown as AttemptedDelivery;
+
+describe('the report of attempts', () => {
+  const lines: Record<string, unknown>[] = [];
+  const report = createAttemptReport({
+    log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
+    carrier: 'test',
+    linesPerSecond: 2,
+    now: () => Date.parse('2026-01-01T00:00:01Z'),
+  });
+  const result = (state: string, errorCode: string | null = null) => ({ state, httpStatus: 202, errorCode });
+  const count = async (state: string): Promise<number> =>
+    (await deliveryOutcomes.get()).values.find(
+      ({ labels }) => labels.carrier === 'test' && labels.state === state,
+    )?.value ?? 0;
+
+  beforeEach(() => lines.splice(0));
+
+  it('is one line and one count for each, which name no address and no value', async () => {
+    report.ended(DELIVERY, result('sent'));
+    expect(lines).to.have.lengthOf(1);
+    expect(lines[0]).to.include({
+      msg: 'delivery',
+      tenantid: 7,
+      deliveryid: '12',
+      ruleid: '3',
+      emailType: 'welcome',
+      attempt: 1,
+      state: 'sent',
+      httpStatus: 202,
+    });
+    expect(JSON.stringify(lines)).to.not.include('ada@').and.not.include('secret');
+    expect(await count('sent')).to.equal(1);
+    report.called({ kind: 'sent', httpStatus: 202, providerMessageId: null }, performance.now());
+    expect(JSON.stringify((await providerCalls.get()).values)).to.include(
+      '"carrier":"test","outcome":"sent"',
+    );
+  });
+
+  it('leaves lines out at a high rate, but none of a delivery that failed for good, and counts all', async () => {
+    for (let i = 0; i < 50; i++) report.ended(DELIVERY, result('retrying', 'PROVIDER_ERROR'));
+    // At most three seconds have gone by.
+    expect(lines.filter(({ state }) => state === 'retrying').length).to.be.within(2, 6);
+    for (let i = 0; i < 5; i++) report.ended(DELIVERY, result('failed', 'TEMPLATE_FAILED'));
+    expect(lines.filter(({ state, level }) => state === 'failed' && level === 40)).to.have.lengthOf(5);
+    expect([await count('retrying'), await count('failed')]).to.deep.equal([50, 5]);
+  });
+});
