@@ -69,9 +69,6 @@ export function requireWritable({ name, kind, primaryKey }: Table): void {
   );
 }
 
-/** Operations of the API that are another one in SQL. */
-const IN_SQL: Readonly<Record<string, string>> = { upload: 'update' };
-
 /** A table that the API can't write to has events only while its other writers are captured. Throws AppError READ_ONLY_TABLE. */
 async function requireWriters(
   { principal: { tenantid }, deps, db }: ControlContext,
@@ -85,8 +82,9 @@ async function requireWriters(
   const sqlNames = tables.map(({ sqlName }) => sqlName);
   const held = await heldWrites(runner, schema, role, sqlNames);
   for (const table of tables) {
-    const writes = isWritable(table) ? (held.get(table.sqlName) ?? []) : [];
-    if (operations.some((operation) => writes.includes(IN_SQL[operation] ?? operation))) continue;
+    // Uploads write to the table only where a column names the newest file.
+    const writes = isWritable(table) ? ['upload', ...(held.get(table.sqlName) ?? [])] : [];
+    if (operations.some((operation) => writes.includes(operation))) continue;
     if ((await readCapture(runner, tenantid, table)).writers === 'all') continue;
     const { name } = table;
     throw new AppError(

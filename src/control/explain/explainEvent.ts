@@ -13,8 +13,9 @@ import type { DataEngine } from '../../graphql/dataEngine.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { parseJson } from '../../losslessJson.js';
+import { factsOf, readRecords } from './conditionValues.js';
 import { readEventKey } from './eventKey.js';
-import { explainDeletedRule, explainRule, isOpen, type ExplainedRule } from './explainRule.js';
+import { dependsOnCondition, explainDeletedRule, explainRule, type ExplainedRule } from './explainRule.js';
 
 export interface ExplainDeps {
   readonly database: Database;
@@ -72,10 +73,9 @@ export async function explainEvent(
     return { ...nothing, key: null, writers: null, rowExists: null, notes: [readOnlyNote(table)] };
   }
   const { key, exists } = await readEventKey(database, tenantid, table, question.key);
-  const [capture, history] = await Promise.all([
-    readCapture(database.pool, tenantid, table),
-    readRowHistory(database.pool, { tenantid, target, key }, LIMITS),
-  ]);
+  // One after the other: the service's connections are few.
+  const capture = await readCapture(database.pool, tenantid, table);
+  const history = await readRowHistory(database.pool, { tenantid, target, key }, LIMITS);
   const events = await explainEvents(engine, { tenantid, schema, table }, history);
   const notes = [
     ...captureNotes(table, tenantid, capture),
@@ -101,19 +101,16 @@ async function explainEvents(
   { events, rules, deliveries }: RowHistory,
 ): Promise<readonly ExplainedEvent[]> {
   const { table } = where;
-  const deliveryOf = new Map(
-    deliveries.map((delivery) => [pairOf(delivery.eventid, delivery.ruleid), delivery]),
-  );
+  const deliveryOf = new Map(deliveries.map((made) => [pairOf(made.eventid, made.ruleid), made]));
   const judgements = await judge(engine, where, events, rules, deliveryOf);
+  const judged = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
   const known = new Set(rules.map(({ ruleid }) => ruleid));
   return events.map((event) => {
-    const explained = rules.map((rule) => {
+    const records = readRecords(event);
+    const explained = judged.map(({ rule, facts }) => {
       const pair = pairOf(event.eventid, rule.ruleid);
-      const [delivery, judgement] = [deliveryOf.get(pair), judgements.get(pair)];
-      return explainRule(rule, { ...event, target: table.name }, table, {
-        ...(delivery === undefined ? {} : { delivery }),
-        ...(judgement === undefined ? {} : { judgement }),
-      });
+      const evidence = { delivery: deliveryOf.get(pair), judgement: judgements.get(pair), facts, records };
+      return explainRule(rule, { ...event, target: table.name }, evidence);
     });
     const others = deliveries.filter(
       ({ eventid, ruleid }) => eventid === event.eventid && !known.has(ruleid),
@@ -140,7 +137,8 @@ async function judge(
     if (condition === null) continue;
     if (performance.now() > endMs) break;
     const open = events.filter(
-      (event) => !deliveryOf.has(pairOf(event.eventid, ruleid)) && isOpen(rule, { ...event, target }),
+      (event) =>
+        !deliveryOf.has(pairOf(event.eventid, ruleid)) && dependsOnCondition(rule, { ...event, target }),
     );
     const judged = await judgeCondition(engine, { tenantid, schema, target, condition }, open);
     judged.forEach((judgement, index) => {

@@ -14,7 +14,8 @@ import type { ControlContext } from '../controlContext.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { writersType } from '../utility/capture.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from './explainEvent.js';
-import { REASONS, type ExplainedRule, type SeenValue } from './explainRule.js';
+import type { SeenValue } from './conditionValues.js';
+import { REASONS, type ExplainedRule } from './explainRule.js';
 
 type Fields<Source> = GraphQLFieldConfigMap<Source, ControlContext>;
 

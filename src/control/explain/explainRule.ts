@@ -1,11 +1,6 @@
-import type { Table } from '../../db/catalog/catalog.js';
 import type { RowDelivery, RowEvent, TenantRule } from '../../db/delivery/eventsOfRow.js';
 import { covers, type Judgement } from '../../email/judgeCondition.js';
-import { AppError } from '../../errors.js';
-import { requireMayHold } from '../../graphql/email/neverHolds.js';
-import { parseFilter } from '../../graphql/filter/parser.js';
-import { pathsOf } from '../../graphql/filter/walk.js';
-import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
+import { valuesSeen, type ConditionFacts, type SeenValue, type ShownRecords } from './conditionValues.js';
 
 export const REASONS = {
   matched: 'It made a delivery.',
@@ -21,12 +16,6 @@ export const REASONS = {
 } as const;
 export type Reason = keyof typeof REASONS;
 
-/** A value of the row that a condition names. */
-export interface SeenValue {
-  readonly name: string;
-  readonly value: unknown;
-}
-
 export interface ExplainedRule {
   readonly ruleid: string;
   /** Null for a rule that has been deleted. */
@@ -38,53 +27,43 @@ export interface ExplainedRule {
   readonly delivery: RowDelivery | null;
 }
 
+/** An event of a row, with the table that it is of. */
+export type EventOfTable = Pick<RowEvent, 'operation' | 'progress' | 'timeSeconds'> & {
+  readonly target: string;
+};
+
+export interface Evidence {
+  readonly delivery: RowDelivery | undefined;
+  /** Of the rule's condition; undefined where it has none, and where there was no time for it. */
+  readonly judgement: Judgement | undefined;
+  readonly facts: ConditionFacts;
+  readonly records: ShownRecords;
+}
+
 /** Whether the rule's condition has to be evaluated to tell what became of the event. */
-export function isOpen(rule: TenantRule, event: RowEvent & { readonly target: string }): boolean {
+export function dependsOnCondition(rule: TenantRule, event: EventOfTable): boolean {
   return rule.condition !== null && plainReason(rule, event) === undefined;
 }
 
-/** Why the rule matched the event, or did not. `judgement` is of its condition; undefined where there was no time for it. */
+/** Why the rule matched the event, or did not. */
 export function explainRule(
   rule: TenantRule,
-  event: RowEvent & { readonly target: string },
-  table: Table,
-  { delivery, judgement }: { readonly delivery?: RowDelivery; readonly judgement?: Judgement },
+  event: EventOfTable,
+  { delivery, judgement, facts, records }: Evidence,
 ): ExplainedRule {
   const { ruleid, name, condition } = rule;
-  const say = (reason: Reason, explanation: string): ExplainedRule => {
-    const saw = condition !== null && USES_CONDITION.has(reason) ? valuesSeen(condition, event, table) : [];
-    return { ruleid, name, reason, explanation, condition, saw, delivery: delivery ?? null };
-  };
-  if (delivery) return say(...ofDelivery(delivery));
-  const plain = plainReason(rule, event);
-  if (plain) return say(...plain);
-  if (condition !== null && judgement === undefined) {
-    return say('not_evaluated', 'There was no time left to evaluate the condition.');
-  }
-  if (judgement === false) return say('condition_false', doesNotHold(rule));
-  if (typeof judgement === 'object') return say('condition_failed', judgement.message);
-  if (event.progress === 'evaluated') {
-    return say(
-      'changed_since',
-      'The rule matches as it is now. When the event was compared with it, it was disabled or different, or rows that its condition reads were.',
-    );
-  }
-  const whom = event.progress === 'waiting' ? 'the relay' : 'a worker';
-  return say('will_match', `The rule matches; the event waits for ${whom}.`);
+  const [reason, explanation] = delivery
+    ? ofDelivery(delivery)
+    : (plainReason(rule, event) ?? ofCondition(rule, event, judgement, facts));
+  const saw = USES_CONDITION.has(reason) ? valuesSeen(facts, records) : [];
+  return { ruleid, name, reason, explanation, condition, saw, delivery: delivery ?? null };
 }
 
 /** A delivery of a rule that is gone. */
 export function explainDeletedRule(delivery: RowDelivery): ExplainedRule {
-  const [reason, explanation] = ofDelivery(delivery);
-  return {
-    ruleid: delivery.ruleid,
-    name: null,
-    reason,
-    explanation: `${explanation} The rule has been deleted since.`,
-    condition: null,
-    saw: [],
-    delivery,
-  };
+  const [reason, words] = ofDelivery(delivery);
+  const explanation = `${words} The rule has been deleted since.`;
+  return { ruleid: delivery.ruleid, name: null, reason, explanation, condition: null, saw: [], delivery };
 }
 
 const USES_CONDITION: ReadonlySet<Reason> = new Set([
@@ -95,78 +74,55 @@ const USES_CONDITION: ReadonlySet<Reason> = new Set([
   'changed_since',
 ]);
 
-function ofDelivery({ deliveryid, error_code, error }: RowDelivery): [Reason, string] {
+type Answer = readonly [reason: Reason, explanation: string];
+
+function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Answer {
   return error_code === 'CONDITION_FAILED'
     ? ['condition_failed', error ?? '']
     : ['matched', `The rule matched: delivery ${deliveryid}.`];
 }
 
 /** What needs no look at the row. */
-function plainReason(
-  rule: TenantRule,
-  event: RowEvent & { readonly target: string },
-): [Reason, string] | undefined {
-  if (!rule.targets.includes(event.target)) {
-    return ['other_table', `The rule is about ${rule.targets.join(', ')}, not ${event.target}.`];
+function plainReason(rule: TenantRule, event: EventOfTable): Answer | undefined {
+  const { operation, target, progress, timeSeconds } = event;
+  if (!rule.targets.includes(target)) {
+    return ['other_table', `The rule is about ${listed(rule.targets)}, not ${target}.`];
   }
   if (!covers(rule, event)) {
-    return [
-      'other_operation',
-      `The rule reacts to ${rule.operations.join(', ')}, and this is ${event.operation}.`,
-    ];
+    return ['other_operation', `The rule reacts to ${listed(rule.operations)}, and this is ${operation}.`];
   }
   if (!rule.enabled) return ['disabled', 'The rule is disabled.'];
-  if (event.progress === 'evaluated' && rule.createdSeconds > event.timeSeconds) {
+  if (progress === 'evaluated' && rule.createdSeconds > timeSeconds) {
     return ['made_after', 'The rule was made after the change.'];
   }
   return undefined;
 }
 
-/** Rules that were made before such conditions were refused are still there. */
-function doesNotHold({ condition, operations }: TenantRule): string {
-  try {
-    if (condition !== null) requireMayHold(condition, operations);
-  } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
+function ofCondition(
+  { condition }: TenantRule,
+  { progress }: EventOfTable,
+  judgement: Judgement | undefined,
+  { neverHolds }: ConditionFacts,
+): Answer {
+  if (condition !== null && judgement === undefined) {
+    return ['not_evaluated', 'There was no time left to evaluate the condition.'];
   }
-  return 'The condition does not hold.';
-}
-
-const MAX_VALUE_CHARACTERS = 200;
-
-/** Columns of the row before and after the change that the condition names; what relations lead to is not recorded. */
-function valuesSeen(condition: string, event: RowEvent, table: Table): readonly SeenValue[] {
-  const records = { new: readRecord(event.new), old: readRecord(event.old) };
-  const seen = new Map<string, unknown>();
-  for (const [record, name, ...further] of namesIn(condition)) {
-    if ((record !== 'new' && record !== 'old') || name === undefined || further.length > 0) continue;
-    const column = table.columns.get(name);
-    if (column) seen.set(`${record}.${name}`, shortened(valueOf(records[record], column.sqlName)));
+  if (judgement === false) return ['condition_false', neverHolds ?? 'The condition does not hold.'];
+  if (typeof judgement === 'object') return ['condition_failed', judgement.message];
+  if (progress === 'evaluated') {
+    const then = 'When the event was compared with it, it was disabled or different';
+    return [
+      'changed_since',
+      `The rule matches as it is now. ${then}, or rows that its condition reads were.`,
+    ];
   }
-  return [...seen].map(([name, value]) => ({ name, value }));
+  const whom = progress === 'waiting' ? 'the relay' : 'a worker';
+  return ['will_match', `The rule matches; the event waits for ${whom}.`];
 }
 
-/** One that does not parse any more says so when it is evaluated. */
-function namesIn(condition: string): readonly (readonly string[])[] {
-  try {
-    return pathsOf(parseFilter(condition).tree).map(({ names }) => names);
-  } catch (error) {
-    if (error instanceof AppError) return [];
-    throw error;
-  }
-}
+const MAX_NAMES = 5;
 
-function readRecord(text: string | null): Readonly<Record<string, unknown>> | undefined {
-  const record: unknown = text === null ? null : parseJson(text);
-  return isJsonObject(record) ? record : undefined;
-}
-
-function valueOf(record: Readonly<Record<string, unknown>> | undefined, name: string): unknown {
-  return record && Object.hasOwn(record, name) ? record[name] : null;
-}
-
-function shortened(value: unknown): unknown {
-  const text = typeof value === 'string' ? value : writeJson(value);
-  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : value;
+function listed(names: readonly string[]): string {
+  const left = names.length - MAX_NAMES;
+  return left > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${left} more` : names.join(', ');
 }

@@ -1,0 +1,101 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import type { RowEvent } from '../../db/delivery/eventsOfRow.js';
+import { AppError } from '../../errors.js';
+import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { parseFilter } from '../../graphql/filter/parser.js';
+import { pathsOf } from '../../graphql/filter/walk.js';
+import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
+
+/** A value of the row that a condition names. */
+export interface SeenValue {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** What is known of a rule's condition without looking at a row; found once, for all events. */
+export interface ConditionFacts {
+  /** Columns that it names, with their record; those behind relations are not recorded. */
+  readonly columns: readonly {
+    readonly record: 'new' | 'old';
+    readonly name: string;
+    readonly sqlName: string;
+  }[];
+  /** Why it can never hold: rules that were made before such conditions were refused are still there. */
+  readonly neverHolds: string | undefined;
+}
+
+/** Of one that does not parse nothing is known: its evaluation says why. */
+export function factsOf(
+  { condition, operations }: { readonly condition: string | null; readonly operations: readonly string[] },
+  table: Table,
+): ConditionFacts {
+  if (condition === null) return NOTHING;
+  try {
+    return { columns: columnsIn(condition, table), neverHolds: neverHolds(condition, operations) };
+  } catch (error) {
+    if (error instanceof AppError) return NOTHING;
+    throw error;
+  }
+}
+
+const NOTHING: ConditionFacts = { columns: [], neverHolds: undefined };
+
+function columnsIn(condition: string, table: Table): ConditionFacts['columns'] {
+  const found = new Map<string, ConditionFacts['columns'][number]>();
+  for (const { names } of pathsOf(parseFilter(condition).tree)) {
+    const [record, name = '', ...further] = names;
+    const column = table.columns.get(name);
+    if (!column || further.length > 0 || (record !== 'new' && record !== 'old')) continue;
+    found.set(`${record}.${name}`, { record, name, sqlName: column.sqlName });
+  }
+  return [...found.values()];
+}
+
+function neverHolds(condition: string, operations: readonly string[]): string | undefined {
+  try {
+    requireMayHold(condition, operations);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+/** The row before and after an event; undefined where there is none, or a large one. */
+export interface ShownRecords {
+  readonly new: Readonly<Record<string, unknown>> | undefined;
+  readonly old: Readonly<Record<string, unknown>> | undefined;
+  /** Nothing is known of large ones: parsing them would hold up everybody. */
+  readonly isLarge: boolean;
+}
+
+const MAX_RECORD_CHARACTERS = 200_000;
+const MAX_VALUE_CHARACTERS = 200;
+
+export function readRecords(event: Pick<RowEvent, 'new' | 'old' | 'isTooLarge'>): ShownRecords {
+  const characters = (event.new?.length ?? 0) + (event.old?.length ?? 0);
+  if (event.isTooLarge || characters > MAX_RECORD_CHARACTERS) {
+    return { new: undefined, old: undefined, isLarge: true };
+  }
+  return { new: readRecord(event.new), old: readRecord(event.old), isLarge: false };
+}
+
+function readRecord(text: string | null): Readonly<Record<string, unknown>> | undefined {
+  const record: unknown = text === null ? null : parseJson(text);
+  return isJsonObject(record) ? record : undefined;
+}
+
+/** What the condition saw, as far as it can be shown. */
+export function valuesSeen({ columns }: ConditionFacts, records: ShownRecords): readonly SeenValue[] {
+  if (records.isLarge) return [];
+  return columns.map(({ record, name, sqlName }) => {
+    const row = records[record];
+    const value = row && Object.hasOwn(row, sqlName) ? row[sqlName] : null;
+    return { name: `${record}.${name}`, value: shortened(value) };
+  });
+}
+
+function shortened(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : writeJson(value);
+  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : value;
+}
