@@ -21,7 +21,7 @@ let canaries: readonly Canary[] = [];
 interface Mail {
   readonly personalizations: readonly { readonly to: readonly { readonly email: string }[] }[];
   readonly subject: string;
-  readonly content: readonly { readonly value: string }[];
+  readonly content: readonly { readonly type: string; readonly value: string }[];
   readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
 }
 
@@ -78,7 +78,7 @@ async function takeCall(response: ServerResponse, call: Call): Promise<void> {
     apiKey,
     recipients: mail.personalizations.flatMap(({ to }) => to.map(({ email }) => email)),
     subject: mail.subject,
-    html: mail.content[0]?.value.slice(0, MAX_HTML) ?? '',
+    html: mail.content.find(({ type }) => type === 'text/html')?.value.slice(0, MAX_HTML) ?? '',
     receivedAtMs: Date.now(),
     answeredAtMs: null,
     accepted: accepts(behaviour),

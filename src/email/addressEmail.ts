@@ -5,8 +5,10 @@ import { unmarkSigns } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
-/** Assembles a mail from rendered texts. Throws EmailProblem when it would lack a sender, subject or recipient. */
-export function addressEmail(fields: EmailFields, textOf: TextOf): Email {
+type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
+
+/** Who a mail is from and to, and about what. Throws EmailProblem when it would lack a sender, subject or recipient. */
+export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
   if (subject === '') throw unsendable({ code: 'SUBJECT_EMPTY', field: 'subject' }, 'the subject is empty');
@@ -25,7 +27,7 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): Email {
     addresses(fields.bcc),
   ]);
   if (recipients.length === 0) throw noRecipient(invalid[0]);
-  return { sender, recipients, cc, bcc, subject, html: storable(textOf(fields.template)) };
+  return { sender, recipients, cc, bcc, subject };
 }
 
 function readSender(text: string): Address {

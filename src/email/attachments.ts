@@ -4,6 +4,7 @@ import type { PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { EmailProblem, type Attachment, type EmailTrigger, type QueryOutcome } from './email.js';
+import { filesShown } from './inlineFiles.js';
 import { isTransient } from './transientErrors.js';
 
 export interface AttachmentDeps {
@@ -32,6 +33,7 @@ export async function findAttachments(
   trigger: EmailTrigger,
   type: EmailType,
   queries: readonly QueryOutcome[],
+  html: string,
 ): Promise<readonly Attachment[]> {
   const named = (type.attachments ?? []).flatMap((name, index) =>
     filesNamed(name, trigger, queries, `attachments[${index}]`),
@@ -47,9 +49,10 @@ export async function findAttachments(
     );
   }
   const files = await loadFiles(deps, trigger, wanted);
+  const shown = filesShown(html);
   return wanted.map(({ storagekey, field }) => {
     const file = files.get(storagekey);
-    if (file) return toAttachment(file);
+    if (file) return { ...toAttachment(file), ...(shown.has(storagekey) ? { contentId: storagekey } : {}) };
     const message = "a file is gone, is another row's, or the email's role may not download it";
     throw problem('ATTACHMENT_MISSING', field, message);
   });

@@ -11,10 +11,11 @@ import {
   type EmailTrigger,
   type QueryOutcome,
 } from './email.js';
-import { fieldsOf } from './emailFields.js';
+import { fieldsOf, type EmailField } from './emailFields.js';
+import { readLetter } from './letter.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
-import { renderFields } from './renderFields.js';
+import { renderFields, type Rendered } from './renderFields.js';
 import { withServedNames } from './servedNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
@@ -46,28 +47,21 @@ export async function composeEmail(
   type: EmailType,
 ): Promise<Composed> {
   const fields = fieldsOf(type);
+  const render = (context: string, texts: readonly (EmailField | undefined)[]): Promise<Rendered> =>
+    renderFields(deps.templates, trigger.tenantid, type.syntax, context, texts);
   let queries: readonly QueryOutcome[] = [];
   try {
     const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };
     if (type.queries.length > 0) {
       const before = contextJson(deps, marked, []);
-      queries = await runQueries(deps, trigger, type, {
-        filterOf: await renderFields(deps.templates, trigger.tenantid, type.syntax, before, fields.filters),
-        filters: fields.filters,
-      });
+      const { filters } = fields;
+      const { textOf: filterOf } = await render(before, filters);
+      queries = await runQueries(deps, trigger, type, { filterOf, filters });
     }
-    const texts = [
-      fields.template,
-      fields.subject,
-      fields.sender,
-      ...fields.recipients,
-      ...fields.cc,
-      ...fields.bcc,
-    ];
-    const context = contextJson(deps, marked, queries);
-    const textOf = await renderFields(deps.templates, trigger.tenantid, type.syntax, context, texts);
-    const email = addressEmail(fields, textOf);
-    const attachments = await findAttachments(deps, trigger, type, queries);
+    const texts = Object.values({ ...fields, filters: [] }).flat();
+    const rendered = await render(contextJson(deps, marked, queries), texts);
+    const email = { ...addressEmail(fields, rendered.textOf), ...readLetter(fields, rendered) };
+    const attachments = await findAttachments(deps, trigger, type, queries, email.html);
     if (attachments.length === 0) return { kind: 'email', email, queries };
     return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };
   } catch (error) {

@@ -9,6 +9,13 @@ export interface Email {
   readonly bcc: readonly Address[];
   readonly subject: string;
   readonly html: string;
+  /** The same as plain text; without it the mail is HTML alone. */
+  readonly text?: string;
+  readonly replyTo?: readonly Address[];
+  /** Further headers by name. Values may hold any characters but control characters. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the carrier's statistics. */
+  readonly categories?: readonly string[];
   readonly attachments?: readonly Attachment[];
 }
 
@@ -20,6 +27,8 @@ export interface Attachment {
   readonly size: number;
   /** Key in the file storage. */
   readonly objectkey: string;
+  /** By which the HTML shows it, as `cid:`; without one it is a file beside the letter. */
+  readonly contentId?: string;
 }
 
 /** What an email is about: a change to a row, and the role whose rights the type's queries have. */

@@ -33,7 +33,12 @@ export function fieldsOf(type: EmailType): EmailFields {
 
 function readFields(type: EmailType): EmailFields {
   return {
-    template: { name: 'template', source: type.template, mode: 'html' },
+    template: {
+      name: 'template',
+      source: type.template,
+      mode: 'html',
+      withPlainText: type.text == null,
+    },
     subject: { name: 'subject', source: type.subject, mode: 'text' },
     sender: addressField('sender', type.sender),
     recipients: addressFields('recipients', type.recipients),

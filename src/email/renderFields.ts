@@ -1,11 +1,17 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
-import type { TemplatePool } from '../templates/index.js';
+import type { RenderOutcome, TemplatePool } from '../templates/index.js';
 import { EmailProblem } from './email.js';
 import type { EmailField } from './emailFields.js';
 import { storable } from './storableText.js';
 
 /** A field's rendered text. */
 export type TextOf = (field: EmailField) => string;
+
+export interface Rendered {
+  readonly textOf: TextOf;
+  /** What was made of a field `withPlainText`. */
+  readonly plainTextOf: (field: EmailField) => string | undefined;
+}
 
 /** Renders fields in one job, so that the context is posted to the thread once. Throws EmailProblem. */
 export async function renderFields(
@@ -14,22 +20,25 @@ export async function renderFields(
   syntax: EmailType['syntax'],
   contextJson: string,
   fields: readonly (EmailField | undefined)[],
-): Promise<TextOf> {
+): Promise<Rendered> {
   const rendered = fields.filter((field) => field !== undefined).filter(holdsTemplate);
-  if (rendered.length === 0) return (field) => field.source;
+  if (rendered.length === 0) return { textOf: (field) => field.source, plainTextOf: () => undefined };
   const outcomes = await templates.render({
     tenantid,
     contextJson,
     templates: rendered.map((field) => ({ ...field, syntax })),
   });
-  const texts = new Map<EmailField, string>();
+  const outputs = new Map<EmailField, RenderOutcome & { readonly ok: true }>();
   for (const [index, outcome] of outcomes.entries()) {
     const field = rendered[index];
     if (!field) throw new Error('the pool rendered more than it was given');
     if (!outcome.ok) throw problemOf(field, outcome.error);
-    texts.set(field, outcome.output);
+    outputs.set(field, outcome);
   }
-  return (field) => texts.get(field) ?? field.source;
+  return {
+    textOf: (field) => outputs.get(field)?.output ?? field.source,
+    plainTextOf: (field) => outputs.get(field)?.plainText,
+  };
 }
 
 /** Whether a text contains template syntax of either kind. The document itself is always rendered. */

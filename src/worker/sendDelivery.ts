@@ -4,6 +4,7 @@ import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { formatAddress } from '../email/addresses.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import type { Email } from '../email/email.js';
+import { messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { storable } from '../email/storableText.js';
 import type { Logger } from '../log.js';
@@ -185,7 +186,9 @@ async function sendEmail(deps: SendDeps, delivery: AttemptedDelivery, email: Ema
   const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
   const lease = deps.leases.hold(attempt, askedAtMs);
   try {
-    const message = { ...email, tenantid: delivery.tenantid, deliveryid: delivery.deliveryid };
+    const { tenantid, deliveryid } = delivery;
+    const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
+    const message = { ...email, tenantid, deliveryid, messageId };
     const calledAtMs = performance.now();
     const outcome = await deps.transport.send(message, {
       apiKey,

@@ -21,6 +21,10 @@ async function putMail(
       cc: ['copy@example.com'],
       bcc: [],
       subject,
+      text: 'Thank </pre> you',
+      reply_to: ['help@example.com'],
+      headers: JSON.stringify({ 'X-Note': '<b>' }),
+      categories: ['orders & more'],
       html: '<h1>Thank you</h1><script>top.location = "https://evil.example"</script>',
     })
     .returning<{ mailid: string }[]>('mailid');
@@ -77,6 +81,15 @@ describe('/mailbox', () => {
     expect(list).to.include('Order &lt;7&gt; &amp; more').and.not.include('Not yours');
     const mail = await (await fixture.fetch(`/mailbox/${mailid}`, { headers })).text();
     expect(mail).to.include('Shop &lt;shop@example.com&gt;').and.include('copy@example.com');
+    for (const shown of [
+      'Thank &lt;/pre&gt; you',
+      'help@example.com',
+      'X-Note',
+      '<dd>&lt;b&gt;</dd>',
+      'orders &amp; more',
+    ]) {
+      expect(mail).to.include(shown);
+    }
     expect(mail)
       .to.match(/<iframe[^>]*\ssandbox>/)
       .and.not.include('<script>');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { at, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { partOf } from '../support/fakeProvider.js';
 import { codeOf, Shop } from './emailShop.js';
 
 const CREATE = `mutation ($input: email_typesInput) { create_email_type(input: $input) {
@@ -50,6 +51,78 @@ describe('roles_pbac: the parts of a letter', () => {
       text: null,
       preheader: null,
       reply_to: null,
+    });
+  });
+
+  const PARTS = {
+    template: '<body><p>{{ records.new.text }}</p></body>',
+    preheader: 'Soon: {{ records.new.text }}',
+    reply_to: 'Note {{ records.new.id }} <note@bücher.example>',
+    headers: { 'X-Note': '{{ records.new.text }}', 'List-ID': '<notes.example.com>' },
+    categories: ['notes', '{{ target }}'],
+  };
+  const PREVIEW = `query ($type: ID!, $context: GenericScalar) { Utility {
+    preview_email(email_type: $type, context: $context) {
+      html text reply_to headers categories warnings { code field } error { code field } } } }`;
+  const preview = async (type: string, text: string): Promise<Json> => {
+    const context = { records: { new: { id: 1, text } }, target: 'note' };
+    const result = await shop.fixture.control(shop.root, PREVIEW, { type, context });
+    return at(result, 'data.Utility.preview_email') as Json;
+  };
+
+  it('are previewed and sent as a delivery has them', async () => {
+    const type = await shop.createPlainType(PARTS);
+    expect(await preview(type, 'Grüße <1>')).to.deep.equal({
+      html:
+        '<body><div style="display:none;max-height:0;overflow:hidden;mso-hide:all">Soon: Grüße &lt;1&gt;</div>' +
+        '<p>Grüße &lt;1&gt;</p></body>',
+      text: 'Grüße <1>',
+      reply_to: ['Note 1 <note@xn--bcher-kva.example>'],
+      headers: {
+        'Auto-Submitted': 'auto-generated',
+        'X-Note': 'Grüße <1>',
+        'List-ID': '<notes.example.com>',
+      },
+      categories: ['notes', 'note'],
+      warnings: [],
+      error: null,
+    });
+    expect(await shop.sent({ type, target: 'note', key: 1, to: 'eva@example.com' })).to.include({
+      sent: true,
+    });
+    const { body } = shop.provider.calls.at(-1)!;
+    expect(partOf(body, 'text/plain')).to.equal('plain');
+    expect(body).to.deep.include({
+      reply_to: { email: 'note@xn--bcher-kva.example', name: 'Note 1' },
+      headers: { 'Auto-Submitted': 'auto-generated', 'X-Note': 'plain', 'List-ID': '<notes.example.com>' },
+      categories: ['notes', 'note'],
+    });
+    const clipped = await preview(await shop.createPlainType(PARTS), 'x'.repeat(102_000));
+    expect(clipped['error']).to.deep.equal({ code: 'HEADER_INVALID', field: 'headers.X-Note' });
+    const long = await shop.createPlainType({ ...PARTS, headers: {} });
+    expect((await preview(long, 'x'.repeat(102_000)))['warnings']).to.deep.equal([
+      { code: 'HTML_CLIPPED', field: 'template' },
+    ]);
+  });
+
+  it('let no value of a row add a header, an address or markup', async () => {
+    const type = await shop.createPlainType({
+      ...PARTS,
+      reply_to: '{{ records.new.text }} <note@example.com>',
+      categories: ['{{ records.new.text }}'],
+    });
+    for (const text of ['a\r\nBcc: eve@example.com', 'a\nb', 'a\u0085b']) {
+      const { error } = await preview(type, text);
+      expect(error, JSON.stringify(text)).to.deep.equal({ code: 'HEADER_INVALID', field: 'headers.X-Note' });
+    }
+    const shown = await preview(type, 'x" <eve@example.com>, y</div><script>');
+    expect(shown['reply_to']).to.have.length(1);
+    expect((shown['reply_to'] as string[])[0]).to.match(/ <note@example\.com>$/);
+    expect(shown['html']).not.to.include('<script>');
+    const open = await shop.createPlainType({ reply_to: '{{ records.new.text }}' });
+    expect((await preview(open, 'nobody'))['error']).to.deep.equal({
+      code: 'REPLY_TO_INVALID',
+      field: 'reply_to',
     });
   });
 

@@ -59,6 +59,10 @@ for (const backend of BACKENDS) {
         },
       ]);
       expect(calls[0]!.body.content).to.deep.equal([{ type: 'text/html', value: 'hello' }]);
+      expect(calls[0]!.body.headers).to.deep.equal({
+        'Auto-Submitted': 'auto-generated',
+        'Message-ID': `<delivery.${tenant.tenantid}.${calls[0]!.deliveryid}@localhost>`,
+      });
     });
 
     it('sends 1,000 events of two rules exactly once each, through two relays and two workers', async () => {

@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { expect } from 'chai';
 import { at, textAt, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { pipelineConfig, startPipeline } from '../delivery/pipelineSetup.js';
-import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
+import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { waitFor } from '../support/waitFor.js';
 import { onFixture, openFileShop, type FileShop } from './fileShop.js';
 
@@ -68,10 +68,38 @@ describe('files in emails', () => {
     );
     return at(reply, 'data.Utility.send_test_email');
   };
+  it('shows files within the letter that its HTML names by their storage keys, and only those', async () => {
+    const queries = [FILES_QUERY];
+    const template =
+      '{% for f in docs[0].thefiles if f.filename == "picture.txt" %}<img src="cid:{{ f.storagekey }}">{% endfor %} cid:nothing';
+    const type = await createType({ attachments: ['docs'], queries, template });
+    expect(await sendTest(type)).to.include({ sent: true });
+    const { body } = provider.calls.at(-1)!;
+    const [, storagekey] = /cid:([\w-]{36})/.exec(partOf(body)!)!;
+    const files = body.attachments!.map(({ filename, disposition, content_id }) => [
+      filename,
+      disposition,
+      content_id,
+    ]);
+    expect(files.find(([name]) => name === 'picture.txt')).to.deep.equal([
+      'picture.txt',
+      'inline',
+      storagekey,
+    ]);
+    expect(files.find(([name]) => name === 'report.txt')).to.deep.equal([
+      'report.txt',
+      'attachment',
+      undefined,
+    ]);
+  });
+
   const attached = (): unknown =>
-    (
-      provider.calls.at(-1)!.body as { attachments?: { filename: string; content: string }[] }
-    ).attachments?.map(({ filename, content }) => [filename, Buffer.from(content, 'base64').toString()]);
+    provider.calls
+      .at(-1)!
+      .body.attachments?.map(({ filename, content }) => [
+        filename,
+        Buffer.from(content, 'base64').toString(),
+      ]);
 
   it('a rule on upload sends its email with the name, the size and a link', async () => {
     const type = await createType({ attachments: ['file'] });
@@ -106,9 +134,9 @@ describe('files in emails', () => {
       await shop.store('elsewhere.txt', 'x', 3);
       await shop.store('bill.txt', 'the bill', 2);
       await waitFor('the mail', () => provider.calls.length > before);
-      const { subject, content } = provider.calls.at(-1)!.body;
-      expect(subject).to.equal('two: bill.txt');
-      const [, url] = /^bill\.txt, 8 bytes: (\S+)$/.exec(content[0]!.value)!;
+      const { body } = provider.calls.at(-1)!;
+      expect(body.subject).to.equal('two: bill.txt');
+      const [, url] = /^bill\.txt, 8 bytes: (\S+)$/.exec(partOf(body)!)!;
       const download = await fetch(onFixture(fixture, url!.replaceAll('&amp;', '&')));
       expect(await download.text()).to.equal('the bill');
       expect(attached()).to.deep.equal([['bill.txt', 'the bill']]);

@@ -46,8 +46,26 @@ export interface SendBody {
     readonly bcc?: readonly { readonly email: string }[];
   }[];
   readonly subject: string;
+  readonly reply_to?: { readonly email: string; readonly name?: string };
+  readonly reply_to_list?: readonly { readonly email: string; readonly name?: string }[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly categories?: readonly string[];
+  readonly attachments?: readonly {
+    readonly filename: string;
+    readonly content: string;
+    readonly disposition: string;
+    readonly content_id?: string;
+  }[];
   readonly content: readonly { readonly type: string; readonly value: string }[];
   readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
+}
+
+/** One of the two parts of a mail. */
+export function partOf(
+  { content }: SendBody,
+  type: 'text/plain' | 'text/html' = 'text/html',
+): string | undefined {
+  return content.find((part) => part.type === type)?.value;
 }
 
 /** An email provider of its own mind: a real HTTP server that keeps its own books. */

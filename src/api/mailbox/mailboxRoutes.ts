@@ -1,5 +1,5 @@
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler, type Response } from 'express';
-import { listMail, readMail } from '../../db/delivery/mailbox.js';
+import { listMail, readMail, type OpenedMail } from '../../db/delivery/mailbox.js';
 import { AppError } from '../../errors.js';
 import { readCredentials } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
@@ -92,10 +92,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
     res.redirect(303, '/mailbox');
   };
 
-  async function openMail(
-    req: Request,
-    scope: MailboxScope,
-  ): Promise<NonNullable<Awaited<ReturnType<typeof readMail>>>> {
+  async function openMail(req: Request, scope: MailboxScope): Promise<OpenedMail> {
     const mailid = String(req.params['mailid']);
     const mail = /^\d{1,18}$/.test(mailid) ? await readMail(knex, mailid) : undefined;
     if (!mail || (scope.kind === 'tenant' && mail.tenantid !== scope.tenantid)) {

@@ -1,14 +1,12 @@
-import type { MailSummary, readMail } from '../../db/delivery/mailbox.js';
+import type { MailSummary, OpenedMail } from '../../db/delivery/mailbox.js';
 import { Html, html } from './html.js';
-
-type Mail = NonNullable<Awaited<ReturnType<typeof readMail>>>;
 
 export interface MailboxView {
   readonly mails: readonly MailSummary[];
   /** Zero-based. */
   readonly page: number;
   readonly hasOlder: boolean;
-  readonly opened?: Mail;
+  readonly opened?: OpenedMail;
 }
 
 /** The list of mails, next to the open one. */
@@ -75,7 +73,7 @@ function pager(page: number, hasOlder: boolean): Html {
   return html`<p class="pager">${newer}${older}</p>`;
 }
 
-function message(mail: Mail): Html {
+function message(mail: OpenedMail): Html {
   return html`<article>
     <header>
       <a class="back" href="/mailbox">All mail</a>
@@ -85,7 +83,8 @@ function message(mail: Mail): Html {
         <dd>${mail.sender}</dd>
         <dt>To</dt>
         <dd>${mail.recipients.join(', ')}</dd>
-        ${copies('Cc', mail.cc)}${copies('Bcc', mail.bcc)} ${attachments(mail)}
+        ${line('Cc', mail.cc)}${line('Bcc', mail.bcc)}${line('Reply to', mail.reply_to)} ${attachments(mail)}
+        ${line('Categories', mail.categories)} ${headers(mail)}
         <dt>Time</dt>
         <dd>${time(mail.time)}</dd>
         <dt>Delivery</dt>
@@ -95,11 +94,12 @@ function message(mail: Mail): Html {
         </dd>
       </dl>
     </header>
+    ${textPart(mail)}
     <iframe title="The mail, as its recipient sees it" src="/mailbox/${mail.mailid}/body" sandbox></iframe>
   </article>`;
 }
 
-function attachments({ attachments: files }: Mail): Html {
+function attachments({ attachments: files }: OpenedMail): Html {
   const lines = files.map(({ filename, size }) => `${filename} (${size} bytes)`);
   return lines.length === 0
     ? new Html('')
@@ -107,11 +107,24 @@ function attachments({ attachments: files }: Mail): Html {
         <dd>${lines.join(', ')}</dd>`;
 }
 
-function copies(label: string, addresses: readonly string[]): Html {
-  return addresses.length === 0
+function line(label: string, items: readonly string[]): Html {
+  return items.length === 0
     ? new Html('')
     : html`<dt>${label}</dt>
-        <dd>${addresses.join(', ')}</dd>`;
+        <dd>${items.join(', ')}</dd>`;
+}
+
+function headers({ headers: values }: OpenedMail): Html {
+  return html`${Object.entries(values).map(([name, value]) => line(name, [value]))}`;
+}
+
+function textPart({ text }: OpenedMail): Html {
+  return text === null
+    ? new Html('')
+    : html`<details>
+        <summary>Plain text part</summary>
+        <pre>${text}</pre>
+      </details>`;
 }
 
 function time(moment: Date): Html {

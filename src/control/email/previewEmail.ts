@@ -1,6 +1,13 @@
-import { GraphQLList, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import {
+  GraphQLBoolean,
+  GraphQLList,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
 import { formatAddress } from '../../email/addresses.js';
 import type { Composed } from '../../email/composeEmail.js';
+import { warningsOf } from '../../email/warnings.js';
 import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
@@ -36,6 +43,10 @@ const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
     filename: { type: GraphQLString },
     mimetype: { type: GraphQLString },
     size: { type: SCALARS.BigInt, description: 'In bytes.' },
+    inline: {
+      type: GraphQLBoolean,
+      description: 'Whether the HTML shows it, as `cid:` and its storage key.',
+    },
   },
 });
 
@@ -44,15 +55,20 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
   fields: {
     subject: { type: GraphQLString },
     html: { type: GraphQLString },
+    text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
     sender: { type: GraphQLString },
     recipients: { type: new GraphQLList(GraphQLString) },
     cc: { type: new GraphQLList(GraphQLString) },
     bcc: { type: new GraphQLList(GraphQLString) },
+    reply_to: { type: new GraphQLList(GraphQLString) },
+    headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
+    categories: { type: new GraphQLList(GraphQLString) },
     attachments: { type: new GraphQLList(attachmentType) },
     queries: {
       type: new GraphQLList(previewQueryType),
       description: 'What each query returned, also when a later step failed.',
     },
+    warnings: { type: new GraphQLList(emailErrorType), description: 'What mailboxes may not take well.' },
     error: { type: emailErrorType, description: 'Why nothing would be sent; null when it would.' },
   },
 });
@@ -75,7 +91,8 @@ function toPreview(composed: Composed): StoredRow {
       ),
   );
   if (composed.kind !== 'email') return new StoredRow({ queries, error: new StoredRow(composed.failure) });
-  const { subject, html, sender, recipients, cc, bcc, attachments = [] } = composed.email;
+  const { email } = composed;
+  const { subject, html, text, sender, recipients, cc, bcc, attachments = [] } = email;
   return new StoredRow({
     subject,
     html,
@@ -83,7 +100,12 @@ function toPreview(composed: Composed): StoredRow {
     recipients: recipients.map(formatAddress),
     cc: cc.map(formatAddress),
     bcc: bcc.map(formatAddress),
-    attachments: attachments.map((file) => new StoredRow(file)),
+    text: text ?? null,
+    reply_to: (email.replyTo ?? []).map(formatAddress),
+    headers: email.headers ?? {},
+    categories: email.categories ?? [],
+    attachments: attachments.map((file) => new StoredRow({ ...file, inline: file.contentId !== undefined })),
+    warnings: warningsOf(email).map((warning) => new StoredRow(warning)),
     queries,
   });
 }

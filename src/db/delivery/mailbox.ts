@@ -12,6 +12,11 @@ export interface KeptMail {
   readonly bcc: readonly string[];
   readonly subject: string;
   readonly html: string;
+  /** Null when the mail is HTML alone. */
+  readonly text: string | null;
+  readonly replyTo: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly categories: readonly string[];
   /** Metadata only; the bytes are not copied. */
   readonly attachments: readonly KeptAttachment[];
 }
@@ -34,6 +39,10 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
     mail.subject,
     mail.html,
     JSON.stringify(mail.attachments),
+    mail.text,
+    mail.replyTo,
+    JSON.stringify(mail.headers),
+    mail.categories,
   ]);
   const row = rows[0];
   if (!row) throw new Error('the mailbox returned no id');
@@ -42,11 +51,13 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
 
 // A redriven delivery replaces its mail: the page shows what was sent last.
 const KEEP = `
-  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments,
+    text, reply_to, headers, categories)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
     recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
-    html = excluded.html, attachments = excluded.attachments
+    html = excluded.html, attachments = excluded.attachments, text = excluded.text, reply_to = excluded.reply_to,
+    headers = excluded.headers, categories = excluded.categories
   returning mailid::text as mailid`;
 
 /** A line of the mailbox page. */
@@ -76,13 +87,14 @@ export async function listMail(
   return query;
 }
 
-export async function readMail(
-  knex: Knex,
-  mailid: string,
-): Promise<(MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'attachments'>) | undefined> {
-  return knex
-    .withSchema('rowpost')
-    .table('mailbox')
-    .where({ mailid })
-    .first<MailSummary & Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'attachments'>>();
+/** A mail as it is shown; columns by their own names. */
+export interface OpenedMail
+  extends
+    MailSummary,
+    Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'text' | 'headers' | 'categories' | 'attachments'> {
+  readonly reply_to: readonly string[];
+}
+
+export async function readMail(knex: Knex, mailid: string): Promise<OpenedMail | undefined> {
+  return knex.withSchema('rowpost').table('mailbox').where({ mailid }).first<OpenedMail>();
 }

@@ -5,9 +5,7 @@ import type { Attachment } from '../email.js';
 import type { SendOutcome } from './transport.js';
 
 /** An attachment as passed to the provider. */
-export interface LoadedAttachment {
-  readonly filename: string;
-  readonly mimetype: string;
+export interface LoadedAttachment extends Attachment {
   readonly base64: string;
 }
 
@@ -41,10 +39,10 @@ export class AttachmentLoader {
   ): Promise<SendOutcome | { readonly attachments: readonly LoadedAttachment[] }> {
     try {
       const loaded: LoadedAttachment[] = [];
-      for (const { filename, mimetype, objectkey } of attachments) {
+      for (const attachment of attachments) {
         const chunks: Buffer[] = [];
-        for await (const chunk of await this.storage.read(objectkey)) chunks.push(chunk as Buffer);
-        loaded.push({ filename, mimetype, base64: Buffer.concat(chunks).toString('base64') });
+        for await (const chunk of await this.storage.read(attachment.objectkey)) chunks.push(chunk as Buffer);
+        loaded.push({ ...attachment, base64: Buffer.concat(chunks).toString('base64') });
       }
       return { attachments: loaded };
     } catch (error) {

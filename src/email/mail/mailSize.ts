@@ -4,7 +4,8 @@ import type { Email } from '../email.js';
 export const MAX_MAIL_BYTES = 30_000_000;
 
 /** Approximate size of a mail on the wire, with attachments in base64. */
-export function bytesOf({ html, subject, attachments = [] }: Email): number {
+export function bytesOf({ html, text = '', subject, headers = {}, attachments = [] }: Email): number {
   const attached = attachments.reduce((sum, { size }) => sum + Math.ceil(size / 3) * 4, 0);
-  return Buffer.byteLength(html) + Buffer.byteLength(subject) + attached;
+  const texts = [html, text, subject, ...Object.entries(headers).flat()];
+  return texts.reduce((sum, item) => sum + Buffer.byteLength(item), attached);
 }

@@ -18,6 +18,10 @@ export function createMailboxTransport(database: Database): MailTransport {
         bcc: message.bcc.map(formatAddress),
         subject: message.subject,
         html: message.html,
+        text: message.text ?? null,
+        replyTo: (message.replyTo ?? []).map(formatAddress),
+        headers: { ...message.headers, ...(message.messageId ? { 'Message-ID': message.messageId } : {}) },
+        categories: message.categories ?? [],
         attachments: (message.attachments ?? []).map(({ filename, mimetype, size }) => ({
           filename,
           mimetype,

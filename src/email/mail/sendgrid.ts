@@ -3,10 +3,13 @@ import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Address } from '../addresses.js';
 import { AttachmentLoader, type LoadedAttachment } from './attachmentLoader.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mailSize.js';
+import { encodeHeader } from './encodedWords.js';
 import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
 import { readExchange } from './sendgridAnswer.js';
 import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
 
+/** Domains are ASCII already, as punycode. */
+const IS_ASCII = /^[ -~]*$/;
 /** The provider's limit. */
 const MAX_RECIPIENTS = 1_000;
 
@@ -85,7 +88,14 @@ function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment
       },
     ],
     subject: message.subject,
-    content: [{ type: 'text/html', value: message.html }],
+    content: [
+      // The provider wants them in this order.
+      ...(message.text === undefined ? [] : [{ type: 'text/plain', value: message.text }]),
+      { type: 'text/html', value: message.html },
+    ],
+    ...toSendgridReplyTo(message.replyTo ?? []),
+    ...toSendgridHeaders(message),
+    ...(message.categories ? { categories: message.categories } : {}),
     ...(attachments.length > 0 ? { attachments: attachments.map(toSendgridAttachment) } : {}),
     customArgs: {
       ...(message.deliveryid === null ? {} : { deliveryid: message.deliveryid }),
@@ -94,12 +104,28 @@ function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment
   };
 }
 
-const toSendgridAttachment = ({ filename, mimetype, base64 }: LoadedAttachment): object => ({
+const toSendgridAttachment = ({ filename, mimetype, base64, contentId }: LoadedAttachment): object => ({
   content: base64,
   filename,
   type: mimetype,
-  disposition: 'attachment',
+  // The library leaves the names within attachments as they are.
+  ...(contentId === undefined
+    ? { disposition: 'attachment' }
+    : { disposition: 'inline', content_id: contentId }),
 });
+
+function toSendgridReplyTo(addresses: readonly Address[]): object {
+  const [first, ...others] = addresses.map(toSendgridAddress);
+  if (!first) return {};
+  return others.length === 0 ? { replyTo: first } : { replyToList: [first, ...others] };
+}
+
+/** The provider takes a Message-ID, and puts it into the mail; it leaves encoding to us. */
+function toSendgridHeaders({ headers = {}, messageId }: MailMessage): object {
+  const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
+  const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(value)] as const);
+  return encoded.length === 0 ? {} : { headers: Object.fromEntries(encoded) };
+}
 
 const toSendgridAddress = ({ email, name }: Address): object => (name === '' ? { email } : { email, name });
 
@@ -107,6 +133,14 @@ function exceedsLimits(message: MailMessage): SendOutcome | undefined {
   const recipients = message.recipients.length + message.cc.length + message.bcc.length;
   if (recipients > MAX_RECIPIENTS) {
     return rejected('TOO_MANY_RECIPIENTS', `${recipients} recipients; the provider takes ${MAX_RECIPIENTS}`);
+  }
+  const { sender, replyTo = [] } = message;
+  const foreign = [sender, ...replyTo, ...message.recipients, ...message.cc, ...message.bcc].find(
+    ({ email }) => !IS_ASCII.test(email),
+  );
+  if (foreign) {
+    const what = `"${foreign.email}" has characters beyond ASCII before the @, which the provider does not take`;
+    return rejected('ADDRESS_NOT_ASCII', what);
   }
   const bytes = bytesOf(message);
   if (bytes > MAX_MAIL_BYTES) {

@@ -5,6 +5,8 @@ export interface MailMessage extends Email {
   readonly tenantid: number;
   /** Null for a test mail, which is not in the ledger. */
   readonly deliveryid: string | null;
+  /** The same for each attempt at a delivery; without one the carrier makes one up. */
+  readonly messageId?: string;
 }
 
 export interface SendContext {

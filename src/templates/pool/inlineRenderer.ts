@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { TemplateError } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
+import { plainText } from '../plainText.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
@@ -10,6 +11,8 @@ const MAX_CONTEXT_CHARACTERS = 8_000;
 const MAX_TEMPLATES = 10;
 const MAX_SOURCE_CHARACTERS = 8_000;
 const MAX_RENDER_MS = 10;
+/** Of HTML whose plain text is made: at most 4 ms. */
+const MAX_HTML_CHARACTERS = 8_000;
 
 /** Limits per template. The clock is checked this often because one step may process the whole context. */
 const INLINE_LIMITS = {
@@ -56,8 +59,11 @@ export class InlineRenderer {
       const context = new JsonContext(contextJson);
       const untilMs = performance.now() + MAX_RENDER_MS;
       const outcomes: RenderOutcome[] = [];
-      for (const template of compiled) {
-        outcomes.push({ ok: true, output: template.renderJson(context) });
+      for (const [index, template] of compiled.entries()) {
+        const output = template.renderJson(context);
+        const withPlainText = templates[index]?.withPlainText ?? false;
+        if (withPlainText && output.length > MAX_HTML_CHARACTERS) return undefined;
+        outcomes.push({ ok: true, output, ...(withPlainText ? { plainText: plainText(output) } : {}) });
         if (performance.now() > untilMs) return undefined;
       }
       return { outcomes };

@@ -1,5 +1,6 @@
 import { TemplateError } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
+import { plainText } from '../plainText.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
@@ -24,7 +25,11 @@ export class TaskRunner {
   #runTemplate(request: TemplateRequest, context: JsonContext | undefined): RenderOutcome {
     try {
       const template = this.#cache.get(request);
-      return { ok: true, output: context === undefined ? '' : template.renderJson(context) };
+      if (context === undefined) return { ok: true, output: '' };
+      const output = template.renderJson(context);
+      return request.withPlainText
+        ? { ok: true, output, plainText: plainText(output) }
+        : { ok: true, output };
     } catch (error) {
       if (error instanceof TemplateError)
         return { ok: false, error: { name: request.name, ...error.toJSON() } };

@@ -9,6 +9,8 @@ export interface TemplateRequest {
   readonly source: string;
   readonly syntax: Syntax;
   readonly mode: OutputMode;
+  /** Also make the plain text of the output, which is HTML. */
+  readonly withPlainText?: boolean;
 }
 
 /** Templates rendered with one context, which is posted to the thread once, as text. */
@@ -25,7 +27,8 @@ export interface NamedTemplateError extends TemplateErrorJson {
 }
 
 export type RenderOutcome =
-  { readonly ok: true; readonly output: string } | { readonly ok: false; readonly error: NamedTemplateError };
+  | { readonly ok: true; readonly output: string; readonly plainText?: string }
+  | { readonly ok: false; readonly error: NamedTemplateError };
 
 export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly error: NamedTemplateError };
 

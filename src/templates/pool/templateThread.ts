@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { TaskRunner } from './taskRunner.js';
-import type { TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './templateJob.js';
+import type { RenderOutcome, TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './templateJob.js';
 import { ThreadProgress } from './threadProgress.js';
 
 /** Results are posted early at this size, so that a thread that dies for one task loses few results of others. */
@@ -35,5 +35,9 @@ function post(answer: ThreadAnswer): void {
 
 function lengthOf(result: TaskResult): number {
   if ('bug' in result) return 0;
-  return result.outcomes.reduce((sum, outcome) => sum + (outcome.ok ? outcome.output.length : 0), 0);
+  return result.outcomes.reduce((sum, outcome) => sum + lengthOfOutcome(outcome), 0);
+}
+
+function lengthOfOutcome(outcome: RenderOutcome): number {
+  return outcome.ok ? outcome.output.length + (outcome.plainText?.length ?? 0) : 0;
 }

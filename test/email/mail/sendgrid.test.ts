@@ -19,6 +19,12 @@ const CONTEXT: SendContext = { apiKey: KEY, deadlineMs: 400, mayStart: () => tru
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
 
+/** As RFC 2047 has it: the space between two encoded words is none. */
+const decoded = (value: string): string =>
+  value
+    .replace(/\?= =\?UTF-8\?B\?/g, '?==?UTF-8?B?')
+    .replace(/=\?UTF-8\?B\?([^?]*)\?=/g, (_, base64: string) => Buffer.from(base64, 'base64').toString());
+
 describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   let provider: FakeProvider;
   let transport: MailTransport;
@@ -50,6 +56,58 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
       content: [{ type: 'text/html', value: '<p>hello {{ not ours }}</p>' }],
       custom_args: { deliveryid: '42', tenantid: '7' },
     });
+  });
+
+  it('sends all parts of a letter, in the order and the encoding that the provider asks for', async () => {
+    const words = 'Grüße an Jörg und alle anderen, die das hier auf der ganzen Welt lesen möchten 🎉';
+    await send(
+      { kind: 'accept' },
+      {},
+      {
+        ...MESSAGE,
+        text: 'hello',
+        replyTo: [{ email: 'help@example.com', name: 'Hélp' }],
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Note': words, 'List-ID': 'Ünï <news.example.com>' },
+        categories: ['orders'],
+        messageId: '<delivery.7.42@rowpost.example>',
+      },
+    );
+    const { body } = provider.calls.at(-1)!;
+    expect(body.content.map(({ type }) => type)).to.deep.equal(['text/plain', 'text/html']);
+    expect(body.reply_to).to.deep.equal({ email: 'help@example.com', name: 'Hélp' });
+    expect(body.categories).to.deep.equal(['orders']);
+    const { 'X-Note': note = '', ...headers } = body.headers ?? {};
+    expect(headers).to.deep.equal({
+      'Auto-Submitted': 'auto-generated',
+      'List-ID': '=?UTF-8?B?w5xuw68=?= <news.example.com>',
+      'Message-ID': '<delivery.7.42@rowpost.example>',
+    });
+    expect(note).to.match(/^[ -~]+$/);
+    for (const word of note.split(' ')) expect(word.length).to.be.at.most(75);
+    expect(decoded(note)).to.equal(words);
+
+    const replyTo = [MESSAGE.sender, MESSAGE.bcc[0]!];
+    await send({ kind: 'accept' }, {}, { ...MESSAGE, replyTo });
+    expect(provider.calls.at(-1)!.body).to.deep.include({
+      reply_to_list: [{ email: 'shop@example.com', name: 'The Shop' }, { email: 'log@example.com' }],
+    });
+  });
+
+  it('refuses addresses that the provider does not take, before the call', async () => {
+    const foreign = { email: 'jörg@xn--exmple-cua.com', name: '' };
+    const { length } = provider.calls;
+    for (const changes of [
+      { sender: foreign },
+      { recipients: [...MESSAGE.recipients, foreign] },
+      { cc: [foreign] },
+      { replyTo: [foreign] },
+    ]) {
+      expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, ...changes })).to.deep.include({
+        kind: 'rejected',
+        code: 'ADDRESS_NOT_ASCII',
+      });
+    }
+    expect(provider.calls).to.have.length(length);
   });
 
   it('keeps the message id', async () => {

@@ -1,0 +1,4 @@
+/** The storage keys of the files that HTML shows, as `cid:<storage key>`: those are part of the letter. */
+export function filesShown(html: string): ReadonlySet<string> {
+  return new Set(Array.from(html.matchAll(/cid:([\w-]{1,64})/g), ([, key = '']) => key));
+}

@@ -1,0 +1,69 @@
+import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
+import { EmailProblem, type Email } from './email.js';
+import type { EmailField, EmailFields } from './emailFields.js';
+import { MAX_HEADER_CHARACTERS } from './headerNames.js';
+import { withPreheader } from './preheader.js';
+import type { Rendered, TextOf } from './renderFields.js';
+import { storable } from './storableText.js';
+
+const MAX_CATEGORY_CHARACTERS = 255;
+const MAX_REPLY_TO = 100;
+
+/** RFC 3834: so that out-of-office replies don't answer. */
+const AUTO_SUBMITTED = { 'Auto-Submitted': 'auto-generated' };
+
+/** What a letter says, and how answers and mail programs are to take it. Throws EmailProblem. */
+export function readLetter(
+  fields: EmailFields,
+  { textOf, plainTextOf }: Rendered,
+): Pick<Email, 'html' | 'text' | 'replyTo' | 'headers' | 'categories'> {
+  const html = storable(textOf(fields.template));
+  const text = storable(fields.text ? textOf(fields.text) : (plainTextOf(fields.template) ?? ''));
+  const replyTo = fields.replyTo ? readReplyTo(fields.replyTo, textOf) : [];
+  const categories = readCategories(fields.categories, textOf);
+  return {
+    html: fields.preheader ? withPreheader(html, storable(textOf(fields.preheader))) : html,
+    headers: readHeaders(fields.headers, textOf),
+    ...(text.trim() === '' ? {} : { text }),
+    ...(replyTo.length === 0 ? {} : { replyTo }),
+    ...(categories.length === 0 ? {} : { categories }),
+  };
+}
+
+function readReplyTo(field: EmailField, textOf: TextOf): readonly Address[] {
+  const { valid, invalid } = parseAddresses(textOf(field));
+  const [first] = invalid;
+  if (first !== undefined)
+    throw problem('REPLY_TO_INVALID', field, `not an address: "${first.slice(0, 80)}"`);
+  const [addresses = []] = uniqueAcrossLists([valid]);
+  if (addresses.length <= MAX_REPLY_TO) return addresses;
+  throw problem('REPLY_TO_INVALID', field, `${addresses.length} addresses; a mail takes ${MAX_REPLY_TO}`);
+}
+
+/** Empty values are left out. */
+function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Record<string, string>> {
+  const given = fields.flatMap((field) => {
+    const value = textOf(field).trim();
+    if (/\p{Cc}/u.test(value)) throw problem('HEADER_INVALID', field, 'the value holds a control character');
+    if (value.length > MAX_HEADER_CHARACTERS)
+      throw problem('HEADER_INVALID', field, `the value is longer than ${MAX_HEADER_CHARACTERS} characters`);
+    return value === '' ? [] : [[field.name.slice(field.name.indexOf('.') + 1), storable(value)] as const];
+  });
+  const isOwn = given.some(([name]) => name.toLowerCase() === 'auto-submitted');
+  return { ...(isOwn ? {} : AUTO_SUBMITTED), ...Object.fromEntries(given) };
+}
+
+function readCategories(fields: readonly EmailField[], textOf: TextOf): readonly string[] {
+  const categories = fields.map((field) => {
+    const category = storable(textOf(field))
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim();
+    if (category.length <= MAX_CATEGORY_CHARACTERS) return category;
+    throw problem('CATEGORY_INVALID', field, `longer than ${MAX_CATEGORY_CHARACTERS} characters`);
+  });
+  return [...new Set(categories)].filter((category) => category !== '');
+}
+
+function problem(code: string, { name }: EmailField, message: string): EmailProblem {
+  return new EmailProblem('failed', { code, field: name, message: storable(`${name}: ${message}`) });
+}

@@ -1,0 +1,18 @@
+import type { Email, EmailFailure } from './email.js';
+
+/** A large mailbox provider shows no more of a letter's HTML. */
+const CLIPPED_FROM_BYTES = 102_000;
+
+/** What is no reason not to send a mail, and good to know before. */
+export function warningsOf({ html }: Email): readonly EmailFailure[] {
+  const bytes = Buffer.byteLength(html);
+  if (bytes <= CLIPPED_FROM_BYTES) return [];
+  return [
+    {
+      code: 'HTML_CLIPPED',
+      field: 'template',
+      message: `the HTML has ${bytes} bytes; Gmail shows the first ${CLIPPED_FROM_BYTES}`,
+      hint: 'Show fewer rows and link to the rest; a clipped letter hides its end.',
+    },
+  ];
+}

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { createTemplatePool, type RenderOutcome } from '../../src/templates/index.js';
+import { plainText } from '../../src/templates/plainText.js';
+
+const LETTER = `<!doctype html><html><head><title>Order</title><style>p { color: red }</style></head><body>
+<div style="display:none">hidden</div><h1>Order 7</h1>
+<p>Dear  Ada,<br>thank you for <a href="https://shop.example.com/7?a=1&amp;b=2">your order</a>
+or <a href="https://x.example">https://x.example</a>.</p>
+<table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea &amp; milk</td><td>2.75</td></tr></table>
+<ul><li>one</li><li>two</li></ul><img src="https://x.example/l.png" alt="Logo"><script>alert(1)</script>
+<p>Grüße 🎉</p></body></html>`;
+
+describe('templates: the plain text of a letter', () => {
+  it('is what the letter says, with its links', () => {
+    const lines = plainText(LETTER).split(/\n+/);
+    expect(lines).to.deep.equal([
+      'Order 7',
+      'Dear Ada,',
+      'thank you for your order <https://shop.example.com/7?a=1&b=2> or https://x.example.',
+      'Item Price',
+      'Tea & milk 2.75',
+      ' * one',
+      ' * two',
+      'Logo',
+      'Grüße 🎉',
+    ]);
+    expect(plainText('hello')).to.equal('hello');
+    expect(plainText('<img src="x">')).to.equal('');
+  });
+
+  // Of each, more took between 5 and 18 seconds.
+  const hostile: Readonly<Record<string, string>> = {
+    'elements that are never closed': '<b>'.repeat(60_000),
+    'as many as are read': '<b>'.repeat(19_999),
+    'tags that close nothing': '<b>'.repeat(10_000) + '</i>'.repeat(30_000),
+    'half of each': '<b>'.repeat(10_000) + '</i>'.repeat(9_999),
+    tables: '<table><tr><td>'.repeat(6_600),
+    lists: '<ul><li>'.repeat(9_999),
+    'lines in lists': `${'<ul><li>'.repeat(45)}<pre>${'\n'.repeat(190_000)}`,
+    'lines in quotations': '<blockquote>'.repeat(55) + 'aaaaa<p>'.repeat(18_000),
+    'no tags': '<'.repeat(200_000),
+    attributes: `<a ${'b=c '.repeat(49_000)}>`,
+    comments: '<!--'.repeat(50_000),
+  };
+  for (const [name, html] of Object.entries(hostile)) {
+    it(`is bounded: ${name}`, () => {
+      const startMs = performance.now();
+      expect(plainText(html).length).to.be.at.most(400_000);
+      expect(performance.now() - startMs).to.be.below(4_000);
+    });
+  }
+
+  it('comes with what a pool renders, in place and in a thread', async () => {
+    const pool = createTemplatePool();
+    try {
+      const render = async (source: string): Promise<RenderOutcome | undefined> => {
+        const template = { name: 'template', source, syntax: 'jinja2', mode: 'html' } as const;
+        const templates = [
+          { ...template, withPlainText: true },
+          { ...template, name: 'other' },
+        ];
+        const [made, other] = await pool.render({ contextJson: '{"a": "<b>"}', templates });
+        expect(other).not.to.have.property('plainText');
+        return made;
+      };
+      expect(await render('<p>{{ a }}</p>')).to.deep.include({
+        output: '<p>&lt;b&gt;</p>',
+        plainText: '<b>',
+      });
+      const long = 'word '.repeat(2_000);
+      expect(await render(`<p>{{ a }} ${long}</p>`)).to.deep.include({ plainText: `<b> ${long.trim()}` });
+      const huge = await render(`<p>{% for i in range(90000) %}a{{ i }}{% endfor %}</p>`);
+      expect(huge).to.include({ ok: true, plainText: '' });
+    } finally {
+      await pool.close();
+    }
+  });
+});
