@@ -125,6 +125,7 @@ if (existsSync(CHROMIUM)) {
           ['sent', `/console/deliveries/${sent}`],
           ['mail', `/console/deliveries/${failed}/mail`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
+          ['why', '/console/why?table=orders&key=7'],
         ]) {
           await page.goto(`${shop.fixture.url}${path}`);
           await shoot(page, `${name}-${view}`);

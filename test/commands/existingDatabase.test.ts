@@ -106,6 +106,13 @@ describe('docs/existing-database.md, with the built program', () => {
     await app.query(block('sql write'));
     await mailed('Thank you, Ada');
     expect(await subjects()).to.deep.equal(['Thank you, Ada']);
+    const why = await rowpost(argumentsOf('sh why'));
+    expect(why).to.match(/^orders \{"id":1\}\ncaptured: every writer\nrow: exists\n\n/);
+    expect(why).to.match(
+      new RegExp(` update by SQL of "?${appRole}"? \\(psql\\): compared with the rules\n`),
+    );
+    expect(why).to.match(/ {2}rule \d+ "paid orders": matched[^]* delivery \d+ of "paid": (sent|sending)/);
+    expect(why).to.match(/ insert by SQL [^]*"paid orders": condition_false[^]* {4}new\.paid_at = null\n/);
     const answer = await post(
       `${baseUrl}/query`,
       { query: '{ customers { name orders_collection { total } } }' },
