@@ -95,8 +95,12 @@ function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
 function pointAround(baseUrl: string, tenant: DemoTenant, narrator: Narrator): void {
   narrator.pointer('The emails, as they look:', `${baseUrl}/mailbox`);
   narrator.pointer(
-    'The shop in the console, and its emails and rules at /roles_pbac; sign in with:',
-    `${baseUrl}/query\ntenantid ${tenant.tenantid}, login ${tenant.login}, password ${tenant.password}`,
+    'What was sent, and why, in the console; sign in with:',
+    `${baseUrl}/console\ntenant ${tenant.tenantid}, login ${tenant.login}, password ${tenant.password}`,
+  );
+  narrator.pointer(
+    'The shop as GraphQL, and its emails and rules at /roles_pbac; with the same sign-in:',
+    `${baseUrl}/query`,
   );
   narrator.pointer(
     'Or from a terminal, with a token for one day:',
