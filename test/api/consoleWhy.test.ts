@@ -49,7 +49,8 @@ describe('the console’s “Why did nothing happen?”', () => {
     const failed = await browser.page(path('orders', '{"order_id": 7}'));
     expect(failed)
       .to.match(/<a href="\/console\/deliveries\/\d+">/)
-      .and.include('TEMPLATE_FAILED');
+      .and.include('TEMPLATE_FAILED')
+      .and.include('update: compared with the rules');
     expect(failed).not.to.match(/<script|&gt;49/);
   });
 

@@ -241,7 +241,7 @@ function showKey(key: unknown): string {
     .join(', ');
 }
 
-function toTime(iso: string): Time {
+export function toTime(iso: string): Time {
   return { iso, text: `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC` };
 }
 

@@ -3,6 +3,7 @@ import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
+import { toTime } from './deliveryView.js';
 import type { PageKinds } from './pageKinds.js';
 
 const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
@@ -27,7 +28,7 @@ interface Explanation {
     readonly rules: readonly {
       readonly reason: string;
       readonly saw: readonly { readonly name: string; readonly value: unknown }[];
-      readonly delivery: { readonly error_code: string | null } | null;
+      readonly delivery: { readonly error_code: string | null; readonly next_attempt: string | null } | null;
     }[];
   }[];
 }
@@ -78,11 +79,13 @@ function toView(explanation: Explanation): object {
     key: isJsonObject(explanation.key) ? writeJson(explanation.key) : '',
     events: explanation.events.map((event) => ({
       ...event,
+      time: toTime(event.time),
       progress: PROGRESS[event.progress],
       rules: event.rules.map((rule) => ({
         ...rule,
         reason: rule.reason.replaceAll('_', ' '),
         saw: rule.saw.map(({ name, value }) => ({ name, value: writeJson(value) })),
+        nextAttempt: rule.delivery?.next_attempt == null ? undefined : toTime(rule.delivery.next_attempt),
         problem: rule.delivery?.error_code == null ? undefined : deliveryError(rule.delivery.error_code),
       })),
     })),

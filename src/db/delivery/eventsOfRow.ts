@@ -89,8 +89,12 @@ export async function readRowHistory(
     ]);
     await client.query('commit');
     client.release();
+    const evaluated = new Set(deliveries.map(({ eventid }) => eventid));
     return {
-      events,
+      // After a dump was restored, transaction ids are of another cluster.
+      events: events.map((event) =>
+        evaluated.has(event.eventid) ? { ...event, progress: 'evaluated' } : event,
+      ),
       hasMore: found.length > events.length,
       searchedSince,
       deliveries,
