@@ -10,7 +10,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
-import { judgeBacklog } from '../../src/commands/doctor/databaseChecks.js';
+import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
+import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
 import { closeDatabase } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
 import { createTenant, keyRing, writeEvents, createRule } from '../delivery/pipelineSetup.js';
@@ -80,6 +81,7 @@ describe('rowpost doctor', () => {
         'adopted',
         'clock',
         'secrets',
+        'keys',
         'backlog',
         'queue',
         'provider',
@@ -161,6 +163,29 @@ describe('rowpost doctor', () => {
     }
     const away = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
     expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
+  });
+
+  it('says of a provider what its mark says', () => {
+    expect(judgeProvider(401, 12)).to.deep.equal({
+      ok: true,
+      says: 'can be reached in 12 ms, and asks for a key as it should',
+    });
+    expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'can be reached in 12 ms' });
+    for (const status of [407, 429, 500, 503]) {
+      expect(judgeProvider(status, 12)).to.deep.include({ ok: false, says: `answers ${status}` });
+    }
+  });
+
+  it('finds a provider that refuses the keys of all tenants, not of one', () => {
+    expect(judgeKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
+    expect(judgeKeys({ tenants: 3, paused: [7] })).to.deep.equal({
+      ok: true,
+      says: '3 tenants have a key, of which the provider refuses those of tenants 7',
+    });
+    expect(judgeKeys({ tenants: 2, paused: [7, 9] })).to.deep.include({
+      ok: false,
+      says: 'the provider refuses the keys of all tenants (7, 9)',
+    });
   });
 
   it('finds a storage that can not be written', async () => {

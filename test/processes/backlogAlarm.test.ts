@@ -15,6 +15,7 @@ interface Ready {
 describe('workers that are gone', function () {
   this.timeout(60_000);
   let fleet: Fleet;
+  let relayUrl: string;
 
   before(async () => {
     fleet = await createFleet({
@@ -23,7 +24,8 @@ describe('workers that are gone', function () {
       settings: { BACKLOG_ALARM_SECONDS: String(ALARM_SECONDS) },
     });
     await fleet.start('web');
-    await fleet.start('relay');
+    const relay = await fleet.start('relay', { HEALTH_PORT: '0' });
+    relayUrl = `http://127.0.0.1:${/"healthPort":(\d+)/.exec(relay.log())?.[1] ?? ''}`;
     await setUpConfirmations(fleet);
   });
   after(() => fleet.stop());
@@ -68,6 +70,8 @@ describe('workers that are gone', function () {
     await fleet.start('worker');
     await waitFor('every mail', () => mailsPerOrder(fleet).size === 6);
     await waitFor('the end of the alarm', async () => !(await readiness()).body.overdue);
+    await waitFor('the relay', async () => (await fetch(`${relayUrl}/readyz`)).status === 200);
+    expect(await (await fetch(`${relayUrl}/metrics`)).text()).to.match(/^rowpost_tick_seconds_count [1-9]/m);
     expect((await backlogLine()).line).to.match(/^✓ backlog +0 events, 0 batches and 0 deliveries wait/);
   });
 });

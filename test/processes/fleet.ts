@@ -19,7 +19,7 @@ export interface Fleet {
   /** The environment of its processes. */
   readonly env: Readonly<Record<string, string>>;
   /** Starts one more of the part. */
-  start(part: PartName): Promise<RowpostProcess>;
+  start(part: PartName, settings?: Readonly<Record<string, string>>): Promise<RowpostProcess>;
   /** Where one of the web processes that are up listens, in turn, and what root is signed in with. */
   web(): { readonly baseUrl: string; readonly token: string };
   /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no answer came. */
@@ -76,8 +76,8 @@ export async function createFleet(options: {
     testDatabase,
     tenantid,
     env,
-    async start(part) {
-      const started = await startProcess([part], env);
+    async start(part, settings) {
+      const started = await startProcess([part], { ...env, ...settings });
       running.push(started);
       if (part === 'web') {
         const baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(started.log())?.[1] ?? ''}`;

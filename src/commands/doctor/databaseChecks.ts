@@ -5,6 +5,7 @@ import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
 import type { Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { readKeyStates, type KeyStates } from '../../db/delivery/emailApiKeys.js';
 import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
 import { readServerFacts } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';
@@ -71,6 +72,9 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
           );
         }),
     },
+    ...(config.mailTransport === 'mailbox'
+      ? []
+      : [{ name: 'keys', run: () => ready(async () => judgeKeys(await readKeyStates(database.pool))) }]),
     ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
     {
       name: 'backlog',
@@ -125,6 +129,21 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
   const connections = await connectPostgres(database, log);
   await connections.close();
   return good('in the same PostgreSQL');
+}
+
+/** One tenant whose key is refused has to see to that itself; when it is all of them, it is the provider or the account. */
+export function judgeKeys({ tenants, paused }: KeyStates): Finding {
+  if (paused.length > 0 && paused.length === tenants) {
+    return bad(
+      `the provider refuses the keys of all tenants (${shortened(paused.map(String))})`,
+      'Check the account with the provider. A new key resumes what is paused: see docs/delivery.md.',
+    );
+  }
+  const those =
+    paused.length === 0
+      ? ''
+      : `, of which the provider refuses those of tenants ${shortened(paused.map(String))}`;
+  return good(`${tenants} tenants have a key${those}`);
 }
 
 /** What each place needs to move on. */

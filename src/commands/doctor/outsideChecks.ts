@@ -56,11 +56,24 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
   try {
     const answer = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
     await answer.body?.cancel();
-    return good(`answers ${answer.status} in ${Math.ceil(performance.now() - startedAt)} ms`);
+    return judgeProvider(answer.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {
     const why = signal.aborted ? `no answer within ${sendDeadlineMs} ms` : codeOf(error);
     return bad(`can't be reached (${why})`, 'Check SENDGRID_BASE_URL, DNS, and what the network lets out.');
   }
+}
+
+/** @param status of the answer to a request without a key */
+export function judgeProvider(status: number, ms: number): Finding {
+  if (status >= 500 || status === 407 || status === 429) {
+    return bad(
+      `answers ${status}`,
+      'The provider, or a proxy on the way, turns requests away: mails wait meanwhile.',
+    );
+  }
+  return good(
+    `can be reached in ${ms} ms${status === 401 || status === 403 ? ', and asks for a key as it should' : ''}`,
+  );
 }
 
 const PROBE = Buffer.from('rowpost doctor');

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 
 /** Stores the tenant's one active key; its version distinguishes responses to requests made with an older key. */
@@ -55,3 +56,19 @@ export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted
 
 /** Encryption context: a ciphertext decrypts for its own tenant only. */
 export const emailApiKeyContext = (tenantid: number): string => `email_apikey:${tenantid}`;
+
+export interface KeyStates {
+  /** How many tenants have a key. */
+  readonly tenants: number;
+  /** Those whose key the provider refused, or which are out of credit. */
+  readonly paused: readonly number[];
+}
+
+export async function readKeyStates(pool: Pool): Promise<KeyStates> {
+  const { rows } = await pool.query<KeyStates>(
+    `select count(*)::int as tenants,
+       coalesce(array_agg(tenantid order by tenantid) filter (where paused_code is not null), '{}') as paused
+     from rowpost.email_apikey`,
+  );
+  return rows[0] ?? { tenants: 0, paused: [] };
+}

@@ -1,0 +1,77 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Registry } from 'prom-client';
+import { HttpMetrics } from '../../src/api/metrics.js';
+import { MailEventMetrics } from '../../src/api/webhooks/mailEventMetrics.js';
+import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
+import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
+import { processRegistry } from '../../src/metrics.js';
+
+const RULES = 'deploy/prometheus/rowpost.rules.yml';
+const RULES_TEST = 'deploy/prometheus/rowpost.rules.test.yml';
+const DASHBOARD = 'deploy/grafana/rowpost.json';
+
+/** Prometheus itself knows `up`; the others come with Node.js. */
+const METRIC = /\b(?:rowpost|process|nodejs)_[a-z0-9_]+/g;
+
+function read(file: string): string {
+  return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+}
+
+/** It comes with Debian's package `prometheus`. */
+function hasPromtool(): boolean {
+  return spawnSync('promtool', ['--version']).status === 0;
+}
+
+/** All that any process has at /metrics. */
+async function registered(): Promise<ReadonlySet<string>> {
+  const http = new HttpMetrics();
+  const registry = new Registry();
+  registerBacklogMetrics(registry, () => Promise.resolve(undefined));
+  registerPoolMetrics(registry, { poolUse: () => [] });
+  new MailEventMetrics(registry);
+  const all = await Promise.all(
+    [processRegistry, http.registry, registry].map((one) => one.getMetricsAsJSON()),
+  );
+  return new Set(all.flat().map(({ name }) => name));
+}
+
+describe('what is deployed', () => {
+  for (const [file, text] of [
+    [RULES, read(RULES)],
+    [RULES_TEST, read(RULES_TEST)],
+    [DASHBOARD, read(DASHBOARD)],
+    ['docs/operations.md', [...read('docs/operations.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' ')],
+  ] as const) {
+    it(`${file} names metrics that there are`, async () => {
+      const names = await registered();
+      const used = new Set(
+        [...text.matchAll(METRIC)].map(([name]) => name.replace(/_(bucket|sum|count)$/, '')),
+      );
+      expect(used.size).to.be.above(5);
+      expect([...used].filter((name) => !names.has(name))).to.deep.equal([]);
+    });
+  }
+
+  it('every metric of ours is on the dashboard', async () => {
+    const shown = read(DASHBOARD);
+    const ours = [...(await registered())].filter((name) => name.startsWith('rowpost_'));
+    expect(ours.filter((name) => !shown.includes(name))).to.deep.equal([]);
+  });
+
+  it('every alert is in docs/operations.md, and has a test', () => {
+    const alerts = [...read(RULES).matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
+    expect(alerts).to.have.lengthOf.above(10);
+    const [docs, tests] = [read('docs/operations.md'), read(RULES_TEST)];
+    expect(alerts.filter((name) => !docs.includes(`\`${name}\``))).to.deep.equal([]);
+    expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).to.deep.equal([]);
+  });
+
+  if (hasPromtool()) {
+    it('the rules fire in outages and not in an ordinary hour, as promtool finds', () => {
+      execFileSync('promtool', ['check', 'rules', RULES], { stdio: 'pipe' });
+      execFileSync('promtool', ['test', 'rules', RULES_TEST], { stdio: 'pipe' });
+    });
+  }
+});
