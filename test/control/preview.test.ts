@@ -240,4 +240,62 @@ describe('roles_pbac: preview_email', () => {
     await shop.previewed({ type: await shop.createType(), ...ORDER });
     expect([await count(), shop.provider.calls.length]).to.deep.equal([before, calls]);
   });
+
+  describe('of a draft', () => {
+    const DRAFT = `query ($type: ID, $input: email_typesInput, $target: String, $key: GenericScalar, $role: Int) {
+      Utility { preview_email(email_type: $type, input: $input, target: $target, key: $key, query_roleid: $role) {
+        subject html recipients error { code field message line column hint } } } }`;
+    const WHOLE = {
+      template: '<p>{{ records.new.text }}</p>',
+      subject: 'Note {{ records.new.id }}',
+      recipients: ['a@example.com'],
+      sender: 'shop@example.com',
+    };
+    const NOTE = { target: 'note', key: 1 };
+    const ask = (variables: Json, token = shop.root) => shop.fixture.control(token, DRAFT, variables);
+    const shown = async (variables: Json): Promise<Json> => {
+      const result = await ask({ ...NOTE, ...variables });
+      expect(result.errors).to.equal(undefined);
+      return at(result, 'data.Utility.preview_email') as Json;
+    };
+
+    it('shows an email type that is not saved, or what changes of one that is', async () => {
+      expect(await shown({ input: WHOLE })).to.include({ subject: 'Note 1', html: '<p>plain</p>' });
+      const type = await shop.createPlainType({ subject: 'Saved', template: 'as saved' });
+      const changed = await shown({ type, input: { subject: 'Changed' } });
+      expect(changed).to.include({ subject: 'Changed', html: 'as saved' });
+      expect(await shown({ type })).to.include({ subject: 'Saved' });
+    });
+
+    it('says where a draft is wrong, as saving it would', async () => {
+      const error = async (changes: Json): Promise<unknown> =>
+        (await shown({ input: { ...WHOLE, ...changes } }))['error'];
+      expect(await error({ template: '<p>\n{{ records.new.text | nope }}' })).to.include({
+        code: 'TEMPLATE_SYNTAX',
+        field: 'template',
+        line: 2,
+      });
+      expect(await error({ sender: 'nobody' })).to.include({ code: 'BAD_USER_INPUT', field: 'sender' });
+      expect(await error({ recipients: [] })).to.include({ code: 'BAD_USER_INPUT', field: 'recipients' });
+      expect(await error({ queries: [{ query: '{ nothing { id } }', outvar: 'x' }] })).to.include({
+        field: 'queries[0].query',
+      });
+      expect(await error({ subject: null })).to.include({ code: 'BAD_USER_INPUT', field: 'subject' });
+    });
+
+    it('is for administrators, runs with the rights of the given role, and saves nothing', async () => {
+      expect(codeOf(await ask({ input: WHOLE, ...NOTE }, shop.clerk.token))).to.equal('PERMISSION_DENIED');
+      expect(codeOf(await ask(NOTE))).to.equal('BAD_USER_INPUT');
+      const input = { ...WHOLE, queries: [{ query: '{ note { id } }', outvar: 'notes' }] };
+      expect((await shown({ input, role: shop.clerk.roleid }))['error']).to.include({
+        code: 'PERMISSION_DENIED',
+        field: 'queries[0].query',
+      });
+      const saved = await shop.fixture.control(
+        shop.root,
+        `{ email_types(filter: "email_type = 'draft'") { email_type } }`,
+      );
+      expect(at(saved, 'data.email_types')).to.deep.equal([]);
+    });
+  });
 });

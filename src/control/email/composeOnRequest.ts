@@ -1,5 +1,4 @@
-import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
-import type { EmailType } from '../../db/delivery/emailTypes.js';
+import { GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import type { EmailTrigger } from '../../email/email.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
@@ -8,14 +7,19 @@ import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
 import { requireKnownRoles } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { findRow } from '../object/rows.js';
+import { inputType } from '../object/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
+import { readEmailType, type Draft } from './emailDraft.js';
 
 /** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose rights. */
 export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
-  email_type: { type: new GraphQLNonNull(ID) },
+  email_type: { type: ID, description: 'A saved email type.' },
+  input: {
+    type: inputType(emailTypes),
+    description: 'A draft, which is not saved: a whole email type, or what changes of `email_type`.',
+  },
   target: { type: GraphQLString, description: 'The table.' },
   key: {
     type: SCALARS.GenericScalar,
@@ -33,7 +37,8 @@ export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
 };
 
 export interface ComposeArgs {
-  readonly email_type: string;
+  readonly email_type?: string | null;
+  readonly input?: Draft | null;
   readonly target?: string | null;
   readonly key?: unknown;
   readonly operation?: string | null;
@@ -48,9 +53,11 @@ export interface ComposeArgs {
 export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
   const { principal, deps, composing } = context;
   const schema = requireTenantAdmin(principal);
-  const { type, trigger } = await readTrigger(context, schema, args);
-  return composing.run(principal.tenantid, () =>
-    composeEmail(
+  return composing.run(principal.tenantid, async () => {
+    const read = await readEmailType(context, args);
+    if (!read.ok) return { kind: 'failed', failure: read.failure, queries: [] };
+    const trigger = await readTrigger(context, schema, args);
+    return composeEmail(
       {
         engine: deps.engine,
         templates: deps.templates,
@@ -59,23 +66,22 @@ export async function composeOnRequest(context: ControlContext, args: ComposeArg
         now: () => deps.clock.now(),
       },
       trigger,
-      type,
-    ),
-  );
+      read.type,
+    );
+  });
 }
 
 async function readTrigger(
   context: ControlContext,
   schema: string,
   args: ComposeArgs,
-): Promise<{ readonly type: EmailType; readonly trigger: EmailTrigger }> {
+): Promise<EmailTrigger> {
   const { principal } = context;
   const { tenantid } = principal;
-  const type = await findRow(context, emailTypes, { email_type: args.email_type });
   const queryRoleid = args.query_roleid ?? principal.roleid;
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
   const what = args.context == null ? await fromRow(context, schema, args) : fromContext(args);
-  return { type, trigger: { tenantid, queryRoleid, ...what } };
+  return { tenantid, queryRoleid, ...what };
 }
 
 type What = Omit<EmailTrigger, 'tenantid' | 'queryRoleid'>;

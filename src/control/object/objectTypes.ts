@@ -60,8 +60,16 @@ function isShown({ internal, inputOnly, output }: Column): boolean {
   return !internal && !inputOnly && output !== null;
 }
 
+const inputTypes = new WeakMap<ControlObject, GraphQLInputObjectType>();
+
 /** The type of a mutation's `input`. Updates are partial: what a new row needs is required in fact and not in the type. */
 export function inputType(object: ControlObject): GraphQLInputObjectType {
+  const type = inputTypes.get(object) ?? makeInputType(object);
+  inputTypes.set(object, type);
+  return type;
+}
+
+function makeInputType(object: ControlObject): GraphQLInputObjectType {
   const { table, columns, inputOrder = [] } = object;
   const names = new Set([...inputOrder, ...Object.keys(columns)]);
   const fields = [...names].flatMap((name): [string, GraphQLInputFieldConfig][] => {

@@ -1,0 +1,46 @@
+import type { EmailType } from '../../db/delivery/emailTypes.js';
+import type { EmailFailure } from '../../email/email.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import { readValues } from '../object/readValues.js';
+import { findRow } from '../object/rows.js';
+import { emailTypes } from '../objects/emailTypes.js';
+
+/** The input of `create_email_type` or `update_email_type`. */
+export type Draft = Readonly<Record<string, unknown>>;
+
+type Read =
+  { readonly ok: true; readonly type: EmailType } | { readonly ok: false; readonly failure: EmailFailure };
+
+/**
+ * The email type that a request names or gives as a draft, checked as it would be when saved. What is wrong with a draft
+ * is a value. Throws AppError NOT_FOUND, BAD_USER_INPUT for a request with neither.
+ */
+export async function readEmailType(
+  context: ControlContext,
+  { email_type, input }: { readonly email_type?: string | null; readonly input?: Draft | null },
+): Promise<Read> {
+  if (email_type == null && input == null) throw badInput('email_type', 'Give email_type, input, or both.');
+  const saved = email_type == null ? undefined : await findRow(context, emailTypes, { email_type });
+  if (input == null) return { ok: true, type: saved as EmailType };
+  try {
+    const change = { context, before: saved, given: saved ? input : { email_type: 'draft', ...input } };
+    const { checked } = await readValues(emailTypes, change);
+    return { ok: true, type: checked.row as unknown as EmailType };
+  } catch (error) {
+    if (!(error instanceof AppError) || typeof error.details['field'] !== 'string') throw error;
+    return { ok: false, failure: failureOf(error) };
+  }
+}
+
+function failureOf({ code, message, hint, details }: AppError): EmailFailure {
+  const { field, line, column } = details;
+  return {
+    code,
+    message,
+    hint,
+    field: String(field),
+    ...(typeof line === 'number' && typeof column === 'number' ? { line, column } : {}),
+  };
+}
