@@ -7,11 +7,10 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
-import type { Knex } from 'knex';
 import { AppError } from '../errors.js';
 import { explainControlError } from '../db/controlFailure.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
-import type { ControlDb } from '../db/connection/database.js';
+import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
 import type { Principal } from '../db/principal.js';
 import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
@@ -171,7 +170,7 @@ async function mutate(run: Run): Promise<GraphqlAnswer> {
   }
 }
 
-async function commit(trx: Knex.Transaction): Promise<void> {
+async function commit(trx: ControlTransaction): Promise<void> {
   try {
     await trx.commit();
     // knex resolves a commit that failed, and says so here.

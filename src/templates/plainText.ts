@@ -1,52 +1,178 @@
-import { compile, type FormatCallback } from 'html-to-text';
+import { Parser, type Handler } from 'htmlparser2';
 
-/**
- * No text is made of larger HTML. Elements that are never closed, and tags that close nothing, take quadratic time: almost a
- * second for so many.
- */
+/** No text is made of larger HTML. The parser takes quadratic time for elements that are never closed. */
 const MAX_HTML_CHARACTERS = 200_000;
 const MAX_TAGS_AND_LINES = 20_000;
-/** What lies deeper is left out: the walk is recursive, and each quotation and list copies the text in it. */
-const MAX_DEPTH = 60;
-/** A quotation puts a mark before each of its lines. */
 const MAX_TEXT_CHARACTERS = 400_000;
-
-const alternative: FormatCallback = (image, _walk, builder) => {
-  const { alt } = image.attribs as { readonly alt?: string };
-  if (alt) builder.addInline(alt);
-};
-
-/** Letters are laid out in tables: what stands in neighbouring cells are different words. */
-const cell: FormatCallback = (element, walk, builder) => {
-  walk(element.children, builder);
-  builder.addInline(' ');
-};
-
-const heading = { options: { uppercase: false } };
-const isHidden = ['[style*="display:none"]', '[style*="display: none"]', '[hidden]', 'title'];
-
-const convert = compile({
-  wordwrap: false,
-  limits: { maxInputLength: MAX_HTML_CHARACTERS, maxDepth: MAX_DEPTH },
-  formatters: { alternative, cell },
-  selectors: [
-    ...isHidden.map((selector) => ({ selector, format: 'skip' })),
-    {
-      selector: 'a',
-      options: { hideLinkHrefIfSameAsText: true, linkBrackets: ['<', '>'], noAnchorUrl: true },
-    },
-    { selector: 'img', format: 'alternative' },
-    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, ...heading })),
-    { selector: 'td', format: 'cell' },
-    { selector: 'th', format: 'cell' },
-    { selector: 'tr', format: 'block' },
-  ],
-});
 
 /** A letter's text without its markup; empty when there is none, or too much of either. */
 export function plainText(html: string): string {
   if (html.length > MAX_HTML_CHARACTERS) return '';
   if ((html.match(/<\/?[a-z]|\n/gi)?.length ?? 0) > MAX_TAGS_AND_LINES) return '';
-  const text = convert(html).trim();
-  return text.length > MAX_TEXT_CHARACTERS ? '' : text;
+  const text = new PlainText();
+  new Parser(text).end(html);
+  return text.length > MAX_TEXT_CHARACTERS ? '' : text.toString();
+}
+
+const UNREAD = new Set([
+  'head',
+  'script',
+  'style',
+  'title',
+  'template',
+  'noscript',
+  'select',
+  'svg',
+  'object',
+]);
+/** Of the lines before and after: 2 leaves an empty one between. */
+const LINE_BREAKS: Readonly<Record<string, number>> = {
+  ...linesOf(2, 'p h1 h2 h3 h4 h5 h6 table ul ol dl blockquote pre hr'),
+  ...linesOf(
+    1,
+    'div tr li dt dd body main section article header footer nav aside form center address figure',
+  ),
+};
+const MAX_INDENTATION = 4;
+const RULE = '-'.repeat(40);
+
+/** Writes text as the parser reads it: in one pass, because every mail takes it. */
+class PlainText implements Partial<Handler> {
+  #text = '';
+  /** Line breaks before the next word. */
+  #breaks = 0;
+  #isSpaced = false;
+  /** Elements open within one that is not shown, itself included. */
+  #unread = 0;
+  #preformatted = 0;
+  #quotations = 0;
+  /** Of each open list its last number; undefined for bullets. */
+  readonly #lists: (number | undefined)[] = [];
+  readonly #links: { readonly href: string; readonly start: number }[] = [];
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+
+  onopentag(name: string, attributes: Readonly<Record<string, string>>): void {
+    if (this.#unread > 0 || UNREAD.has(name) || isHidden(attributes)) {
+      this.#unread += 1;
+      return;
+    }
+    this.#break(LINE_BREAKS[name] ?? 0);
+    switch (name) {
+      case 'a':
+        this.#links.push({ href: attributes['href'] ?? '', start: this.#text.length });
+        return;
+      case 'br':
+        this.#breaks = Math.min(this.#breaks + 1, 2);
+        this.#isSpaced = false;
+        return;
+      case 'hr':
+        this.#write(RULE);
+        return;
+      case 'img':
+        this.ontext(attributes['alt'] ?? '');
+        return;
+      case 'ul':
+      case 'ol':
+        // A list within a list goes on without an empty line.
+        if (this.#lists.length > 0) this.#breaks = Math.min(this.#breaks, 1);
+        this.#lists.push(name === 'ol' ? 0 : undefined);
+        return;
+      case 'li':
+        this.#writeBullet();
+        return;
+      case 'blockquote':
+        this.#quotations += 1;
+        return;
+      case 'pre':
+        this.#preformatted += 1;
+    }
+  }
+
+  onclosetag(name: string): void {
+    if (this.#unread > 0) {
+      this.#unread -= 1;
+      return;
+    }
+    if (name === 'a') this.#writeAddress();
+    else if (name === 'td' || name === 'th') this.#isSpaced = true;
+    else if (name === 'ul' || name === 'ol') this.#lists.pop();
+    else if (name === 'blockquote') this.#quotations -= 1;
+    else if (name === 'pre') this.#preformatted -= 1;
+    const breaks = LINE_BREAKS[name] ?? 0;
+    this.#break(this.#lists.length > 0 ? Math.min(breaks, 1) : breaks);
+  }
+
+  ontext(text: string): void {
+    if (this.#unread > 0) return;
+    if (this.#preformatted > 0) {
+      const [first = '', ...lines] = text.split('\n');
+      this.#write(first);
+      for (const line of lines) {
+        this.#text += `\n${this.#margin()}`;
+        this.#text += line;
+      }
+      return;
+    }
+    // Not \s: a non-breaking space stays.
+    const words = text.replace(/[ \t\n\f\r]+/g, ' ');
+    if (words.startsWith(' ')) this.#isSpaced = true;
+    const trimmed = words.slice(words.startsWith(' ') ? 1 : 0, words.endsWith(' ') ? -1 : undefined);
+    if (trimmed === '') return;
+    this.#write(trimmed);
+    this.#isSpaced = words.endsWith(' ');
+  }
+
+  #break(lines: number): void {
+    if (lines === 0) return;
+    this.#breaks = Math.max(this.#breaks, lines);
+    this.#isSpaced = false;
+  }
+
+  #write(words: string): void {
+    if (words === '') return;
+    if (this.#text === '') this.#text = this.#margin();
+    else if (this.#breaks > 0) this.#text += '\n'.repeat(this.#breaks) + this.#margin();
+    else if (this.#isSpaced) this.#text += ' ';
+    this.#breaks = 0;
+    this.#isSpaced = false;
+    this.#text += words;
+  }
+
+  #margin(): string {
+    return '> '.repeat(Math.min(this.#quotations, MAX_INDENTATION));
+  }
+
+  #writeBullet(): void {
+    const depth = this.#lists.length;
+    const last = this.#lists[depth - 1];
+    if (last !== undefined) this.#lists[depth - 1] = last + 1;
+    const indentation = '  '.repeat(Math.min(Math.max(0, depth - 1), MAX_INDENTATION));
+    this.#write(`${indentation} ${last === undefined ? '*' : `${last + 1}.`}`);
+    this.#isSpaced = true;
+  }
+
+  /** Behind the words of a link, unless they are its address. */
+  #writeAddress(): void {
+    const { href, start } = this.#links.pop() ?? { href: '', start: 0 };
+    if (href === '' || href.startsWith('#')) return;
+    const shown = this.#text.slice(start).trim();
+    if (shown === href || `mailto:${shown}` === href) return;
+    if (shown !== '') this.#isSpaced = true;
+    this.#write(`<${href}>`);
+  }
+}
+
+function isHidden({ hidden, style }: Readonly<Record<string, string>>): boolean {
+  return hidden !== undefined || (style !== undefined && /display\s*:\s*none/i.test(style));
+}
+
+function linesOf(breaks: number, names: string): Record<string, number> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, breaks]));
 }

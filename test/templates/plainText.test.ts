@@ -24,6 +24,12 @@ describe('templates: the plain text of a letter', () => {
       'Logo',
       'Grüße 🎉',
     ]);
+    expect(
+      plainText('<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol><blockquote>d<br>e</blockquote>'),
+    ).to.equal(' 1. a\n   * b\n 2. c\n\n> d\n> e');
+    expect(plainText('<pre>x\n  y</pre><hr>z <a href="mailto:a@b.c">a@b.c</a>')).to.equal(
+      `x\n  y\n\n${'-'.repeat(40)}\n\nz a@b.c`,
+    );
     expect(plainText('hello')).to.equal('hello');
     expect(plainText('<img src="x">')).to.equal('');
   });

@@ -18,6 +18,22 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'recipients, cc or bcc is not a JSON list',
     'puts each value into quotes: ["{{ email }}"]',
   ],
+  [
+    ['REPLY_TO_INVALID'],
+    'reply_to renders to something that is no address, or to more than 100',
+    'corrects the template, or the data',
+  ],
+  [
+    ['HEADER_INVALID'],
+    'a value of headers holds a line break or another control character, or more than 998 characters',
+    'takes them out of the value',
+  ],
+  [['CATEGORY_INVALID'], 'a value of categories has more than 255 characters', 'shortens it'],
+  [
+    ['ADDRESS_NOT_ASCII'],
+    'an address has characters beyond ASCII before the @, which the provider does not take; domains may have them',
+    'asks for another address',
+  ],
   [['QUERY_ROLE_MISSING'], 'the role of query_roleid is deleted', 'names another role in the rule'],
   [
     [

@@ -15,6 +15,7 @@ export const QUEUE_SCHEMA = 'bullmq';
 
 /** The control tables: outside a transaction, or the transaction of a request's mutations. */
 export type ControlDb = Knex;
+export type ControlTransaction = Knex.Transaction;
 
 /** The ways to PostgreSQL. A process holds no other connections, but for one that ends a statement which takes too long. */
 export interface Database {
