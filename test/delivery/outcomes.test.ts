@@ -80,6 +80,10 @@ for (const backend of BACKENDS) {
       expect(row).to.include({ state: 'sent', attempts: 4 });
       expect(await outcomes()).to.deep.equal(['ambiguous', 'ambiguous', 'ambiguous', 'sent']);
       expect(calls().filter((call) => call.accepted)).to.have.length(2);
+      // By which a receiver tells the duplicate.
+      const [{ deliveryid } = { deliveryid: '' }] = calls();
+      const messageIds = new Set(calls().map(({ body }) => body.headers?.['Message-ID']));
+      expect([...messageIds]).to.deep.equal([`<delivery.${tenant.tenantid}.${deliveryid}@localhost>`]);
     });
 
     it('ends as failed when the attempts are used up', async () => {
