@@ -126,18 +126,32 @@ if (existsSync(CHROMIUM)) {
           ['mail', `/console/deliveries/${failed}/mail`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
           ['why', '/console/why?table=orders&key=7'],
+          ['emails', '/console/emails'],
+          ['email', '/console/emails/edit?type=confirmation'],
+          ['rules', '/console/rules'],
+          ['rule', `/console/rules/edit?id=${shop.ruleid}`],
         ]) {
           await page.goto(`${shop.fixture.url}${path}`);
           await shoot(page, `${name}-${view}`);
           const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
           expect(tooWide, `${view} is wider than the window`).to.equal(false);
           const nameless =
-            await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select')]
+            await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
             .filter((field) => field.labels.length === 0).map((field) => field.name)`);
           expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
         }
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
         await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
+        await page.goto(`${shop.fixture.url}/console/emails/edit?type=confirmation`);
+        await page.getByLabel('Table', { exact: true }).fill('orders');
+        await page.getByLabel('Key', { exact: true }).fill('7');
+        await page.getByRole('button', { name: 'Preview', exact: true }).click();
+        await page
+          .frameLocator('iframe')
+          .first()
+          .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
+          .waitFor();
+        await shoot(page, `${name}-preview`);
         await page.context().close();
       });
     }

@@ -1,6 +1,6 @@
 import type { ControlEngine } from '../../control/controlEngine.js';
 import type { Principal } from '../../db/principal.js';
-import { AppError, ERROR_CODES, type ErrorCode } from '../../errors.js';
+import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
 import { parseJson } from '../../losslessJson.js';
 
 /** A document for `/roles_pbac`, asked by the session's role. Throws the first error of the answer as an AppError. */
@@ -9,11 +9,13 @@ export type AskControl = <Data>(
   variables?: Readonly<Record<string, unknown>>,
 ) => Promise<Data>;
 
+type Extensions = ErrorDetails & { readonly code?: string; readonly hint?: string };
+
 interface Answer {
   readonly data?: unknown;
   readonly errors?: readonly {
     readonly message: string;
-    readonly extensions?: { readonly code?: string; readonly hint?: string };
+    readonly extensions?: Extensions;
   }[];
 }
 
@@ -34,8 +36,8 @@ export function askControlAs(
   };
 }
 
-function toAppError(message: string, { code, hint }: { code?: string; hint?: string } = {}): AppError {
+function toAppError(message: string, { code, hint, ...details }: Extensions = {}): AppError {
   const known =
     code !== undefined && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL_ERROR';
-  return new AppError(known, message, hint === undefined ? {} : { hint });
+  return new AppError(known, message, { details, ...(hint === undefined ? {} : { hint }) });
 }

@@ -8,9 +8,11 @@ import { askControlAs } from './askControl.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
+import { emailPages } from './emailPages.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
+import { rulePages } from './rulePages.js';
 import { sendPage } from './sendPage.js';
 import { signInPages } from './signInPages.js';
 import { whyPage } from './whyPage.js';
@@ -19,19 +21,26 @@ export interface ConsoleDeps extends OidcRoutesDeps {
   readonly control: ControlEngine;
 }
 
-const MAX_FORM_BYTES = 65_536;
+/** An email type with its templates, percent-encoded. */
+const MAX_FORM_BYTES = 2_097_152;
 
 /** `/console`: pages about a tenant's emails for its people. They need no scripts. */
 export function consoleRoutes(deps: ConsoleDeps): Router {
-  const visitOf = (req: Request, res: Response, session: ConsoleSession, allowMutation: boolean): Visit => ({
-    ask: askControlAs(deps.control, session.principal, { allowMutation }),
-    show: (view, values) => sendPage(res, view, { ...frameOf(req, session), ...values }),
+  const visitOf = (
+    req: Request,
+    res: Response,
+    session: ConsoleSession,
+    values?: Visit['values'],
+  ): Visit => ({
+    ask: askControlAs(deps.control, session.principal, { allowMutation: values !== undefined }),
+    show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
+    values: values ?? {},
   });
 
   const page: PageKinds['page'] = (handle) => async (req, res) => {
     const session = await deps.consoleSessions.read(req);
     res.locals['session'] = session;
-    if (session) await handle(visitOf(req, res, session, false), req, res);
+    if (session) await handle(visitOf(req, res, session), req, res);
     else res.redirect(303, signInPath(req.originalUrl));
   };
 
@@ -42,8 +51,9 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     if (!session) {
       throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
     }
-    requireCsrfToken(session, (await readFields(req, MAX_FORM_BYTES)).values['csrf']);
-    await handle(visitOf(req, res, session, true), req, res);
+    const { values } = await readFields(req, MAX_FORM_BYTES);
+    requireCsrfToken(session, values['csrf']);
+    await handle(visitOf(req, res, session, values), req, res);
   };
 
   const signOut = form((_visit, _req, res) => {
@@ -61,6 +71,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(deliveryPages({ page, form }), mailPages({ page, form }), whyPage({ page, form }))
+    .use(emailPages({ page, form }), rulePages({ page, form }))
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
 }

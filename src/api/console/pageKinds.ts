@@ -1,11 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { AskControl } from './askControl.js';
+import type { Page } from './sendPage.js';
 
 /** What a page is made of. */
 export interface Visit {
   readonly ask: AskControl;
   /** Shows a view within the frame of all pages. */
-  readonly show: (view: string, values: object) => Promise<void>;
+  readonly show: (view: string, values: object, page?: Page) => Promise<void>;
+  /** The fields of the form; of a page none. */
+  readonly values: Readonly<Record<string, unknown>>;
 }
 
 export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise<void>;

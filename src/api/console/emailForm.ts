@@ -1,0 +1,88 @@
+import { AppError } from '../../errors.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** How a field of an email type is written in the form: a list has one item a line, an object is JSON. */
+interface FormField {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: 'line' | 'area' | 'list' | 'json';
+  readonly note?: string;
+}
+
+export const EMAIL_FIELDS: readonly FormField[] = [
+  { name: 'email_type', label: 'Name', kind: 'line' },
+  { name: 'subject', label: 'Subject', kind: 'line' },
+  { name: 'preheader', label: 'Preheader', kind: 'line', note: 'Shown beside the subject in the inbox.' },
+  { name: 'sender', label: 'From', kind: 'line', note: 'As Shop <shop@example.com>' },
+  { name: 'recipients', label: 'To', kind: 'list', note: 'One a line.' },
+  { name: 'cc', label: 'Cc', kind: 'list', note: 'One a line.' },
+  { name: 'bcc', label: 'Bcc', kind: 'list', note: 'One a line.' },
+  { name: 'reply_to', label: 'Reply to', kind: 'line' },
+  { name: 'template', label: 'Template (HTML)', kind: 'area' },
+  {
+    name: 'text',
+    label: 'Text part',
+    kind: 'area',
+    note: 'Made from the HTML when empty; none sends no text.',
+  },
+  {
+    name: 'queries',
+    label: 'Queries',
+    kind: 'json',
+    note: 'A JSON list: [{"query": "…", "filter": "id = {{ records.new.id }}", "outvar": "orders"}]',
+  },
+  {
+    name: 'attachments',
+    label: 'Attachments',
+    kind: 'list',
+    note: 'Names of queries or columns, one a line.',
+  },
+  { name: 'headers', label: 'Headers', kind: 'json', note: 'A JSON object of templates by name.' },
+  { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.' },
+  { name: 'syntax', label: 'Syntax', kind: 'line', note: 'jinja2 or liquid' },
+];
+
+const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);
+
+/** The texts of the form for a saved email type. */
+export function textsOf(type: Values): Record<string, string> {
+  const all: Values = { ...type, ...(type['options'] as Values | null) };
+  return Object.fromEntries(EMAIL_FIELDS.map(({ name, kind }) => [name, textOf(all[name], kind)]));
+}
+
+function textOf(value: unknown, kind: FormField['kind']): string {
+  if (value == null) return '';
+  if (kind === 'json') return JSON.stringify(value, null, 2);
+  return Array.isArray(value) ? value.join('\n') : `${value as string}`;
+}
+
+/** The form as it was sent. */
+export function readTexts(values: Values): Record<string, string> {
+  const read = (name: string): string => (typeof values[name] === 'string' ? values[name] : '');
+  return Object.fromEntries(EMAIL_FIELDS.map(({ name }) => [name, read(name).replaceAll('\r\n', '\n')]));
+}
+
+/** The input of GraphQL. Throws AppError BAD_USER_INPUT with the field. */
+export function inputOf(texts: Readonly<Record<string, string>>): Values {
+  const values = EMAIL_FIELDS.map(({ name, kind }): [string, unknown] => [
+    name,
+    valueOf(name, texts[name] ?? '', kind),
+  ]);
+  const options = values.filter(([name]) => OPTIONS.has(name));
+  return {
+    ...Object.fromEntries(values.filter(([name]) => !OPTIONS.has(name))),
+    options: Object.fromEntries(options),
+  };
+}
+
+function valueOf(field: string, text: string, kind: FormField['kind']): unknown {
+  if (text.trim() === '') return kind === 'list' ? [] : null;
+  if (kind === 'list') return text.split('\n').filter((line) => line.trim() !== '');
+  if (kind !== 'json') return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new AppError('BAD_USER_INPUT', 'This is not JSON.', { cause, details: { field } });
+  }
+}

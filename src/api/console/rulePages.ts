@@ -1,0 +1,111 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { literal } from './deliveryFilter.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const RULES = `${CONSOLE}/rules`;
+const PAGE_SIZE = 50;
+const OPERATIONS = ['insert', 'update', 'delete', 'upload'] as const;
+
+const ROW = 'ruleid name operations targets email_type query_roleid condition enabled delivery';
+const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
+  email_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
+}`;
+const CHOICES = `{ email_types(ordering: ["email_type"], limit: 200) { email_type } Utility { available_schemas_and_tables } }`;
+const CREATE = 'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }';
+const UPDATE =
+  'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
+const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } }';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Which changes send which email, as sentences. */
+export function rulePages({ page, form }: PageKinds): Router {
+  const list = page(async ({ ask, show }, req) => {
+    const at = Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0);
+    const { email_rule } = await ask<{ email_rule: readonly Values[] }>(LIST, {
+      filter: '',
+      limit: PAGE_SIZE + 1,
+      offset: at,
+    });
+    await show('rules', {
+      title: 'Rules',
+      rules: email_rule.slice(0, PAGE_SIZE),
+      previous: at > 0 ? `${RULES}?from=${Math.max(0, at - PAGE_SIZE)}` : undefined,
+      next: email_rule.length > PAGE_SIZE ? `${RULES}?from=${at + PAGE_SIZE}` : undefined,
+    });
+  });
+
+  const edit = page(async (visit, req) => {
+    const id = textOf(req.query, 'id');
+    const filter = `ruleid = ${literal(/^\d{1,18}$/.test(id) ? id : '0')}`;
+    const { email_rule } = await visit.ask<{ email_rule: readonly Values[] }>(LIST, {
+      filter,
+      limit: 1,
+      offset: 0,
+    });
+    const [rule] = email_rule;
+    if (!rule && id !== '') throw new AppError('NOT_FOUND', 'There is no such rule.');
+    await showForm(visit, rule ?? { enabled: true, operations: [], targets: [] });
+  });
+
+  const submit = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const id = textOf(values, 'id');
+    const input = inputOf(values);
+    try {
+      if (values['action'] === 'delete') await ask(DELETE, { id });
+      else await ask(id === '' ? CREATE : UPDATE, { input, ...(id === '' ? {} : { id }) });
+      res.redirect(303, RULES);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
+        throw error;
+      await showForm(visit, { ...input, ruleid: id }, error);
+    }
+  });
+
+  return Router().get(RULES, list).get(`${RULES}/edit`, edit).post(`${RULES}/edit`, submit);
+}
+
+async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
+  const { email_types, Utility } = await ask<{
+    email_types: readonly object[];
+    Utility: { available_schemas_and_tables: object };
+  }>(CHOICES);
+  const chosen = rule['operations'] as readonly string[];
+  await show(
+    'rule',
+    {
+      title: rule['ruleid'] ? `${rule['name'] as string}` : 'New rule',
+      rule: { ...rule, targets: (rule['targets'] as readonly string[]).join(', ') },
+      operations: OPERATIONS.map((name) => ({ name, chosen: chosen.includes(name) })),
+      types: email_types,
+      tables: Object.values(Utility.available_schemas_and_tables).flat(),
+      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
+
+function inputOf(values: Values): Values {
+  const role = textOf(values, 'query_roleid');
+  return {
+    name: textOf(values, 'name'),
+    targets: textOf(values, 'targets')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+    operations: OPERATIONS.filter((name) => values[`on_${name}`] !== undefined),
+    condition: textOf(values, 'condition'),
+    email_type: textOf(values, 'email_type'),
+    query_roleid: role === '' ? null : role,
+    delivery: textOf(values, 'delivery') || null,
+    enabled: values['enabled'] !== undefined,
+  };
+}
+
+function textOf(values: Values, name: string): string {
+  const value = values[name];
+  return typeof value === 'string' ? value.trim() : '';
+}
