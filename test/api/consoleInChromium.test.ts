@@ -147,8 +147,9 @@ if (existsSync(CHROMIUM)) {
         await page.getByLabel('Key', { exact: true }).fill('7');
         await page.getByRole('button', { name: 'Preview', exact: true }).click();
         await page
-          .frameLocator('iframe')
+          .locator('iframe')
           .first()
+          .contentFrame()
           .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
           .waitFor();
         await shoot(page, `${name}-preview`);

@@ -75,7 +75,7 @@ describe('files: downloads', () => {
       socket.end(`GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`).resume();
       await once(socket, 'close');
     }
-    const requests = logged.filter((line) => line.includes('"path":"/files/"'));
+    const requests = logged.filter((line) => /"route":"(?:\/files\/|other)"/.test(line));
     expect(requests.length).to.be.at.least(4);
     expect(logged.join('')).not.to.include(pathname.split('.').at(-1));
   });

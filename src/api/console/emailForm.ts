@@ -54,7 +54,7 @@ export function textsOf(type: Values): Record<string, string> {
 function textOf(value: unknown, kind: FormField['kind']): string {
   if (value == null) return '';
   if (kind === 'json') return JSON.stringify(value, null, 2);
-  return Array.isArray(value) ? value.join('\n') : `${value as string}`;
+  return Array.isArray(value) ? value.join('\n') : (value as string);
 }
 
 /** The form as it was sent. */

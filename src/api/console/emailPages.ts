@@ -161,11 +161,22 @@ async function showForm({ show }: Visit, state: FormState, status = 200): Promis
         wrong: new RegExp(`^${field.name}([.[]|$)`).test(at),
       })),
       size: Buffer.byteLength(html),
-      links: [...html.matchAll(/<a\s[^>]*?href\s*=\s*["']([^"']*)/gi)].map(([, href]) => href).slice(0, 100),
-      withoutAlt: [...html.matchAll(/<img\b[^>]*>/gi)].filter(([tag]) => !/\salt\s*=/i.test(tag)).length,
+      ...seenIn(html),
     },
     { status, policy: EDITOR_POLICY },
   );
+}
+
+const MAX_LINKS = 100;
+
+/** What a reader may miss in a preview. Tags end at the next one: a mail of tags that never end is read once. */
+function seenIn(html: string): { readonly links: readonly string[]; readonly withoutAlt: number } {
+  const links = html.matchAll(/<a\s[^<>]*?href\s*=\s*["']([^"'<>]*)/gi);
+  const images = html.matchAll(/<img\b[^<>]*>/gi);
+  return {
+    links: [...links].slice(0, MAX_LINKS).map(([, href = '']) => href),
+    withoutAlt: [...images].filter(([tag]) => !/\salt\s*=/i.test(tag)).length,
+  };
 }
 
 async function readType(
@@ -191,7 +202,7 @@ async function readType(
   return { texts: textsOf(found), about };
 }
 
-const keyText = (key: unknown): string => (isJsonObject(key) ? writeJson(key) : `${key as string}`);
+const keyText = (key: unknown): string => (isJsonObject(key) ? writeJson(key) : (key as string));
 
 function rowOf(input: Values, { table, key, operation, role }: Values): Values {
   return {

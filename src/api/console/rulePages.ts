@@ -77,7 +77,7 @@ async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError):
   await show(
     'rule',
     {
-      title: rule['ruleid'] ? `${rule['name'] as string}` : 'New rule',
+      title: rule['ruleid'] ? (rule['name'] as string) : 'New rule',
       rule: { ...rule, targets: (rule['targets'] as readonly string[]).join(', ') },
       operations: OPERATIONS.map((name) => ({ name, chosen: chosen.includes(name) })),
       types: email_types,
