@@ -20,8 +20,8 @@ const ALONE = [
   'test/templates/poolGroups.test.ts',
 ];
 
-/** Folders that start programs and wait for them: half of the time, and good neighbours of what computes. */
-const OF_PROCESSES = ['test/commands', 'test/embedded', 'test/fault', 'test/processes'];
+/** Folders that start programs and wait, for them or for what is due later: half of the time, and good neighbours of what computes. */
+const OF_PROCESSES = ['test/commands', 'test/delivery', 'test/embedded', 'test/fault', 'test/processes'];
 
 /** @returns the files of each mocha process: those of one stage run side by side, the stages one after the other */
 export function testStages() {
