@@ -3,7 +3,9 @@
 import { Transactions } from '../../dist/db/connection/transactions.js';
 
 // What stands between the view's columns and the final select; a CTE that nobody reads is not run.
-const RECORDED = /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?\sfrom "written"\)/gs;
+// It has two parameters, which stay.
+const RECORDED =
+  /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?(\$\d+::int4)::text, true\).*?is not false\)/gs;
 const { run } = Transactions.prototype;
 const changed = new WeakMap();
 
@@ -12,7 +14,7 @@ function withoutCapture(statement) {
   if (!other)
     changed.set(
       statement,
-      (other = { ...statement, text: statement.text.replace(RECORDED, 'recorded as (select $1)') }),
+      (other = { ...statement, text: statement.text.replace(RECORDED, 'recorded as (select $1, $2)') }),
     );
   return other;
 }
