@@ -5,7 +5,7 @@ import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
 import { plannerOf } from '../graphql/plan/planner.js';
 import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
-import type { Steps } from '../graphql/steps.js';
+import { oneStep } from '../graphql/steps.js';
 import type { Logger } from '../log.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
@@ -131,11 +131,6 @@ async function parse(
       },
     ];
   }
-}
-
-function* oneStep<T>(work: () => T): Steps<T> {
-  yield;
-  return work();
 }
 
 async function answer(

@@ -67,7 +67,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock), consoleSessions };
   app.use(oidcRoutes(oidc));
   app.use(signInRoutes(oidc));
-  app.use(consoleRoutes(oidc));
+  app.use(consoleRoutes({ ...oidc, planning: deps.engine.planning }));
   app.use(graphiqlRoutes());
   if (config.mailTransport === 'mailbox') {
     app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));

@@ -11,3 +11,9 @@ export function complete<T>(steps: Steps<T>): T {
     if (step.done === true) return step.value;
   }
 }
+
+/** Work that can't be interrupted. */
+export function* oneStep<T>(work: () => T): Steps<T> {
+  yield;
+  return work();
+}

@@ -62,6 +62,14 @@ describe('the console’s emails and rules', () => {
     expect(html).to.include('Email rules use the email type');
   });
 
+  it('takes a long template, and no other long form', async () => {
+    const template = `<p>${'long '.repeat(20_000)}</p>`;
+    const [status, html] = await post(EDIT, { ...DRAFT, template, action: 'preview' });
+    expect([status, html.includes('Order 7')]).to.deep.equal([200, true]);
+    expect((await post(RULE, { name: template }))[0]).to.equal(413);
+    expect((await post(EDIT, { ...DRAFT, template: 'x'.repeat(2_100_000) }))[0]).to.equal(413);
+  });
+
   it('creates, changes and deletes a rule', async () => {
     const rule = {
       name: EVIL,

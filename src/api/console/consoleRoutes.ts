@@ -1,6 +1,9 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { ControlEngine } from '../../control/controlEngine.js';
 import { AppError } from '../../errors.js';
+import { plannerOf } from '../../graphql/plan/planner.js';
+import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
+import { oneStep } from '../../graphql/steps.js';
 import { explain } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
@@ -19,10 +22,12 @@ import { whyPage } from './whyPage.js';
 
 export interface ConsoleDeps extends OidcRoutesDeps {
   readonly control: ControlEngine;
+  /** Reading a large form counts as planning, as the body of a GraphQL request does. */
+  readonly planning: Pick<PlanningQueue, 'run'>;
 }
 
-/** An email type with its templates, percent-encoded. */
-const MAX_FORM_BYTES = 2_097_152;
+/** Of forms that say nothing else. */
+const MAX_FORM_BYTES = 65_536;
 
 /** `/console`: pages about a tenant's emails for its people. They need no scripts. */
 export function consoleRoutes(deps: ConsoleDeps): Router {
@@ -44,17 +49,22 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     else res.redirect(303, signInPath(req.originalUrl));
   };
 
-  const form: PageKinds['form'] = (handle) => async (req, res) => {
-    requireOwnPage(req, deps.config.baseUrl);
-    const session = await deps.consoleSessions.read(req);
-    res.locals['session'] = session;
-    if (!session) {
-      throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
-    }
-    const { values } = await readFields(req, MAX_FORM_BYTES);
-    requireCsrfToken(session, values['csrf']);
-    await handle(visitOf(req, res, session, values), req, res);
-  };
+  const form: PageKinds['form'] =
+    (handle, limitBytes = MAX_FORM_BYTES) =>
+    async (req, res) => {
+      requireOwnPage(req, deps.config.baseUrl);
+      const session = await deps.consoleSessions.read(req);
+      res.locals['session'] = session;
+      if (!session) {
+        throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
+      }
+      const planner = plannerOf(session.principal);
+      const { values } = await readFields(req, limitBytes, (work) =>
+        deps.planning.run(planner, oneStep(work)),
+      );
+      requireCsrfToken(session, values['csrf']);
+      await handle(visitOf(req, res, session, values), req, res);
+    };
 
   const signOut = form((_visit, _req, res) => {
     deps.consoleSessions.end(res);

@@ -9,6 +9,8 @@ import type { PageKinds, Visit } from './pageKinds.js';
 
 const EMAILS = `${CONSOLE}/emails`;
 const PAGE_SIZE = 50;
+/** An email type with its templates, percent-encoded. */
+const MAX_FORM_BYTES = 2_097_152;
 /** The mail brings styles and images of its own; there are still no scripts, and its frame is a sandbox. */
 const EDITOR_POLICY =
   "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -129,7 +131,7 @@ export function emailPages({ page, form }: PageKinds): Router {
         error.status,
       );
     }
-  });
+  }, MAX_FORM_BYTES);
 
   return Router().get(EMAILS, list).get(`${EMAILS}/edit`, edit).post(`${EMAILS}/edit`, submit);
 }

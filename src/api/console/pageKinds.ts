@@ -16,5 +16,5 @@ export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise
 /** Makes handlers of pages: GETs, which change nothing, and POSTs of the console's own forms. */
 export interface PageKinds {
   readonly page: (handle: PageHandler) => RequestHandler;
-  readonly form: (handle: PageHandler) => RequestHandler;
+  readonly form: (handle: PageHandler, limitBytes?: number) => RequestHandler;
 }
