@@ -175,6 +175,7 @@ export async function startWorkerPart(
   templates: TemplatePool,
   queue: Queue,
 ): Promise<Stoppable> {
+  templates.warmUp();
   const { startWorker } = await import('./worker/worker.js');
   return startWorker({ ...installation, templates, queue });
 }
