@@ -6,9 +6,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { fail, prepareProject, projectDir } from './project.mjs';
 import { findRedisServer } from './redis.mjs';
-import { testStages } from './testGroups.mjs';
+import { testGroups } from './testGroups.mjs';
 
 const SLOWEST = 20;
+/** Mocha processes: what is tested starts processes of its own, so that two fill two cores. */
+const AT_ONCE = 2;
+let processes = 0;
 
 const started = Date.now();
 await prepareProject();
@@ -16,10 +19,18 @@ await findRedisServer().catch((error) => fail(error.message));
 
 const args = process.argv.slice(2);
 const namesFiles = args.some((arg) => !arg.startsWith('-') && (arg.includes('*') || existsSync(arg)));
-const stages = args.length === 0 ? testStages() : [[namesFiles ? args : [...args, 'test/**/*.test.ts']]];
+const { sideBySide, alone } =
+  args.length === 0
+    ? testGroups()
+    : { sideBySide: [], alone: namesFiles ? args : [...args, 'test/**/*.test.ts'] };
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rowpost-report-'));
 const reports = [];
-for (const stage of stages) reports.push(...(await Promise.all(stage.map(runMocha))));
+const waiting = [...sideBySide];
+const runWaiting = async () => {
+  for (let group; (group = waiting.shift());) reports.push(await runMocha(group));
+};
+await Promise.all(Array.from({ length: AT_ONCE }, runWaiting));
+reports.push(await runMocha(alone));
 rmSync(folder, { recursive: true });
 
 if (args.length === 0) {
@@ -36,9 +47,9 @@ console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exit(reports.every(({ status }) => status === 0) && sum('failed') === 0 ? 0 : 1);
 
 /** @returns what the reporter counted */
-async function runMocha(mochaArgs, index) {
-  const file = path.join(folder, `${index}.json`);
-  rmSync(file, { force: true });
+async function runMocha(mochaArgs) {
+  const file = path.join(folder, `${++processes}.json`);
+  const beganMs = Date.now();
   const status = await new Promise((resolve) => {
     const child = spawn(
       process.execPath,
@@ -60,6 +71,9 @@ async function runMocha(mochaArgs, index) {
   const report = existsSync(file)
     ? JSON.parse(readFileSync(file, 'utf8'))
     : { passed: 0, failed: 0, failures: [], files: {} };
+  console.log(
+    `  (a mocha process of ${mochaArgs.length} files took ${Math.round((Date.now() - beganMs) / 1000)} s)`,
+  );
   // A run that broke off, in a hook or while loading a file, has failed even if each test so far has passed.
   if (report.failed === 0 && (status !== 0 || report.passed === 0)) report.failed = 1;
   return { ...report, status };

@@ -1,4 +1,4 @@
-// Which test files run side by side in npm test, and which run alone.
+// Which test files share a mocha process in npm test, and which run alone.
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { projectDir } from './project.mjs';
@@ -15,23 +15,30 @@ const ALONE = [
   'test/attack/signInBodies.test.ts',
   'test/attack/slowTemplates.test.ts',
   'test/graphql/documents.test.ts',
-  'test/templates/hostile.test.ts',
   'test/templates/inlineRenderer.test.ts',
   'test/templates/poolGroups.test.ts',
 ];
 
-/** Folders that start programs and wait, for them or for what is due later: half of the time, and good neighbours of what computes. */
-const OF_PROCESSES = ['test/commands', 'test/delivery', 'test/embedded', 'test/fault', 'test/processes'];
+/** Folders whose files share a mocha process, in the order of their start. Those that start programs and wait run beside those that compute. */
+const GROUPS = [
+  ['fault', 'commands', 'embedded', 'deploy'],
+  ['api', 'attack', 'contract', 'health'],
+  ['processes', 'delivery', 'worker', 'relay', 'queue'],
+  ['graphql', 'control'],
+];
 
-/** @returns the files of each mocha process: those of one stage run side by side, the stages one after the other */
-export function testStages() {
+/** @returns the files of each mocha process that may run beside another, in the order of their start, and of the one that runs last, alone */
+export function testGroups() {
   const files = readdirSync(path.join(projectDir, 'test'), { recursive: true })
     .map((name) => path.posix.join('test', name.split(path.sep).join('/')))
     .filter((name) => name.endsWith('.test.ts'))
     .sort();
   const missing = ALONE.find((name) => !files.includes(name));
   if (missing !== undefined) throw new Error(`scripts/testGroups.mjs names ${missing}, which is not there`);
-  const others = files.filter((name) => !ALONE.includes(name));
-  const isOfProcesses = (name) => OF_PROCESSES.some((folder) => name.startsWith(`${folder}/`));
-  return [[others.filter(isOfProcesses), others.filter((name) => !isOfProcesses(name))], [ALONE]];
+  const groups = [...GROUPS.map(() => []), []];
+  for (const name of files.filter((file) => !ALONE.includes(file))) {
+    const index = GROUPS.findIndex((folders) => folders.includes(name.split('/')[1]));
+    groups.at(index).push(name); // -1, the last, takes every other folder
+  }
+  return { sideBySide: groups, alone: ALONE };
 }

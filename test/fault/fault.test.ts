@@ -7,10 +7,10 @@ import { WINDOWS } from '../../fault/windows/index.js';
 import { runWindows } from '../../fault/windowsRun.js';
 
 /**
- * Strikes in each window: as many as a window has forms at most. `npm run fault` strikes more often. The queue in PostgreSQL
- * takes the same paths.
+ * Strikes in each window: with Redis as many as a window has forms at most. The queue in PostgreSQL takes the same paths.
+ * `npm run fault` strikes more often.
  */
-const KILLS: Readonly<Record<Backend, number>> = { redis: 4, postgres: 2 };
+const KILLS: Readonly<Record<Backend, number>> = { redis: 3, postgres: 1 };
 const MUTATIONS_PER_SECOND = 20;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
