@@ -1,0 +1,18 @@
+with "given" as materialized (select $1::text as "name", $2::text as "email"), "prior" as materialized (select p.*
+  from tenant."customer" p
+  join "given" on "p"."email" = "given"."email" for update of p), "written" as (insert into tenant."customer" as t("name", "email")
+  select "name", "email"
+  from "given"
+  where (select count(*)
+  from "prior") >= 0
+  on conflict ("email") do update set "name" = excluded."name"
+  returning t as row, t.xmax <> 0 as updated), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $3::int4, case when "written".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written".row)."customer_id"), row_to_json((case when "written".updated then "prior" end)), row_to_json(("written".row))
+  from "written"
+  left join "prior" on "prior"."email" = ("written".row)."email"
+  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
+  from pg_catalog.pg_trigger g
+  where g.tgrelid = 'tenant."customer"'::regclass and g.tgname = ('rowpost_capture_' || case when "written".updated then 'update' else 'insert' end)::name) is not false)
+  select coalesce((select '{"customer_id":' || '"' || ("written".row)."customer_id"::text || '"' || ',"name":' || to_json(("written".row)."name")::text || ',"country":' || coalesce(to_json(("written".row)."country")::text, 'null') || '}'
+  from "written"
+  left join "prior" on "prior"."email" = ("written".row)."email"), rowpost_tenant.refuse('policyDenied'));

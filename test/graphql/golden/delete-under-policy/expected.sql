@@ -1,0 +1,11 @@
+with gone as (delete
+  from tenant."orders" t
+  where "t"."order_id" = $1::int4 and ((("t"."status" = $2::text)))
+  returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $3::int4, 'delete', 'orders', json_build_object('order_id', "gone"."order_id"), row_to_json("gone"), null::json
+  from "gone"
+  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
+  from pg_catalog.pg_trigger g
+  where g.tgrelid = 'tenant."orders"'::regclass and g.tgname = ('rowpost_capture_' || 'delete')::name) is not false)
+  select coalesce((select '{"order_id":' || '"' || "gone"."order_id"::text || '"' || ',"status":' || to_json("gone"."status")::text || '}'
+  from "gone"), rowpost_tenant.refuse('notFound'));

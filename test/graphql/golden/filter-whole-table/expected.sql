@@ -1,0 +1,8 @@
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f2"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select "f0".*
+  from tenant."orders" "f0"
+  where (("f0"."total" = (select max("f1"."total")
+  from tenant."orders" "f1")))
+  order by "f0"."order_id"
+  limit 100) "f2") a(j);

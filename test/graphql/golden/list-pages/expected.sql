@@ -1,0 +1,6 @@
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f1"."order_id"::text || '"' || ',"line":' || '"' || "f1"."line"::text || '"' || '}', ','), '') || ']'
+  from (select "f0".*
+  from tenant."order_item" "f0"
+  order by "f0"."order_id", "f0"."line"
+  limit 1 offset $1::int8) "f1") a(j);

@@ -1,0 +1,15 @@
+with prior as materialized (select t.*
+  from tenant."order_item" t
+  where "t"."order_id" = $1::int4 and "t"."line" = $2::int4 for no key update of t), changed as (update tenant."order_item" t set "quantity" = $3::int4
+  from prior
+  where "t"."order_id" = "prior"."order_id" and "t"."line" = "prior"."line"
+  returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
+  select $4::int4, 'update', 'order_item', json_build_object('order_id', "changed"."order_id", 'line', "changed"."line"), row_to_json("prior"), row_to_json("changed")
+  from prior
+  cross join changed
+  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $5::int4::text, true) is null else true end
+  from pg_catalog.pg_trigger g
+  where g.tgrelid = 'tenant."order_item"'::regclass and g.tgname = ('rowpost_capture_' || 'update')::name) is not false)
+  select coalesce((select '{"product":' || to_json("changed"."product")::text || ',"quantity":' || "changed"."quantity"::text || '}'
+  from prior
+  cross join changed), rowpost_tenant.refuse('notFound'));

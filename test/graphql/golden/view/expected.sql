@@ -1,0 +1,6 @@
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+  from (select '[' || coalesce(string_agg('{"order_id":' || coalesce("f1"."order_id"::text, 'null') || ',"status":' || coalesce(to_json("f1"."status")::text, 'null') || '}', ','), '') || ']'
+  from (select "f0".*
+  from tenant."open_orders" "f0"
+  where (("f0"."total" > $1::numeric))
+  limit 100) "f1") a(j);
