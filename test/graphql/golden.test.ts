@@ -6,7 +6,7 @@ import type { Principal } from '../../src/db/principal.js';
 import { readDocument } from '../../src/graphql/document/document.js';
 import { coerceVariables } from '../../src/graphql/document/variables.js';
 import { createAliasSource } from '../../src/graphql/filter/scope.js';
-import type { PlannedField } from '../../src/graphql/plan/plan.js';
+import { statementFields } from '../../src/graphql/plan/plan.js';
 import { planOperation } from '../../src/graphql/plan/planOperation.js';
 import { policyOf } from '../../src/graphql/policy/policy.js';
 import { complete } from '../../src/graphql/steps.js';
@@ -83,12 +83,11 @@ async function statementsOf(
     limits: { defaultLimit: 100, maxLimit: 1000, answerBytes: 67_108_864 },
   });
   const plan = complete(steps);
-  const textsOf = (field: PlannedField): readonly string[] =>
-    field.kind === 'statement' ? field.statements.map(({ statement }) => statement.text) : [];
   // The schema's number differs from run to run.
   const text = plan.fields
-    .flatMap(textsOf)
-    .map((item) => `${laidOut(item)};\n`)
+    .flatMap(statementFields)
+    .flatMap(({ statements }) => statements)
+    .map(({ statement }) => `${laidOut(statement.text)};\n`)
     .join('\n');
   return text.replaceAll(`"${shop.tenant.schema}".`, 'tenant.');
 }

@@ -1,0 +1,9 @@
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+  from (select '[' || coalesce(string_agg('{"sum":' || coalesce(to_json("f3"."a")::text, 'null') || ',"customer_country":' || coalesce(to_json("f3"."k0")::text, 'null') || '}', ','), '') || ']'
+  from (select "f0".*
+  from (select sum("f1"."total") as "a", "f2"."country" as "k0"
+  from tenant."orders" "f1"
+  left join tenant."customer" "f2" on "f2"."customer_id" = "f1"."customer_id" group by "f2"."country" offset 0) "f0"
+  where ("f0"."a" > $1::numeric)
+  order by "f0"."a" desc, "f0"."k0"
+  limit 100) "f3") a(j);
