@@ -48,6 +48,7 @@ export async function strikeHistory(
   spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesAnswers: true });
   await follow(rig, aftermath);
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
+  lost.recoveredAtMs = Date.now();
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };
 }
 

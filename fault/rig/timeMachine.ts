@@ -14,6 +14,8 @@ export interface Backup {
 export interface LostTime {
   readonly fromMs: number;
   readonly toMs: number;
+  /** When all that survived had been sent; set by whoever waits for that. */
+  recoveredAtMs?: number;
 }
 
 export interface TimeMachine {
@@ -49,7 +51,7 @@ export function createTimeMachine(
     await postgres.crash();
     const fromMs = await change(home);
     await postgres.start();
-    const lost = { fromMs, toMs: Date.now() };
+    const lost: LostTime = { fromMs, toMs: Date.now() };
     lostTimes.push(lost);
     for (const listener of listeners) listener();
     return lost;

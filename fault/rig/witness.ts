@@ -15,7 +15,7 @@ const LOOK_MS = 1_000;
 const SHARE_FOR_ENDINGS = 0.05;
 const ENDINGS_MS = 10_000;
 
-/** What was due when PostgreSQL went back to that moment is late by as much. */
+/** After PostgreSQL has gone back and what survived is sent, what was due meanwhile may take so long. */
 const CATCH_UP_MS = 10_000;
 
 /** Looks at the ledger all the time. A look that fails, because PostgreSQL is away, is left out. */
@@ -25,11 +25,11 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
   let mostOverdue: Witness['mostOverdue'] = { seconds: 0, deliveryid: null };
   let nextEndingsAtMs = Date.now() + ENDINGS_MS;
   let looking: Promise<void> | undefined;
-  let quietUntilMs = 0;
-  timeMachine.listeners.push(() => {
-    endings.clear();
-    quietUntilMs = Date.now() + CATCH_UP_MS;
-  });
+  timeMachine.listeners.push(() => endings.clear());
+  const isCatchingUp = (): boolean => {
+    const last = timeMachine.lostTimes.at(-1);
+    return last !== undefined && Date.now() < (last.recoveredAtMs ?? Infinity) + CATCH_UP_MS;
+  };
 
   const compareEndings = async (): Promise<void> => {
     const begunAtMs = Date.now();
@@ -43,7 +43,7 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
   };
   const look = async (): Promise<void> => {
     const overdue = await ledger.mostOverdueSeconds();
-    if (Date.now() > quietUntilMs && overdue.seconds > mostOverdue.seconds) mostOverdue = overdue;
+    if (!isCatchingUp() && overdue.seconds > mostOverdue.seconds) mostOverdue = overdue;
     if (Date.now() >= nextEndingsAtMs) await compareEndings();
   };
   const timer = setInterval(() => {
