@@ -10,8 +10,8 @@ export const USAGE = `npm run fault -- [options]
   --minutes <n>     begins no strike after so many, and judges what was done
   --seconds <n>     how long each dependency fault lasts (4; the long form has 60)
   --fault <name>    only this fault, such as backends-terminated, for as long as --seconds says; may be given again
-  --only <part>     windows, faults or history: one of the three tables. history has PostgreSQL go back in time --kills times,
-                    by a second to --seconds
+  --only <part>     windows, faults, history or failover: one of the four tables. history has PostgreSQL go back in time --kills
+                    times, by a second to --seconds; failover has its primary replaced by a synchronous standby --kills times
   --rate <n>        mutations per second (20)
   --json <file>     writes the results there as well`;
 
@@ -24,7 +24,7 @@ export interface FaultOptions {
   readonly faults: readonly string[];
   readonly seconds: number;
   /** Which tables are asked for. */
-  readonly only: 'windows' | 'faults' | 'history' | undefined;
+  readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
   readonly rate: number;
   readonly json: string | undefined;
 }
@@ -76,9 +76,10 @@ function backendNamed(name: string): Backend {
 }
 
 function partNamed(name: string | undefined): FaultOptions['only'] {
-  if (name !== undefined && name !== 'windows' && name !== 'faults' && name !== 'history')
-    throw new Error('--only is windows, faults or history');
-  return name;
+  if (name === undefined) return undefined;
+  const known = (['windows', 'faults', 'history', 'failover'] as const).find((part) => part === name);
+  if (known === undefined) throw new Error('--only is windows, faults, history or failover');
+  return known;
 }
 
 function positive(option: string, text: string): number {

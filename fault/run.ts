@@ -3,10 +3,11 @@
 import { writeFile } from 'node:fs/promises';
 import { describeMachine } from '../bench/support/report.js';
 import { runFaults } from './faultsRun.js';
+import { runFailovers } from './failoverRun.js';
 import { runHistory } from './historyRun.js';
 import { isSound, type RunResult } from './judgedRun.js';
 import { readOptions, USAGE } from './options.js';
-import { faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
+import { failoverTable, faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
 import { runWindows } from './windowsRun.js';
 
 // What was started ends when this process exits, and a signal alone is no exit.
@@ -30,6 +31,10 @@ for (const backend of options.backends) {
   if (options.only === undefined || options.only === 'history') {
     const result = await runHistory({ ...options, backend, say });
     print(result, historyTable(result.rows));
+  }
+  if (options.only === undefined || options.only === 'failover') {
+    const result = await runFailovers({ ...options, backend, say });
+    print(result, failoverTable(result.rows));
   }
 }
 if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results, null, 2));

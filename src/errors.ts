@@ -171,12 +171,17 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, readonly [status: number, h
 /** Details for the caller: names of the caller's own objects, positions, limits. Never SQL, hosts or secrets. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
+/** What is over within seconds, and had no effect. */
+const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE']);
+
 /** The only error type shown to callers as is. Everything else becomes INTERNAL_ERROR. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly hint: string;
   readonly details: ErrorDetails;
+  /** For the header Retry-After, where repeating the request helps. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ErrorCode,
@@ -189,6 +194,9 @@ export class AppError extends Error {
     this.status = ERROR_CODES[code][0];
     this.hint = options.hint ?? ERROR_CODES[code][1];
     this.details = options.details ?? {};
+    const { retryAfterSeconds } = this.details;
+    this.retryAfterSeconds =
+      typeof retryAfterSeconds === 'number' ? retryAfterSeconds : RETRY_SOON.has(code) ? 1 : undefined;
   }
 }
 

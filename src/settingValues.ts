@@ -1,3 +1,4 @@
+import { parseDatabaseUrl } from './databaseUrl.js';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
 
 /*
@@ -54,6 +55,10 @@ export const url =
   };
 export const storageAddress = (value: string): string => {
   parseStorageUrl(value);
+  return value;
+};
+export const databaseAddress = (value: string): string => {
+  parseDatabaseUrl(value);
   return value;
 };
 export const mediaTypes = (value: string): readonly string[] => {

@@ -1,6 +1,7 @@
 import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
 import {
+  databaseAddress,
   flag,
   integer,
   list,
@@ -41,9 +42,9 @@ export const SETTINGS = {
   // Where things are
   databaseUrl: setting(
     'DATABASE_URL',
-    optional(url('postgres', 'postgresql')),
+    optional(databaseAddress),
     undefined,
-    'PostgreSQL for the control and tenant schemas. The role needs CREATEROLE and CREATE on the database.',
+    'PostgreSQL for the control and tenant schemas. The role needs CREATEROLE and CREATE on the database. Several hosts, `host1:port,host2:port`, are a primary and its standbys: the one that accepts writes is used.',
     'embedded PostgreSQL under `.rowpost/`',
   ),
   redisUrl: setting(

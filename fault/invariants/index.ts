@@ -1,3 +1,4 @@
+import { answersTrue } from './answers.js';
 import { nothingNeglected } from './attention.js';
 import { nothingInvented, nothingLost } from './completeness.js';
 import { endingsFinal, historyMonotone } from './history.js';
@@ -17,6 +18,7 @@ const INVARIANTS: readonly Invariant[] = [
   endingsFinal,
   nothingNeglected,
   secretsKept,
+  answersTrue,
 ];
 
 export interface Verdict {

@@ -1,5 +1,6 @@
 import type { FaultRow } from '../analysis/faultReport.js';
 import type { WindowRow } from '../analysis/windowReport.js';
+import type { FailoverRow } from '../failover/report.js';
 import type { HistoryRow } from '../history/report.js';
 import type { Verdict } from '../invariants/index.js';
 import { seconds, table } from './table.js';
@@ -92,6 +93,39 @@ export function historyTable(rows: readonly HistoryRow[]): string {
       row.withoutRecord,
       row.gone,
       seconds(row.recoveryMs.p50),
+      seconds(row.recoveryMs.max),
+    ]),
+  );
+}
+
+export function failoverTable(rows: readonly FailoverRow[]): string {
+  return table(
+    [
+      'primary',
+      'failovers',
+      'lost',
+      'duplicates',
+      'accounted',
+      'answers meanwhile',
+      'writes again p50',
+      'max',
+      'mails again p50',
+      'max',
+      'all sent max',
+    ],
+    rows.map((row) => [
+      row.way,
+      row.failovers,
+      row.lost,
+      row.duplicates,
+      row.accounted,
+      Object.entries(row.answers)
+        .map(([answer, count]) => `${count} × ${answer}`)
+        .join(', '),
+      seconds(row.writesMs.p50),
+      seconds(row.writesMs.max),
+      seconds(row.mailsMs.p50),
+      seconds(row.mailsMs.max),
       seconds(row.recoveryMs.max),
     ]),
   );

@@ -1,5 +1,7 @@
 // What the product's own tables say. The one place that knows their columns.
 import pg from 'pg';
+import { createConnector } from '../../src/db/connection/connector.js';
+import { testLog } from '../../test/support/testConfig.js';
 import type { OpenShop, Shop } from './shop.js';
 
 export interface DeliveryRow {
@@ -30,7 +32,14 @@ export class LedgerReader {
   readonly #pool: pg.Pool;
 
   constructor(databaseUrl: string) {
-    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'fault harness' });
+    const { Client, config } = createConnector({
+      url: databaseUrl,
+      config: { application_name: 'fault harness' },
+      connectTimeoutMs: 5_000,
+      log: testLog,
+    });
+    this.#pool = new pg.Pool({ ...config, Client, max: 4 });
+    this.#pool.on('connect', (client) => void client.on('error', () => undefined));
     this.#pool.on('error', () => undefined);
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fleet } from './fleet.js';
-import { post } from './post.js';
+import { post, Refused } from './post.js';
 import type { OpenShop } from './shop.js';
 
 /** A mutation that was sent. Whether it has committed, its tenant's table says. */
@@ -13,6 +13,8 @@ export interface Order {
   /** Built to fail after its row was written. */
   readonly doomed: boolean;
   acknowledgedAtMs: number | undefined;
+  /** The answer that named errors, if that is what came. */
+  refusal?: Refused;
 }
 
 const CREATE = 'mutation ($input: ordersInput) { create_orders(input: $input) { order_id } }';
@@ -98,8 +100,9 @@ export class Load {
       await post(`${web.baseUrl}/query`, { query, variables }, shop.token, PATIENCE_MS);
       order.acknowledgedAtMs = Date.now();
       this.acknowledged += 1;
-    } catch {
-      // Committed or not: the table says it in the end.
+    } catch (error) {
+      // Without an answer: committed or not, the table says it in the end.
+      if (error instanceof Refused) order.refusal = error;
     }
   }
 }

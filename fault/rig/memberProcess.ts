@@ -34,16 +34,19 @@ const LAST_WORDS = 20_000;
 /** Starts a shipped process behind links of its own, and waits until it says that it has started. */
 export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
   const { databaseUrl, redisUrl, providerUrl } = options.services;
-  const postgres = await Link.open(targetOf(databaseUrl), postgresProtocol);
+  // Several hosts are to be told apart by the process itself.
+  const postgres = databaseUrl.includes(',')
+    ? undefined
+    : await Link.open(targetOf(databaseUrl), postgresProtocol);
   const provider = await Link.open(targetOf(providerUrl), httpProtocol);
   const redis = redisUrl === undefined ? undefined : await Link.open(targetOf(redisUrl), redisProtocol);
-  const links = { postgres, provider, ...(redis ? { redis } : {}) };
+  const links = { ...(postgres ? { postgres } : {}), provider, ...(redis ? { redis } : {}) };
   const name = `${part} ${number}`;
   // Before it starts: it takes work in hand, and calls the provider, before it says that it has started.
   const inHand = options.calls.watch(name, links);
   const child = spawnRowpost([part], {
     ...options.env,
-    DATABASE_URL: through(databaseUrl, postgres),
+    DATABASE_URL: postgres ? through(databaseUrl, postgres) : databaseUrl,
     SENDGRID_BASE_URL: through(providerUrl, provider),
     ...(redis && redisUrl !== undefined ? { REDIS_URL: through(redisUrl, redis) } : {}),
   });

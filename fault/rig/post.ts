@@ -1,4 +1,22 @@
-/** Posts JSON and reads the JSON that comes back. Rejects when no answer came, or one that names errors. */
+/** An answer that names errors. */
+export class Refused extends Error {
+  readonly atMs = Date.now();
+  /** Of the first error. */
+  readonly code: string;
+
+  constructor(
+    url: string,
+    readonly status: number,
+    readonly body: string,
+    /** Seconds after which to repeat it, where the answer says so. */
+    readonly retryAfter: string | null,
+  ) {
+    super(`${url} answered ${body}`);
+    this.code = /"code":"([A-Z_]+)"/.exec(body)?.[1] ?? 'none';
+  }
+}
+
+/** Posts JSON and reads the JSON that comes back. Rejects when no answer came, with `Refused` when it names errors. */
 export async function post<T>(url: string, body: unknown, token?: string, timeoutMs = 20_000): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',
@@ -10,6 +28,8 @@ export async function post<T>(url: string, body: unknown, token?: string, timeou
     signal: AbortSignal.timeout(timeoutMs),
   });
   const answer = (await response.json()) as T & { errors?: unknown; error?: unknown };
-  if (answer.errors ?? answer.error) throw new Error(`${url} answered ${JSON.stringify(answer)}`);
+  if (answer.errors ?? answer.error) {
+    throw new Refused(url, response.status, JSON.stringify(answer), response.headers.get('retry-after'));
+  }
   return answer;
 }

@@ -6,6 +6,7 @@ import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { KeyRing } from '../../src/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
+import { startReplicatedPostgres, type ReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
@@ -49,6 +50,8 @@ export interface Rig {
   readonly printedSecrets: Set<string>;
   readonly services: Services;
   readonly timeMachine: TimeMachine;
+  /** Where there is a standby. */
+  readonly replicated: ReplicatedPostgres | undefined;
   /** Ends PostgreSQL as an operator's restart does, and starts it again where it was. */
   restartPostgres(): Promise<void>;
   /** Kills Redis and starts it again, empty. */
@@ -65,6 +68,8 @@ export interface RigOptions {
   readonly strength: Strength;
   /** Of PostgreSQL, `name=value`, over those of all rigs. */
   readonly postgresSettings?: readonly string[];
+  /** A primary with a synchronous standby. */
+  readonly replicated?: true;
   /** Over those of all rigs. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -78,10 +83,11 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       settings: options.postgresSettings ?? [],
       say: (line) => process.stderr.write(`${line}\n`),
     });
-  let postgres = await startPostgres();
+  const replicated = options.replicated ? await startReplicatedPostgres() : undefined;
+  let postgres = replicated ? undefined : await startPostgres();
   let redis: RedisServer | undefined = backend === 'redis' ? await startRedis() : undefined;
   const provider = await startProvider();
-  const databaseUrl = postgres.url;
+  const databaseUrl = replicated?.url() ?? postgres?.url ?? '';
   const services = { databaseUrl, redisUrl: redis?.url, providerUrl: provider.url };
   const secretKeys = KeyRing.generateEntry('canary');
   const env = {
@@ -136,14 +142,15 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       crash: async () => {
         const file = path.join(folder, 'postgres', 'data', 'postmaster.pid');
         process.kill(Number((await readFile(file, 'utf8')).split('\n')[0]), 'SIGQUIT');
-        await postgres.stop();
+        await postgres?.stop();
       },
       start: async () => {
         postgres = await startPostgres();
       },
     }),
+    replicated,
     async restartPostgres() {
-      await postgres.stop();
+      await postgres?.stop();
       postgres = await startPostgres();
     },
     async restartRedis() {
@@ -157,7 +164,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await ledger.close();
       await provider.stop();
       await redis?.stop();
-      await postgres.stop();
+      await postgres?.stop();
+      await replicated?.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

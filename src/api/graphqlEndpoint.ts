@@ -11,7 +11,7 @@ import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readIdempotencyKey } from './idempotencyKey.js';
-import { explain, failureBody, sendFailure } from './http/failure.js';
+import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
 import { recordOf, type RequestRecord } from './http/requestRecord.js';
 import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
 import type { VisitorLimits } from './visitorLimits.js';
@@ -169,11 +169,6 @@ function send(
 ): void {
   const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
   sendAnswer(res, init.status, headers, body, slowness, release);
-}
-
-function retryAfter({ details }: AppError): Readonly<Record<string, string>> {
-  const seconds = details['retryAfterSeconds'];
-  return typeof seconds === 'number' ? { 'retry-after': String(seconds) } : {};
 }
 
 function errorEnvelope(error: AppError): string {

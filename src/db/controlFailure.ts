@@ -1,4 +1,5 @@
 import { AppError } from '../errors.js';
+import { NoPrimaryError } from './connection/primary.js';
 import { isDatabaseAnswer, toAppError } from './sqlState.js';
 
 const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
@@ -22,6 +23,7 @@ function isConnectionLoss(error: Error): boolean {
   const code = (error as { code?: unknown }).code;
   return (
     error.name === 'KnexTimeoutError' ||
+    error instanceof NoPrimaryError ||
     CONNECTION_LOST.test(error.message) ||
     (typeof code === 'string' && /^E[A-Z]{3,}$/.test(code))
   );

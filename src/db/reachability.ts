@@ -8,6 +8,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '28000': 'PostgreSQL does not let this user in.',
   '3D000': 'PostgreSQL has no such database.',
   '53300': 'PostgreSQL has no connection left.',
+  NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
 };
 
 /** @returns what is wrong with the way to PostgreSQL, in one sentence without host or password; undefined when all is well. */

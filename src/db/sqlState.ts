@@ -154,6 +154,7 @@ const BY_STATE: Readonly<
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
   [LOCK_NOT_AVAILABLE]: () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  '25006': () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
 

@@ -1,6 +1,5 @@
 import type { ASTNode, GraphQLError } from 'graphql';
 import { AppError } from '../errors.js';
-import { RETRY_AFTER_SECONDS } from './tenantGate.js';
 
 export interface GraphqlAnswer {
   /** HTTP status for callers that accept application/graphql-response+json. */
@@ -41,17 +40,12 @@ const OF_REPEATS: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMP
 /** Nothing of the operation has a result. */
 export function failedAnswer(error: AppError | FieldError): GraphqlAnswer {
   const cause = error instanceof FieldError ? error.error : error;
-  const retryAfterSeconds = retryAfter(cause);
+  const { retryAfterSeconds } = cause;
   return {
     status: NOT_NOW.has(cause.status) || OF_REPEATS.has(cause.code) ? cause.status : 200,
     body: JSON.stringify({ errors: [describe(error)], data: null }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
-}
-
-function retryAfter({ code, details: { retryAfterSeconds } }: AppError): number | undefined {
-  if (typeof retryAfterSeconds === 'number') return retryAfterSeconds;
-  return code === 'TOO_BUSY' ? RETRY_AFTER_SECONDS : undefined;
 }
 
 /** @param fields JSON texts by response key, in the order of the document */

@@ -92,9 +92,8 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const storage = openStorage(config);
   const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
-  const serverShare = new ServerShare({ ...deps.database.pool.options, pipeline: false }, () =>
-    deps.database.tenants.names(),
-  );
+  const { database } = deps;
+  const serverShare = new ServerShare(database.createClient, () => database.tenants.names());
   const shares = loop('watching what the server has once', SHARES_MS, async () => {
     for (const session of await serverShare.endHoarders()) {
       log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");

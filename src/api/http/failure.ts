@@ -31,7 +31,12 @@ export function sendFailure(
   }
   // The unread rest of a body must not be taken for the next request.
   const close: Record<string, string> = error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {};
-  sendJson(res, error.status, failureBody(error), { ...headers, ...close });
+  sendJson(res, error.status, failureBody(error), { ...retryAfter(error), ...headers, ...close });
+}
+
+/** The header, where repeating the request helps. */
+export function retryAfter({ retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
+  return retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
 }
 
 export function sendJson(

@@ -3,8 +3,10 @@ import pg from 'pg';
 import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ConnectionBudget } from './budget.js';
+import { createConnector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
+import { closeWhenReadOnly } from './readOnly.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import { statementTrace, traceClient } from './statementTrace.js';
 import { TenantConnections } from './tenantConnections.js';
@@ -31,8 +33,8 @@ export interface Database {
   poolUse(): readonly PoolUse[];
   /** BullMQ's connections, whose statements name no schema. Ended by whoever opened it. */
   openQueuePool(): pg.Pool;
-  /** A connection that listens; not connected yet. */
-  createListener(): pg.Client;
+  /** A connection of its own for the relay, to listen or to watch; not open yet. */
+  readonly createClient: () => pg.Client;
   /** Waits for queries in hand, then closes every connection. */
   close(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export interface PoolUse {
 }
 
 export interface DatabaseOptions {
+  /** As `DATABASE_URL`. */
   readonly url: string;
   readonly budget: ConnectionBudget;
   /** Derives the passwords of the tenants' logins. */
@@ -64,7 +67,6 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 export function openDatabase(options: DatabaseOptions): Database {
   const { budget, log } = options;
   const connection = {
-    connectionString: options.url,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs,
     keepAlive: true,
@@ -79,9 +81,20 @@ export function openDatabase(options: DatabaseOptions): Database {
       `-c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
     ].join(' '),
   };
+  const connector = createConnector({
+    url: options.url,
+    config: connection,
+    connectTimeoutMs: options.connectTimeoutMs,
+    log,
+  });
   const trace = statementTrace(log);
   const openPool = (max: number, config: pg.PoolConfig): pg.Pool => {
-    const opened = new pg.Pool({ ...connection, max: Math.max(1, max), ...config });
+    const opened = new pg.Pool({
+      ...connector.config,
+      Client: connector.Client,
+      max: Math.max(1, max),
+      ...config,
+    });
     // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
     opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
     // One that breaks while it is in use, or just as it is handed out, rejects its user's statements; the error that it
@@ -92,6 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       breakOnCanceledReplicationWait(client);
       if (trace) traceClient(client, trace);
     });
+    closeWhenReadOnly(opened);
     return opened;
   };
   // pipeline: the statements of a transaction leave in one write and cost one round trip.
@@ -112,17 +126,18 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const tenants = new TenantConnections({
     pool,
-    connection: { ...connection, pipeline: true },
+    connector,
     keyRing: options.keyRing,
     max: budget.tenants,
     acquireTimeoutMs: options.connectTimeoutMs,
     log,
   });
+  const watch = connector.watch(() => pool.query('select'));
   return {
     tenants,
     transactions: new Transactions(tenants, {
       timeoutMs: options.requestTimeoutMs ?? 2 * options.statementTimeoutMs,
-      connection,
+      createClientBeside: (other) => connector.createClientBeside(other),
       trace,
     }),
     pool,
@@ -135,8 +150,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     ],
     openQueuePool: () =>
       openPool(budget.queue, { options: `${connection.options} -c search_path=${QUEUE_SCHEMA}` }),
-    createListener: () => new pg.Client(connection),
+    createClient: () => connector.createClient(),
     async close() {
+      await watch.stop();
       await tenants.close();
       await knex.destroy();
       await Promise.all([pool.end(), ledgerPool.end()]);

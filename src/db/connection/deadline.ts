@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
+
+/** A connection to the server that the other one leads to; not open yet. */
+export type CreateClientBeside = (other: pg.ClientBase) => pg.Client;
 
 /** Time that a transaction has to end after it was canceled. */
 const CANCEL_GRACE_MS = 2_000;
@@ -18,8 +21,7 @@ export class Deadline {
 
   constructor(
     private readonly client: pg.ClientBase,
-    /** Of the service's own connections. */
-    private readonly options: pg.ClientConfig,
+    private readonly createClientBeside: CreateClientBeside,
     timeoutMs: number,
   ) {
     this.#timer = setTimeout(() => {
@@ -57,7 +59,7 @@ export class Deadline {
   async #cancel(): Promise<void> {
     const { processID, connection } = this.client as unknown as Backend;
     const passed = this.#passed;
-    const other = new pg.Client(this.options);
+    const other = this.createClientBeside(this.client);
     try {
       await other.connect();
       await other.query('select pg_cancel_backend($1)', [processID]);

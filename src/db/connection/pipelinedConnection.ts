@@ -1,6 +1,5 @@
-import type pg from 'pg';
 import type { Lease } from './connectionPool.js';
-import { Deadline } from './deadline.js';
+import { Deadline, type CreateClientBeside } from './deadline.js';
 import { inOneWrite } from './oneWrite.js';
 
 /** A transaction that can be sent on a pipelined connection. */
@@ -16,8 +15,8 @@ export interface ConnectionSource {
   acquire(): Promise<Lease>;
   /** Whether somebody waits for a connection. */
   readonly isBusy: boolean;
-  /** Of connections that end what another one runs. */
-  readonly connection: pg.ClientConfig;
+  /** Makes connections that end what another one runs. */
+  readonly createClientBeside: CreateClientBeside;
 }
 
 /** Transactions after which the connection goes back to the pool, so that other waiters get it. */
@@ -73,7 +72,7 @@ export class PipelinedConnection {
   async #open(): Promise<void> {
     try {
       const lease = await this.source.acquire();
-      const deadline = new Deadline(lease.client, this.source.connection, this.timeoutMs);
+      const deadline = new Deadline(lease.client, this.source.createClientBeside, this.timeoutMs);
       this.#connection = { lease, deadline };
     } catch (error) {
       this.onEnd?.(this);

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { RoleNames } from './roleNames.js';
 
 /** A session that was ended. */
@@ -22,7 +22,7 @@ export class ServerShare {
   #client: pg.Client | undefined;
 
   constructor(
-    private readonly options: pg.ClientConfig,
+    private readonly createClient: () => pg.Client,
     private readonly names: () => Promise<RoleNames>,
   ) {}
 
@@ -52,7 +52,7 @@ export class ServerShare {
    * no snapshot between its statements.
    */
   async #connect(values: readonly string[]): Promise<pg.Client> {
-    const client = new pg.Client(this.options);
+    const client = this.createClient();
     client.on('error', () => undefined);
     await client.connect();
     await client.query('begin read only; set local idle_in_transaction_session_timeout = 0');

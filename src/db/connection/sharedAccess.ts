@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg, { type ClientBase, type Pool, type PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { AppError } from '../../errors.js';
+import type { Connector } from './connector.js';
 import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
 import { quoted } from '../sql.js';
@@ -79,13 +80,13 @@ const ROLES_SQL = `
  */
 export async function withoutSharedAccess<T>(
   pool: Pool,
-  connection: pg.ClientConfig,
+  connector: Connector,
   names: RoleNames,
   tenantid: number,
   change: () => Promise<T>,
 ): Promise<T> {
   // Not of the pool, which others need meanwhile.
-  const client = new pg.Client(connection);
+  const client = connector.createClient();
   // Its statements reject as well.
   client.on('error', () => undefined);
   try {

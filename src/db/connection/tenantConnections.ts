@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 import type { Logger } from '../../log.js';
+import type { Connector } from './connector.js';
 import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
 import { limitMessages } from './messageLimit.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
@@ -13,7 +14,7 @@ import { TenantLogins } from './tenantLogins.js';
 export interface TenantConnectionsOptions {
   /** The service's own connections, for roles and grants. */
   readonly pool: Pool;
-  readonly connection: pg.ClientConfig;
+  readonly connector: Connector;
   readonly keyRing: KeyRing;
   /** Connections of all logins together. */
   readonly max: number;
@@ -42,9 +43,9 @@ export class TenantConnections {
   readonly #own = new Map<number, 'settled' | 'refused'>();
 
   constructor(private readonly options: TenantConnectionsOptions) {
-    const { pool, connection, keyRing, max, log } = options;
+    const { pool, connector, keyRing, max, log } = options;
     this.fingerprintSeed = keyRing.number('schema fingerprints');
-    this.#logins = new TenantLogins({ pool, options: connection, keyRing });
+    this.#logins = new TenantLogins({ pool, connector, keyRing });
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
@@ -169,8 +170,8 @@ export class TenantConnections {
 
   /** Runs `change` on a connection of its own, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
-    const { pool, connection } = this.options;
-    return withoutSharedAccess(pool, connection, await this.names(), tenantid, async () => {
+    const { pool, connector } = this.options;
+    return withoutSharedAccess(pool, connector, await this.names(), tenantid, async () => {
       const client = await this.#logins.connect(tenantid);
       try {
         return await change(client);

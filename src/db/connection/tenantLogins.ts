@@ -1,7 +1,9 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
-import pg, { type Pool } from 'pg';
+import type pg from 'pg';
+import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 import type { Login } from './connectionPool.js';
+import type { Connector } from './connector.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import { quoted } from '../sql.js';
 
@@ -30,7 +32,7 @@ export class TenantLogins {
   constructor(
     private readonly deps: {
       readonly pool: Pool;
-      readonly options: pg.ClientConfig;
+      readonly connector: Connector;
       readonly keyRing: KeyRing;
     },
   ) {}
@@ -62,18 +64,7 @@ export class TenantLogins {
   }
 
   #client(role: string): pg.Client {
-    // A URL would win over user and password.
-    const { connectionString, ...options } = this.deps.options;
-    const base = new pg.Client(connectionString === undefined ? options : { connectionString });
-    return new pg.Client({
-      ...options,
-      host: base.host,
-      port: base.port,
-      ...(base.database === undefined ? {} : { database: base.database }),
-      ssl: (base as unknown as { ssl: boolean | object }).ssl,
-      user: role,
-      password: this.#password(role),
-    });
+    return this.deps.connector.createClient({ user: role, password: this.#password(role), pipeline: true });
   }
 
   #password(role: string): string {

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { AppError } from '../../errors.js';
 import type { AnswerShare } from '../answerBudget.js';
 import type { Lease } from './connectionPool.js';
+import type { CreateClientBeside } from './deadline.js';
 import type { TenantConnections } from './tenantConnections.js';
 import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
@@ -70,8 +71,8 @@ export class Transactions {
     private readonly options: {
       /** Longest time of one transaction, all of its statements together. */
       readonly timeoutMs: number;
-      /** Of the service's own connections. */
-      readonly connection: pg.ClientConfig;
+      /** Makes connections that end what another one runs. */
+      readonly createClientBeside: CreateClientBeside;
       readonly trace?: StatementTrace | undefined;
     },
   ) {}
@@ -121,7 +122,7 @@ export class Transactions {
       get isBusy() {
         return connections.isBusy(tenantid);
       },
-      connection: options.connection,
+      createClientBeside: options.createClientBeside,
     };
     return new PipelinedConnection(source, options.timeoutMs, onEnd);
   }
@@ -259,6 +260,12 @@ function judge(
   if (failedAt < 0 && !isSessionEnd(error) && !isRefusal(error)) {
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
+  if (mode === 'read' && error.code === READ_ONLY) {
+    return failed(
+      new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
+      failedAt,
+    );
+  }
   return failed(toAppError(error), failedAt < 0 || isCommit ? undefined : failedAt);
 }
 
@@ -281,11 +288,13 @@ function failed(error: AppError, statement?: number): TransactionOutcome {
 }
 
 const QUERY_CANCELED = '57014';
+/** Of reads, which run so, and of all while the server takes no changes. */
+const READ_ONLY = '25006';
 
 const UNPREPARED = { name: '', parse: true, close: [] };
 
 /** What PostgreSQL says when a connection does not hold the named statements that we think it holds. */
-const STATEMENTS_DIFFER = new Set(['26000', '42P05', '25006']);
+const STATEMENTS_DIFFER = new Set(['26000', '42P05', READ_ONLY]);
 
 /** A connection goes back to the pool only when PostgreSQL answered, stays with us, and is as we think it is. */
 function isUsable(error: Error): boolean {

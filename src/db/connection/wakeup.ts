@@ -75,7 +75,7 @@ export function listenForWakeups(
     if (!stopped) timer = setTimeout(connect, RECONNECT_MS);
   };
   const connect = (): void => {
-    const next = deps.database.createListener();
+    const next = deps.database.createClient();
     client = next;
     let ended = false;
     const onEnd = (error?: unknown): void => {

@@ -148,8 +148,8 @@ describe('transactions', () => {
   });
 
   it('end as a whole when their time is over, however short each statement is', async () => {
-    const { pool, tenants } = shop.test.database;
-    const brief = new Transactions(tenants, { timeoutMs: 300, connection: pool.options });
+    const { pool, createClient, tenants } = shop.test.database;
+    const brief = new Transactions(tenants, { timeoutMs: 300, createClientBeside: createClient });
     const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
     const change = preparedText(
       `insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`,

@@ -1,0 +1,77 @@
+import type { Accounts } from '../analysis/accounts.js';
+import type { Duplicate } from '../analysis/duplicates.js';
+import { lossOf } from '../analysis/losses.js';
+import { quantile } from '../analysis/recovery.js';
+import type { Rig } from '../rig/rig.js';
+import { WAYS, type Failover } from './strike.js';
+
+/** One line of the table of failovers. */
+export interface FailoverRow {
+  readonly way: string;
+  readonly failovers: number;
+  /** Mails of committed orders that have not been sent. Of the whole run, as are the next two. */
+  readonly lost: number;
+  readonly duplicates: number;
+  /** Of these, with their ambiguous attempt on record. */
+  readonly accounted: number;
+  /** What clients were told between the loss of the primary and the first order after it, by code. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** Refusals to be repeated that did not say when. */
+  readonly withoutRetryAfter: number;
+  readonly writesMs: Times;
+  readonly mailsMs: Times;
+  readonly recoveryMs: Times;
+}
+
+interface Times {
+  readonly p50: number;
+  readonly max: number;
+}
+
+export function reportFailovers(
+  rig: Rig,
+  failovers: readonly Failover[],
+  accounts: Accounts,
+  duplicates: readonly Duplicate[],
+): readonly FailoverRow[] {
+  // Those that are built to fail are refused at any time.
+  const refusals = [...rig.load.orders.values()].flatMap(({ doomed, refusal }) =>
+    refusal && !doomed ? [refusal] : [],
+  );
+  return WAYS.flatMap((way) => {
+    const done = failovers.filter((failover) => failover.way === way);
+    if (done.length === 0) return [];
+    const times = (values: readonly (number | undefined)[]): Times => {
+      const all = values.map((value) => value ?? Infinity);
+      return { p50: quantile(all, 0.5) ?? 0, max: Math.max(...all) };
+    };
+    const during = refusals.filter(({ atMs }) =>
+      done.some(
+        ({ lostAtMs, promotedAtMs, writesMs = Infinity }) =>
+          atMs >= lostAtMs && atMs <= promotedAtMs + writesMs + 1_000,
+      ),
+    );
+    return [
+      {
+        way,
+        failovers: done.length,
+        lost: accounts.expected.filter((expected) => lossOf(expected, accounts) !== undefined).length,
+        duplicates: duplicates.length,
+        accounted: duplicates.filter(({ accounted }) => accounted).length,
+        answers: countBy(during.map(({ status, code }) => `${status} ${code}`)),
+        withoutRetryAfter: during.filter(
+          ({ code, retryAfter }) => code === 'DATABASE_UNAVAILABLE' && retryAfter === null,
+        ).length,
+        writesMs: times(done.map(({ writesMs }) => writesMs)),
+        mailsMs: times(done.map(({ mailsMs }) => mailsMs)),
+        recoveryMs: times(done.map(({ recoveryMs }) => recoveryMs)),
+      },
+    ];
+  });
+}
+
+function countBy(keys: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const key of keys) counts[key] = (counts[key] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { untilConfirmed } from '../faults/recover.js';
+import type { Rig } from '../rig/rig.js';
+
+/** How the primary is lost, or handed over. */
+export const WAYS = ['killed', 'stopped', 'switched over'] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface Failover {
+  readonly way: Way;
+  /** When the primary was lost, and when the standby had taken over. */
+  readonly lostAtMs: number;
+  readonly promotedAtMs: number;
+  /** From the promotion to the next acknowledged order, and to the next mail accepted; undefined when none came. */
+  readonly writesMs: number | undefined;
+  readonly mailsMs: number | undefined;
+  /** From the promotion until every order that was placed before is confirmed; undefined when that took too long. */
+  readonly recoveryMs: number | undefined;
+}
+
+/** So long nobody is the primary, as while a cluster manager makes sure. */
+const VACANT_MS = 1_500;
+const LIVE_MS = 1_500;
+const MAX_MS = 30_000;
+const ASK_MS = 20;
+
+/** Takes the primary away under load, has the standby take over, and gives it a new one. */
+export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
+  const { replicated, spans } = rig;
+  if (!replicated) throw new Error('there is no standby');
+  if (!replicated.standby) await replicated.addStandby();
+  await delay(LIVE_MS + Math.random() * 500);
+  const lostAtMs = Date.now();
+  if (way === 'killed') await replicated.stopPrimary('SIGQUIT');
+  else if (way === 'stopped') await replicated.pausePrimary();
+  else await handOver(rig);
+  if (way !== 'switched over') await delay(Math.random() * VACANT_MS);
+  await replicated.promote();
+  const promotedAtMs = Date.now();
+  const [writesMs, mailsMs] = await Promise.all([
+    firstAfter(promotedAtMs, () => rig.load.acknowledgedWithin(Date.now() - promotedAtMs).length > 0),
+    firstAfter(promotedAtMs, async () => {
+      await rig.provider.refresh();
+      return rig.provider.entries.some(
+        ({ accepted, receivedAtMs }) => accepted && receivedAtMs > promotedAtMs,
+      );
+    }),
+  ]);
+  if (way === 'stopped') {
+    await replicated.resumeOld();
+    await delay(LIVE_MS);
+  }
+  const recoveryMs = await untilConfirmed(rig, await committedOrders(rig, promotedAtMs));
+  spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
+  return {
+    way,
+    lostAtMs,
+    promotedAtMs,
+    writesMs,
+    mailsMs,
+    recoveryMs: recoveryMs === undefined ? undefined : Date.now() - promotedAtMs,
+  };
+}
+
+/** As docs/operations.md has it: no changes any more, all of them at the standby, then the end of the primary. */
+async function handOver({ replicated, ledger }: Rig): Promise<void> {
+  if (!replicated) return;
+  await replicated.configure('default_transaction_read_only', 'on');
+  await firstAfter(Date.now(), async () => {
+    const [row] = await ledger.query<{ done: boolean }>(
+      `select not exists (select from pg_stat_activity where backend_xid is not null)
+         and bool_and(flush_lsn >= pg_current_wal_lsn()) as done
+       from pg_stat_get_wal_senders() where state = 'streaming'`,
+    );
+    return row?.done === true;
+  });
+  await replicated.stopPrimary('SIGINT');
+}
+
+async function firstAfter(
+  beganAtMs: number,
+  probe: () => boolean | Promise<boolean>,
+): Promise<number | undefined> {
+  while (Date.now() - beganAtMs < MAX_MS) {
+    if (await probe()) return Date.now() - beganAtMs;
+    await delay(ASK_MS);
+  }
+  return undefined;
+}
+
+async function committedOrders({ ledger, load, shops }: Rig, beforeMs: number) {
+  const committed = new Set<number>();
+  for (const shop of shops) for (const id of await ledger.committedOrders(shop)) committed.add(id);
+  return [...load.orders.values()].filter(
+    ({ orderId, acknowledgedAtMs }) => committed.has(orderId) && (acknowledgedAtMs ?? 0) < beforeMs,
+  );
+}

@@ -1,0 +1,53 @@
+import { reportFailovers, type FailoverRow } from './failover/report.js';
+import { strikeFailover, WAYS, type Failover, type Way } from './failover/strike.js';
+import { runJudged, type RunResult } from './judgedRun.js';
+import type { Backend } from './markers.js';
+
+export interface FailoverOptions {
+  readonly backend: Backend;
+  /** How many failovers. */
+  readonly kills: number;
+  /** In turn; all by default. */
+  readonly ways?: readonly Way[];
+  /** None begins after so many. */
+  readonly minutes: number | undefined;
+  /** Mutations per second. */
+  readonly rate: number;
+  readonly say: (line: string) => void;
+}
+
+const SHOPS = 3;
+/** So that some mails are on their way at any moment. */
+const PROVIDER_MS = 100;
+
+/** Takes the primary away under load, again and again, each time with a synchronous standby that takes over. */
+export function runFailovers({
+  kills,
+  minutes,
+  ways = WAYS,
+  ...options
+}: FailoverOptions): Promise<RunResult<FailoverRow>> {
+  return runJudged({
+    ...options,
+    shops: SHOPS,
+    strength: { web: 1, relay: 1, worker: 2 },
+    replicated: true,
+    env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
+    async disturb(rig) {
+      const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
+      await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
+      const failovers: Failover[] = [];
+      const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
+      for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {
+        const failover = await strikeFailover(rig, ways[turn % ways.length] ?? 'killed');
+        failovers.push(failover);
+        const { way, writesMs, mailsMs, recoveryMs } = failover;
+        const of = (ms: number | undefined): string => (ms === undefined ? 'never' : `${ms} ms`);
+        options.say(
+          `  ${turn + 1}: ${way}; after the promotion writes ${of(writesMs)}, mails ${of(mailsMs)}, all ${of(recoveryMs)}`,
+        );
+      }
+      return (accounts, duplicates) => reportFailovers(rig, failovers, accounts, duplicates);
+    },
+  });
+}

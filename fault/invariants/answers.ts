@@ -1,0 +1,18 @@
+import { isLost } from '../rig/timeMachine.js';
+import type { Invariant } from './invariant.js';
+
+export const answersTrue: Invariant = {
+  name: '11 what clients were answered is true: acknowledged is there, refused is not, anything else is said to be unknown',
+  breaches({ accounts, rig }) {
+    const committed = new Set(accounts.expected.map(({ order }) => order.mark));
+    return [...rig.load.orders.values()].flatMap(({ mark, acknowledgedAtMs, refusal }) => {
+      if (acknowledgedAtMs !== undefined && !committed.has(mark)) {
+        return isLost(rig.timeMachine.lostTimes, acknowledgedAtMs) ? [] : [`${mark}: acknowledged, and gone`];
+      }
+      if (refusal && committed.has(mark) && !refusal.body.includes('"OUTCOME_UNKNOWN"')) {
+        return [`${mark}: refused, and committed: ${refusal.body}`];
+      }
+      return [];
+    });
+  },
+};

@@ -1,0 +1,173 @@
+import pg from 'pg';
+import { parseDatabaseUrl, type DatabaseHost } from '../../databaseUrl.js';
+import type { Logger } from '../../log.js';
+import type { Stoppable } from '../../shutdown.js';
+import { NoPrimaryError, Primary, type ServerState, type Severable } from './primary.js';
+
+export interface ConnectorOptions {
+  /** As `DATABASE_URL`. */
+  readonly url: string;
+  /** Of every connection, besides what the URL says. */
+  readonly config: pg.ClientConfig;
+  readonly connectTimeoutMs: number;
+  readonly log: Logger;
+}
+
+/** Makes every connection to PostgreSQL: each leads to the server that accepts writes. */
+export interface Connector {
+  /** For pools. */
+  readonly Client: typeof pg.Client;
+  /** What pools give to `Client`. */
+  readonly config: pg.ClientConfig;
+  /** A connection that is not open yet. */
+  createClient(config?: pg.ClientConfig): pg.Client;
+  /** One to the server that the other one leads to, whichever accepts writes by now. */
+  createClientBeside(other: pg.ClientBase): pg.Client;
+  /** Looks whether the server answers, every second, where there are several; and moves to another that accepts writes. */
+  watch(isAlive: () => Promise<unknown>): Stoppable;
+}
+
+const ASK_TIMEOUT_MS = 2_000;
+const WATCH_MS = 1_000;
+
+export function createConnector({ url, config, connectTimeoutMs, log }: ConnectorOptions): Connector {
+  const { hosts, url: firstUrl, requiresWritableSessions } = parseDatabaseUrl(url);
+  const shared: pg.ClientConfig = { ...config, ...readUrl(firstUrl) };
+  const primary = new Primary(hosts, {
+    maxWaitMs: connectTimeoutMs,
+    log,
+    ask: (host) =>
+      askServer({ ...shared, ...host, connectionTimeoutMillis: ASK_TIMEOUT_MS }, requiresWritableSessions),
+  });
+  const isChoice = primary.isOneOfMany;
+
+  class PrimaryClient extends pg.Client implements Severable {
+    #isStandby = false;
+
+    constructor(given?: pg.ClientConfig) {
+      super(given);
+      const { connection } = this as unknown as Internals;
+      connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+        if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
+      });
+    }
+
+    override connect(): Promise<this>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): Promise<this> | void {
+      const connecting = this.#connect();
+      if (!callback) return connecting;
+      connecting.then(() => (callback as () => void)(), callback);
+    }
+
+    sever(): void {
+      (this as unknown as Internals).connection.stream.destroy();
+    }
+
+    async #connect(): Promise<this> {
+      const host = await primary.locate();
+      // A socket in the URL's parameters is of the only host.
+      if (isChoice) Object.assign(this, host);
+      try {
+        await super.connect();
+      } catch (error) {
+        primary.doubt(host);
+        throw error;
+      }
+      if (this.#isStandby) {
+        primary.doubt(host);
+        await this.end();
+        throw new NoPrimaryError('the server is a standby: it accepts no writes');
+      }
+      primary.opened(this, host);
+      this.once('end', () => primary.closed(this));
+      // Broken, not closed by us.
+      this.on('error', () => primary.doubt(host));
+      return this;
+    }
+  }
+
+  return {
+    Client: PrimaryClient,
+    config: shared,
+    createClient: (more) => new PrimaryClient({ ...shared, ...more }),
+    createClientBeside(other) {
+      const { host, port } = other as unknown as DatabaseHost;
+      return new pg.Client({ ...shared, host, port });
+    },
+    watch: (isAlive) => (isChoice ? watchPrimary(primary, isAlive) : { stop: () => Promise.resolve() }),
+  };
+}
+
+/** A server that is cut off breaks no connection: it only stops answering. */
+function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppable {
+  let looking: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const alive = isAlive().then(
+      () => true,
+      () => false,
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ASK_TIMEOUT_MS);
+    });
+    const inTime = await Promise.race([alive, late]);
+    clearTimeout(timer);
+    if (!inTime) await primary.check();
+  };
+  const timer = setInterval(() => {
+    looking ??= look().finally(() => (looking = undefined));
+  }, WATCH_MS);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** The URL as pg reads it, in parts: a URL would win over a user, a password or a host given beside it. */
+function readUrl(url: string): pg.ClientConfig {
+  const { connectionParameters } = new pg.Client({ connectionString: url }) as unknown as Parsed;
+  const { host, port, user, password, database, ssl, sslnegotiation } = connectionParameters;
+  const parts = { host, port, user, password, database, ssl, sslnegotiation };
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value != null));
+}
+
+interface Parsed {
+  readonly connectionParameters: Pick<
+    pg.ClientConfig,
+    'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
+  > & { readonly sslnegotiation?: string };
+}
+
+async function askServer(config: pg.ClientConfig, requiresWritableSessions: boolean): Promise<ServerState> {
+  const client = new pg.Client(config);
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ timeline: string | null; isReadOnly: boolean }>(STATE);
+    const [{ timeline, isReadOnly } = { timeline: null, isReadOnly: true }] = rows;
+    return {
+      acceptsWrites: timeline !== null && !(requiresWritableSessions && isReadOnly),
+      timeline: timeline ?? '',
+    };
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+const STATE = `
+  select case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
+    current_setting('default_transaction_read_only')::bool as "isReadOnly"`;
+
+interface Internals {
+  readonly connection: {
+    readonly stream: { destroy(): unknown };
+    on(
+      event: 'parameterStatus',
+      listener: (message: { readonly parameterName: string; readonly parameterValue: string }) => void,
+    ): unknown;
+  };
+}

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import type { FailoverRow } from '../../fault/failover/report.js';
+import { runFailovers } from '../../fault/failoverRun.js';
+import type { RunResult } from '../../fault/judgedRun.js';
+import { failoverTable, verdictLines } from '../../fault/report/print.js';
+
+const MUTATIONS_PER_SECOND = 10;
+const MAX_MS = 10_000;
+
+/** The short form of `npm run fault -- --only failover`, with the queue in PostgreSQL, which fails over as well. */
+describe('the primary is replaced by its synchronous standby under load', function () {
+  this.timeout(300_000);
+  let result: RunResult<FailoverRow>;
+
+  before(async () => {
+    const say = (): void => undefined;
+    result = await runFailovers({
+      backend: 'postgres',
+      kills: 2,
+      ways: ['killed', 'switched over'],
+      minutes: undefined,
+      rate: MUTATIONS_PER_SECOND,
+      say,
+    });
+  });
+
+  it('nothing is lost, and every duplicate is on record', () => {
+    expect(result.rows.map(({ way, failovers, lost }) => [way, failovers, lost])).to.deep.equal([
+      ['killed', 1, 0],
+      ['switched over', 1, 0],
+    ]);
+    for (const { duplicates, accounted } of result.rows) expect(accounted).to.equal(duplicates);
+  });
+
+  it('writes and mails go on within ten seconds of the promotion', () => {
+    for (const { writesMs, mailsMs, way } of result.rows) {
+      expect(writesMs.max, way).to.be.below(MAX_MS);
+      expect(mailsMs.max, way).to.be.below(MAX_MS);
+    }
+  });
+
+  it('clients of a planned switchover meet a pause, or 503 with Retry-After', () => {
+    const planned = result.rows.find(({ way }) => way === 'switched over');
+    expect(
+      Object.keys(planned?.answers ?? {}).filter((answer) => answer !== '503 DATABASE_UNAVAILABLE'),
+    ).to.deep.equal([]);
+    expect(planned?.withoutRetryAfter).to.equal(0);
+  });
+
+  it('breaks none of the invariants', () => {
+    const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
+    expect(broken, `${failoverTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+  });
+
+  it('ends no process', () => {
+    expect(result.complaints).to.deep.equal([]);
+  });
+});
