@@ -93,6 +93,24 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
+  it('are searched in bounded steps, which say how far they went and lead on', async () => {
+    const crowd = await ConsoleShop.open();
+    const visitor = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    const oldest = await crowd.deliver(order, { state: 'sent', subject: 'the oldest' });
+    await crowd.crowd(6_000);
+    const html = await visitor.page('/console/deliveries?subject=the+oldest');
+    expect(html).to.include('Searched the newest 5,000').and.include('None of them fits');
+    const further = /href="([^"]+depth=1[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(await visitor.page(further))
+      .to.include(`/console/deliveries/${oldest}`)
+      .and.not.include('Searched the newest');
+    expect(await visitor.page('/console/deliveries?subject=the+oldest&state=failed')).to.include(
+      'No delivery fits',
+    );
+    await crowd.close();
+  });
+
   it('are counted by state and grouped by cause where they are in trouble', async () => {
     expect(await browser.page('/console/deliveries')).to.match(
       /<span class="state failed">failed<\/span> <strong>1<\/strong>/,

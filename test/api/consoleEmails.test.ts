@@ -4,6 +4,7 @@ import { ConsoleShop } from './consoleShop.js';
 
 const EVIL = `"></textarea><script>alert('x')</script>`;
 const EDIT = '/console/emails/edit';
+const PREVIEW = '/console/emails/preview';
 const RULE = '/console/rules/edit';
 
 describe('the console’s emails and rules', () => {
@@ -34,7 +35,7 @@ describe('the console’s emails and rules', () => {
   };
 
   it('previews a draft with a row, in a frame without scripts, and saves nothing', async () => {
-    const [status, html] = await post(EDIT, { ...DRAFT, action: 'preview' });
+    const [status, html] = await post(PREVIEW, DRAFT);
     expect([status, html.includes('Order 7')], html).to.deep.equal([200, true]);
     expect(html)
       .to.match(/<iframe [^>]*srcdoc="[^"]*" sandbox>/)
@@ -42,8 +43,86 @@ describe('the console’s emails and rules', () => {
     expect(await browser.page('/console/emails')).not.to.include('type=draft');
   });
 
+  it('allows styles and images of mails in the frame alone, which has no scripts and no forms', async () => {
+    const form = await browser.get(EDIT);
+    expect(form.headers.get('content-security-policy')).not.to.match(/unsafe|img-src \*/);
+    expect(await form.text())
+      .to.match(/<button [^>]*formaction="\/console\/emails\/preview" formtarget="preview"/)
+      .and.match(/<iframe [^>]*name="preview"/);
+    for (const answer of [await browser.get(PREVIEW), await browser.post(PREVIEW, { csrf, ...DRAFT })]) {
+      expect(answer.headers.get('content-security-policy'))
+        .to.match(/^sandbox allow-same-origin; default-src 'none'/)
+        .and.include("form-action 'none'; frame-ancestors 'self'")
+        .and.not.include('script');
+      expect(answer.headers.get('x-frame-options')).to.equal('SAMEORIGIN');
+      expect(await answer.text()).not.to.include(csrf);
+    }
+    const [status, refused] = await post(PREVIEW, { csrf: 'x', ...DRAFT });
+    expect([status, refused.includes('another session')]).to.deep.equal([403, true]);
+  });
+
+  it('refuses to save over what somebody else saved meanwhile, and keeps what was written', async () => {
+    const opened = await browser.page(`${EDIT}?type=confirmation`);
+    const version = /name="version" value="(\d+)"/.exec(opened)?.[1] ?? '';
+    const mine = { ...DRAFT, email_type: 'confirmation', saved: 'confirmation', version, action: 'save' };
+    expect((await post(EDIT, { ...mine, subject: 'theirs' }))[0]).to.equal(303);
+    const [status, html] = await post(EDIT, { ...mine, subject: 'mine' });
+    expect([status, html.includes('value="mine"')]).to.deep.equal([409, true]);
+    expect(await browser.page(`${EDIT}?type=confirmation`)).to.include('value="theirs"');
+    const now = /name="version" value="(\d+)"/.exec(html)?.[1] ?? '';
+    expect((await post(EDIT, { ...mine, version: now, subject: 'mine' }))[0]).to.equal(303);
+    const both = await Promise.all(
+      ['a', 'b'].map((subject) => post(EDIT, { ...mine, version: String(Number(now) + 1), subject })),
+    );
+    expect(both.map(([code]) => code).sort()).to.deep.equal([303, 409]);
+  });
+
+  it('keeps what was written when the session ends or the right is lost', async () => {
+    const { fixture, root } = shop;
+    await fixture.control(
+      root,
+      'mutation { create_role(input: { login: "writer", password: "secret of the clerk", capabilities: ["login", "admin"] }) { roleid } }',
+    );
+    const { data } = await fixture.control(root, `{ role(filter: "login = 'writer'") { roleid } }`);
+    const { roleid } = (data?.['role'] as { roleid: string }[])[0]!;
+    const change = (input: string): Promise<unknown> =>
+      fixture.control(root, `mutation { update_role(roleid: ${roleid}, input: { ${input} }) { roleid } }`);
+    const writer = await shop.signedIn('shop', 'writer');
+    const form = {
+      ...DRAFT,
+      csrf: await writer.csrf(EDIT),
+      template: '<p>a long letter</p>',
+      action: 'save',
+    };
+    const kept = (html: string): boolean => html.includes('value="&lt;p&gt;a long letter&lt;/p&gt;"');
+
+    await change('capabilities: ["login"]');
+    const denied = await writer.post(EDIT, form);
+    expect([denied.status, kept(await denied.text())]).to.deep.equal([403, true]);
+
+    await change('capabilities: ["login", "admin"], password: "another secret of it"');
+    const ended = await writer.post(EDIT, form);
+    const page = await ended.text();
+    expect([ended.status, kept(page), page.includes('Your session has ended.')]).to.deep.equal([
+      401,
+      true,
+      true,
+    ]);
+    await writer.signIn('shop', 'writer', 'another secret of it');
+    const again = await writer.post(EDIT, form);
+    const html = await again.text();
+    expect([again.status, kept(html)]).to.deep.equal([403, true]);
+    const renewed = /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    expect((await writer.post(EDIT, { ...form, csrf: renewed })).status).to.equal(303);
+    await post(EDIT, { ...DRAFT, saved: 'draft', action: 'delete' });
+    const foreign = await writer.post(EDIT, form, { 'sec-fetch-site': 'cross-site' });
+    expect([foreign.status, kept(await foreign.text())]).to.deep.equal([403, false]);
+  });
+
   it('says in place what is wrong, and keeps what was written', async () => {
-    const [, html] = await post(EDIT, { ...DRAFT, template: '<p>\n{{ x | nope }}', action: 'preview' });
+    const wrong = { ...DRAFT, template: '<p>\n{{ x | nope }}' };
+    expect((await post(PREVIEW, wrong))[1]).to.include('line 2');
+    const [, html] = await post(EDIT, { ...wrong, action: 'save' });
     expect(html).to.include('line 2').and.include('aria-invalid="true"').and.include('{{ x | nope }}');
     const [status, refused] = await post(EDIT, { ...DRAFT, queries: '[', action: 'save' });
     expect([status, refused.includes('This is not JSON.')]).to.deep.equal([400, true]);
@@ -64,7 +143,7 @@ describe('the console’s emails and rules', () => {
 
   it('takes a long template, and no other long form', async () => {
     const template = `<p>${'long '.repeat(20_000)}</p>`;
-    const [status, html] = await post(EDIT, { ...DRAFT, template, action: 'preview' });
+    const [status, html] = await post(PREVIEW, { ...DRAFT, template });
     expect([status, html.includes('Order 7')]).to.deep.equal([200, true]);
     expect((await post(RULE, { name: template }))[0]).to.equal(413);
     expect((await post(EDIT, { ...DRAFT, template: 'x'.repeat(2_100_000) }))[0]).to.equal(413);
@@ -91,7 +170,7 @@ describe('the console’s emails and rules', () => {
   });
 
   it('refuses other sessions’ forms, other roles, and shows nothing of other tenants', async () => {
-    for (const path of [EDIT, RULE]) {
+    for (const path of [EDIT, PREVIEW, RULE]) {
       expect((await browser.post(path, { ...DRAFT, csrf: 'x' })).status).to.equal(403);
     }
     const clerk = await shop.signedIn('shop', 'clerk');

@@ -147,9 +147,8 @@ if (existsSync(CHROMIUM)) {
         await page.getByLabel('Key', { exact: true }).fill('7');
         await page.getByRole('button', { name: 'Preview', exact: true }).click();
         await page
-          .locator('iframe')
-          .first()
-          .contentFrame()
+          .frameLocator('iframe[name=preview]')
+          .frameLocator('iframe >> nth=0')
           .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
           .waitFor();
         await shoot(page, `${name}-preview`);

@@ -104,6 +104,18 @@ export class ConsoleShop {
     return row!.deliveryid;
   }
 
+  /** Many deliveries, newer than all others. */
+  async crowd(count: number): Promise<void> {
+    await this.#knex.raw(
+      `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, createtime,
+         state, recipients, subject, tracked)
+       select ?, i, ?, 'confirmation', 'update', 'orders', '{"order_id": 7}', 'at_least_once', now(), 'sent',
+         array['ada@example.com'], 'mail ' || i, true
+       from generate_series(1, ?::int) i`,
+      [this.tenantid, this.ruleid, count],
+    );
+  }
+
   async attempt(deliveryid: string, values: Json): Promise<void> {
     const now = new Date();
     await this.#ofDelivery('rowpost.email_attempt', deliveryid, { started: now, finished: now, ...values });

@@ -12,6 +12,7 @@ import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
 import { emailPages } from './emailPages.js';
+import { emailPreview } from './emailPreview.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
@@ -28,6 +29,8 @@ export interface ConsoleDeps extends OidcRoutesDeps {
 
 /** Of forms that say nothing else. */
 const MAX_FORM_BYTES = 65_536;
+/** Whose large forms are read although their session has ended. */
+const VISITORS = { key: 'console visitors', isNobody: true };
 
 /** `/console`: pages about a tenant's emails for its people. They need no scripts. */
 export function consoleRoutes(deps: ConsoleDeps): Router {
@@ -44,24 +47,29 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
 
   const page: PageKinds['page'] = (handle) => async (req, res) => {
     const session = await deps.consoleSessions.read(req);
-    res.locals['session'] = session;
+    const attempt: Attempt = { framed: false, session };
+    res.locals['attempt'] = attempt;
     if (session) await handle(visitOf(req, res, session), req, res);
     else res.redirect(303, signInPath(req.originalUrl));
   };
 
   const form: PageKinds['form'] =
-    (handle, limitBytes = MAX_FORM_BYTES) =>
+    (handle, { limitBytes = MAX_FORM_BYTES, framed = false } = {}) =>
     async (req, res) => {
+      const attempt: Attempt = { framed };
+      res.locals['attempt'] = attempt;
       requireOwnPage(req, deps.config.baseUrl);
       const session = await deps.consoleSessions.read(req);
-      res.locals['session'] = session;
+      attempt.session = session;
+      // What was written is shown again when the session has ended meanwhile, so it is read first.
+      const known = session !== undefined || deps.consoleSessions.isEnded(req);
+      const { values } = await readFields(req, known ? limitBytes : MAX_FORM_BYTES, (work) =>
+        deps.planning.run(session ? plannerOf(session.principal) : VISITORS, oneStep(work)),
+      );
+      attempt.values = values;
       if (!session) {
         throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
       }
-      const planner = plannerOf(session.principal);
-      const { values } = await readFields(req, limitBytes, (work) =>
-        deps.planning.run(planner, oneStep(work)),
-      );
       requireCsrfToken(session, values['csrf']);
       await handle(visitOf(req, res, session, values), req, res);
     };
@@ -81,12 +89,20 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(deliveryPages({ page, form }), mailPages({ page, form }), whyPage({ page, form }))
-    .use(emailPages({ page, form }), rulePages({ page, form }))
+    .use(emailPreview({ page, form }), emailPages({ page, form }), rulePages({ page, form }))
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
 }
 
-/** A refusal as a page: what happened, and what to do. */
+/** What is known of a request when it fails. */
+interface Attempt {
+  readonly framed: boolean;
+  session?: ConsoleSession | undefined;
+  /** Of a form of our own. */
+  values?: Visit['values'];
+}
+
+/** A refusal as a page: what happened, and what to do. What was written in a form stays in it. */
 function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
   return async (error: unknown, req, res, next) => {
     if (res.headersSent) {
@@ -94,16 +110,27 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
       return;
     }
     const { code, message, hint, status } = explain(error, log, res);
-    const session = res.locals['session'] as ConsoleSession | undefined;
-    const values = {
-      ...(session ? frameOf(req, session) : {}),
+    const { session, values, framed } = (res.locals['attempt'] ?? { framed: false }) as Attempt;
+    const shown = {
+      ...(session && !framed ? frameOf(req, session) : {}),
       title: status === 404 ? 'Not found' : status === 403 ? 'Not allowed' : 'That did not work',
       problem: { code, message, hint },
       requestId: status >= 500 ? res.getHeader('x-request-id') : undefined,
-      signInPath: session ? undefined : SIGN_IN,
+      signInPath: session || framed ? undefined : SIGN_IN,
+      kept: framed ? [] : writtenIn(values),
+      action: req.path,
     };
-    await sendPage(res, 'problem', values, { status });
+    await sendPage(res, 'problem', shown, { status, framed });
   };
+}
+
+/** Fields of a form that hold what somebody wrote. */
+function writtenIn(
+  values: Visit['values'] = {},
+): readonly { readonly name: string; readonly value: string }[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'csrf' ? [{ name, value }] : [],
+  );
 }
 
 function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object {

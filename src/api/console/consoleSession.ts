@@ -24,6 +24,8 @@ export interface ConsoleSessionsDeps extends Pick<SignInDeps, 'knex' | 'principa
 }
 
 const PURPOSE = 'console session';
+/** A form that was open when its session ended is not lost. */
+const KNOWN_AFTER_END_MS = 7 * 24 * 3600 * 1000;
 
 /**
  * Sessions of the console: a refresh token, sealed in a cookie that scripts can't read. So a session ends as tokens do,
@@ -44,7 +46,7 @@ export class ConsoleSessions {
   /** Always a new one: what the browser sent before signing in doesn't matter. */
   async begin(res: Response, principal: Principal): Promise<void> {
     const token = await this.deps.tokens.issue(principal, 'refresh');
-    const maxAge = this.deps.config.refreshTokenSeconds * 1000;
+    const maxAge = this.deps.config.refreshTokenSeconds * 1000 + KNOWN_AFTER_END_MS;
     res.cookie(this.#name, this.deps.keyRing.seal(token, PURPOSE), { ...this.#options, maxAge });
   }
 
@@ -52,10 +54,19 @@ export class ConsoleSessions {
     res.clearCookie(this.#name, this.#options);
   }
 
+  /** Whether the request comes from a browser that was signed in, which proves nothing else. */
+  isEnded(req: IncomingMessage): boolean {
+    return this.#tokenOf(req) !== undefined;
+  }
+
+  #tokenOf(req: IncomingMessage): string | undefined {
+    const cookie = readCookie(req, this.#name);
+    return cookie === undefined ? undefined : this.deps.keyRing.open(cookie, PURPOSE);
+  }
+
   /** @returns undefined when nobody is signed in, or not any more. */
   async read(req: IncomingMessage): Promise<ConsoleSession | undefined> {
-    const cookie = readCookie(req, this.#name);
-    const token = cookie === undefined ? undefined : this.deps.keyRing.open(cookie, PURPOSE);
+    const token = this.#tokenOf(req);
     if (token === undefined) return undefined;
     try {
       const principal = await this.deps.authenticator.authenticateToken(token, 'refresh');

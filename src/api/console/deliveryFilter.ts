@@ -12,7 +12,7 @@ export const STATES = [
 ] as const;
 
 /** Those of deliveries with an error code, which PostgreSQL finds by an index however many were sent. */
-const TROUBLED: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
+export const TROUBLED: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
 
 export const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
   hour: { label: 'Last hour', interval: '1 hour' },
@@ -64,11 +64,6 @@ export function searchAddress(search: Search, changes: Readonly<Record<string, s
   return text === '' ? '' : `?${text}`;
 }
 
-/** Throws AppError BAD_USER_INPUT. @returns a filter for `email_delivery`. */
-export function filterOf(search: Search): string {
-  return [...conditionsOf(search), ...periodOf(search)].join(' and ');
-}
-
 /** The period of a search alone, for what concerns everything in it. */
 export function periodOf({ within, from, until }: Search): readonly string[] {
   if (from !== '' || until !== '') {
@@ -81,7 +76,8 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
   return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
 }
 
-function conditionsOf({ to, subject, state, code, type, rule, table, key }: Search): string[] {
+/** What a search asks of deliveries besides their time. Throws AppError BAD_USER_INPUT. */
+export function conditionsOf({ to, subject, state, code, type, rule, table, key }: Search): string[] {
   const conditions: string[] = [];
   if (to !== '') conditions.push(`recipients ilike ${literal(containing(to))}`);
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);

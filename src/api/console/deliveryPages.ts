@@ -2,27 +2,14 @@ import { Router, type Request } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
-import {
-  FIELDS,
-  filterOf,
-  literal,
-  PERIODS,
-  periodOf,
-  readSearch,
-  searchAddress,
-  STATES,
-} from './deliveryFilter.js';
-import { toDelivery, toTimeline, type DeliveryRow, type FullDelivery, type Rule } from './deliveryView.js';
+import { FIELDS, literal, PERIODS, periodOf, readSearch, searchAddress, STATES } from './deliveryFilter.js';
+import { searchDeliveries } from './deliverySearch.js';
+import { ROW, toDelivery, toTime, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const DELIVERIES = `${CONSOLE}/deliveries`;
 const PAGE_SIZE = 50;
 
-const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
-  error_code error createtime next_attempt sent_time`;
-const LIST = `query ($filter: String, $limit: Int) {
-  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: $limit) { ${ROW} }
-}`;
 // The list is asked for nothing but its refusal: whoever may not read it would be told that nothing failed.
 const COUNTS = `query ($filter: String) {
   email_delivery(limit: 0) { deliveryid }
@@ -51,10 +38,10 @@ export function deliveryPages({ page, form }: PageKinds): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
-    const filter = [filterOf(search), ...(below === undefined ? [] : [`deliveryid < ${literal(below)}`])];
-    const [{ email_delivery: rows }, counts] = await Promise.all([
-      ask<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
-        filter: filter.filter((part) => part !== '').join(' and '),
+    const [{ rows, searched }, counts] = await Promise.all([
+      searchDeliveries(ask, search, {
+        below,
+        depth: Math.max(0, ['0', '1', '2', '3', '4'].indexOf(req.query['depth'] as string)),
         limit: PAGE_SIZE + 1,
       }),
       readTroubles(ask, periodOf(search)),
@@ -78,6 +65,11 @@ export function deliveryPages({ page, form }: PageKinds): Router {
         rows.length > PAGE_SIZE && last
           ? DELIVERIES + searchAddress(search, { below: last.deliveryid })
           : undefined,
+      searched: searched && {
+        ...searched,
+        back: toTime(searched.back),
+        further: DELIVERIES + searchAddress(search, { below: searched.end, depth: searched.depth }),
+      },
     });
   });
 

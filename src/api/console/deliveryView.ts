@@ -1,5 +1,9 @@
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 
+/** What is asked of a delivery. */
+export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
+  error_code error createtime next_attempt sent_time`;
+
 /** A delivery as GraphQL answers it. */
 export interface DeliveryRow {
   readonly deliveryid: string;

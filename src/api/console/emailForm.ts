@@ -1,3 +1,4 @@
+import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -85,4 +86,42 @@ function valueOf(field: string, text: string, kind: FormField['kind']): unknown 
   } catch (cause) {
     throw new AppError('BAD_USER_INPUT', 'This is not JSON.', { cause, details: { field } });
   }
+}
+
+/** The row that a preview or a test is about, and the role whose rights its queries have. */
+const ABOUT = ['table', 'key', 'operation', 'role'] as const;
+
+export function readAbout(values: Values): Record<(typeof ABOUT)[number], string> {
+  const read = (name: string): string => (typeof values[name] === 'string' ? values[name].trim() : '');
+  return Object.fromEntries(ABOUT.map((name) => [name, read(name)])) as ReturnType<typeof readAbout>;
+}
+
+/** Of `preview_email` and `send_test_email`. */
+export const DRAFT_ARGS = `$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int`;
+export const DRAFT_PASSED =
+  'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role';
+
+/** The variables for them of a form as it was sent. Throws AppError BAD_USER_INPUT with the field. */
+export function draftOf(values: Values): Values {
+  const { table, key, operation, role } = readAbout(values);
+  return {
+    input: inputOf(readTexts(values)),
+    ...(table === '' || key === '' ? {} : { target: table, key: readKeyText(key) }),
+    ...(operation === '' ? {} : { operation }),
+    ...(role === '' ? {} : { role }),
+  };
+}
+
+/** What GraphQL says of an email that can't be composed. */
+export interface Problem {
+  readonly message: string;
+  readonly field?: unknown;
+  readonly line?: unknown;
+  readonly column?: unknown;
+  readonly hint?: string | null;
+}
+export const PROBLEM = 'code field message line column hint';
+
+export function problemOf({ message, hint, details }: AppError): Problem {
+  return { ...details, message, hint };
 }

@@ -1,53 +1,44 @@
 import { Router } from 'express';
-import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { EMAIL_FIELDS, inputOf, readTexts, textsOf } from './emailForm.js';
+import {
+  draftOf,
+  DRAFT_ARGS,
+  DRAFT_PASSED,
+  EMAIL_FIELDS,
+  inputOf,
+  PROBLEM,
+  problemOf,
+  readAbout,
+  readTexts,
+  textsOf,
+  type Problem,
+} from './emailForm.js';
+import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const EMAILS = `${CONSOLE}/emails`;
 const PAGE_SIZE = 50;
-/** An email type with its templates, percent-encoded. */
-const MAX_FORM_BYTES = 2_097_152;
-/** The mail brings styles and images of its own; there are still no scripts, and its frame is a sandbox. */
-const EDITOR_POLICY =
-  "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
 const ONE = `query ($filter: String) {
   email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
-    text preheader reply_to headers categories syntax queries { query filter ordering limit offset outvar } }
+    text preheader reply_to headers categories syntax version queries { query filter ordering limit offset outvar } }
   email_rule(filter: $filter, limit: 1) { operations targets query_roleid }
   email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key }
 }`;
-const ARGS = `$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int`;
-const PASSED = 'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role';
-const ERROR = 'error { code field message line column hint }';
-const PREVIEW = `query (${ARGS}) { Utility { preview_email(${PASSED}) {
-  subject html text sender recipients cc bcc warnings { message hint } ${ERROR} } } }`;
-const TEST = `mutation (${ARGS}, $to: String!) { Utility { send_test_email(${PASSED}, to: $to) { sent ${ERROR} } } }`;
+const TEST = `mutation (${DRAFT_ARGS}, $to: String!) {
+  Utility { send_test_email(${DRAFT_PASSED}, to: $to) { sent error { ${PROBLEM} } } }
+}`;
 const CREATE = 'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }';
 const UPDATE =
   'mutation ($type: ID!, $input: email_typesInput) { update_email_type(email_type: $type, input: $input) { email_type } }';
 const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { email_type } }';
 
 type Values = Readonly<Record<string, unknown>>;
-interface Problem {
-  readonly message: string;
-  readonly field?: unknown;
-  readonly line?: unknown;
-  readonly column?: unknown;
-  readonly hint?: string | null;
-}
-interface Preview {
-  readonly html: string | null;
-  readonly error: Problem | null;
-}
-
 /** The tenant's email types: written, seen with a real row before they are saved, and tested. */
 export function emailPages({ page, form }: PageKinds): Router {
   const list = page(async ({ ask, show }, req) => {
@@ -81,110 +72,85 @@ export function emailPages({ page, form }: PageKinds): Router {
     const texts = found ? found.texts : textsOf({ syntax: 'jinja2' });
     await showForm(visit, {
       saved: type,
+      version: type === '' ? '' : (found?.version ?? ''),
       texts: copy === '' ? texts : { ...texts, email_type: '' },
       about: found?.about ?? {},
     });
   });
 
-  const submit = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
-    const saved = textOf(values, 'saved');
-    const texts = readTexts(values);
-    const about = Object.fromEntries(ABOUT.map((name) => [name, textOf(values, name)]));
-    const shown: FormState = { saved, texts, about };
-    try {
-      const input = inputOf(texts);
-      switch (values['action']) {
-        case 'save':
-          await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
-          res.redirect(303, `${EMAILS}?done=saved`);
-          return;
-        case 'delete':
+  const submit = form(
+    async (visit, _req, res) => {
+      const { values, ask } = visit;
+      const saved = textOf(values, 'saved');
+      const version = textOf(values, 'version');
+      const texts = readTexts(values);
+      const shown: FormState = { saved, version, texts, about: readAbout(values) };
+      try {
+        if (values['action'] === 'delete') {
           await ask(DELETE, { type: saved });
           res.redirect(303, `${EMAILS}?done=deleted`);
-          return;
-        case 'test': {
+        } else if (values['action'] === 'test') {
           const to = textOf(values, 'to');
           const { Utility } = await ask<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
-            ...rowOf(input, about),
+            ...draftOf(values),
             to,
           });
           const { error } = Utility.send_test_email;
           await showForm(visit, { ...shown, ...(error ? { problem: error } : { notice: `Sent to ${to}.` }) });
-          return;
+        } else {
+          const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
+          await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
+          res.redirect(303, `${EMAILS}?done=saved`);
         }
-        default: {
-          const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(
-            PREVIEW,
-            rowOf(input, about),
-          );
-          const preview = Utility.preview_email;
-          await showForm(visit, { ...shown, ...(preview.error ? { problem: preview.error } : { preview }) });
-        }
+      } catch (error) {
+        if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
+          throw error;
+        const isOld = error.code === 'EMAIL_TYPE_CHANGED';
+        // What was written is not lost: it can be saved over the other one, once that has been looked at.
+        const known = isOld ? { version: String(error.details['version'] ?? '') } : {};
+        const problem = isOld ? { message: CHANGED, hint: null } : problemOf(error);
+        await showForm(visit, { ...shown, ...known, problem, isOld }, error.status);
       }
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
-        throw error;
-      await showForm(
-        visit,
-        { ...shown, problem: { ...error.details, message: error.message, hint: error.hint } },
-        error.status,
-      );
-    }
-  }, MAX_FORM_BYTES);
+    },
+    { limitBytes: MAX_EMAIL_FORM_BYTES },
+  );
 
   return Router().get(EMAILS, list).get(`${EMAILS}/edit`, edit).post(`${EMAILS}/edit`, submit);
 }
 
-/** The row that the preview is about, and the role whose rights its queries have. */
-const ABOUT = ['table', 'key', 'operation', 'role'] as const;
+const CHANGED = 'Somebody else saved this email after you had opened it.';
 
 interface FormState {
+  /** The name under which it is saved; empty for a new one. */
   readonly saved: string;
+  /** The version that was opened. */
+  readonly version: string;
   readonly texts: Readonly<Record<string, string>>;
   readonly about: Values;
   readonly problem?: Problem;
-  readonly preview?: Preview;
+  readonly isOld?: boolean;
   readonly notice?: string;
 }
 
 async function showForm({ show }: Visit, state: FormState, status = 200): Promise<void> {
-  const { saved, texts, problem, preview } = state;
+  const { saved, texts, problem } = state;
   const at = typeof problem?.field === 'string' ? problem.field.replace(/^options\./, '') : '';
-  const html = preview?.html ?? '';
-  await show(
-    'email',
-    {
-      ...state,
-      title: saved === '' ? 'New email' : saved,
-      fields: EMAIL_FIELDS.map((field) => ({
-        ...field,
-        value: texts[field.name],
-        wrong: new RegExp(`^${field.name}([.[]|$)`).test(at),
-      })),
-      size: Buffer.byteLength(html),
-      ...seenIn(html),
-    },
-    { status, policy: EDITOR_POLICY },
-  );
-}
-
-const MAX_LINKS = 100;
-
-/** What a reader may miss in a preview. Tags end at the next one: a mail of tags that never end is read once. */
-function seenIn(html: string): { readonly links: readonly string[]; readonly withoutAlt: number } {
-  const links = html.matchAll(/<a\s[^<>]*?href\s*=\s*["']([^"'<>]*)/gi);
-  const images = html.matchAll(/<img\b[^<>]*>/gi);
-  return {
-    links: [...links].slice(0, MAX_LINKS).map(([, href = '']) => href),
-    withoutAlt: [...images].filter(([tag]) => !/\salt\s*=/i.test(tag)).length,
+  const values = {
+    ...state,
+    title: saved === '' ? 'New email' : saved,
+    fields: EMAIL_FIELDS.map((field) => ({
+      ...field,
+      value: texts[field.name],
+      wrong: new RegExp(`^${field.name}([.[]|$)`).test(at),
+    })),
   };
+  await show('email', values, { status });
 }
 
 async function readType(
   ask: Visit['ask'],
   type: string,
-): Promise<{ texts: Record<string, string>; about: Values } | undefined> {
+): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
   // Asked in any case: it refuses whoever may not write email types.
   const answer = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
     filter: `email_type = ${literal(type)}`,
@@ -201,19 +167,10 @@ async function readType(
     operation: rule?.operations[0] ?? 'insert',
     role: rule?.query_roleid ?? '',
   };
-  return { texts: textsOf(found), about };
+  return { texts: textsOf(found), about, version: String(found['version']) };
 }
 
 const keyText = (key: unknown): string => (isJsonObject(key) ? writeJson(key) : (key as string));
-
-function rowOf(input: Values, { table, key, operation, role }: Values): Values {
-  return {
-    input,
-    ...(table === '' || key === '' ? {} : { target: table, key: readKeyText(String(key)) }),
-    ...(operation === '' ? {} : { operation }),
-    ...(role === '' ? {} : { role }),
-  };
-}
 
 function textOf(values: Values, name: string): string {
   const value = values[name];

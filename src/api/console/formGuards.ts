@@ -10,7 +10,7 @@ export function requireCsrfToken({ csrfToken }: ConsoleSession, given: unknown):
   );
   if (expected && sent?.length === expected.length && timingSafeEqual(expected, sent)) return;
   throw new AppError('PERMISSION_DENIED', 'This form belongs to another session.', {
-    hint: 'Go back, load the page again, and send the form once more.',
+    hint: 'Send it again from a page that was loaded since you signed in.',
   });
 }
 

@@ -13,8 +13,15 @@ export interface Visit {
 
 export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise<void>;
 
+export interface FormKind {
+  /** Of the form as it is sent. */
+  readonly limitBytes?: number;
+  /** The answer is shown in a frame of the page that has the form. */
+  readonly framed?: boolean;
+}
+
 /** Makes handlers of pages: GETs, which change nothing, and POSTs of the console's own forms. */
 export interface PageKinds {
   readonly page: (handle: PageHandler) => RequestHandler;
-  readonly form: (handle: PageHandler, limitBytes?: number) => RequestHandler;
+  readonly form: (handle: PageHandler, kind?: FormKind) => RequestHandler;
 }

@@ -5,9 +5,18 @@ import { renderView } from './views.js';
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/**
+ * A page that shows a mail within the page of its editor: the mail brings styles and images of its own. There are no scripts
+ * and no forms; the mail is in a frame within, which has no origin either.
+ */
+const FRAMED_POLICY =
+  "sandbox allow-same-origin; default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
 export interface Page {
   readonly status?: number;
   readonly policy?: string;
+  /** Shown in a frame of our own pages. */
+  readonly framed?: boolean;
 }
 
 /** Sends the HTML of a view, which nobody may keep, frame or add to. */
@@ -15,11 +24,11 @@ export async function sendPage(
   res: Response,
   view: string,
   values: object,
-  { status = 200, policy = POLICY }: Page = {},
+  { status = 200, framed = false, policy = framed ? FRAMED_POLICY : POLICY }: Page = {},
 ): Promise<void> {
-  const html = await renderView(view, values);
+  const html = await renderView(view, { ...values, framed });
   res.setHeader('content-security-policy', policy);
-  res.setHeader('x-frame-options', 'DENY');
+  res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.
   res.setHeader('referrer-policy', 'same-origin');

@@ -4,6 +4,7 @@ import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireEmailApiKey } from '../email/emailApikey.js';
+import { requireVersion } from '../email/emailTypeVersion.js';
 import { readCategories, readHeaders } from '../email/letterParts.js';
 import {
   emailOptionsInput,
@@ -113,12 +114,19 @@ export const emailTypes = controlObject({
       input: '`jinja2` (default) or `liquid`.',
       oneOf: ['jinja2', 'liquid'],
     },
+    version: { type: 'int4', required: true, description: 'Counts the times it was saved.' },
+    based_on: {
+      type: 'int4',
+      inputOnly: true,
+      input: 'The version that is changed: refused with EMAIL_TYPE_CHANGED when there is another by now.',
+    },
     ...CREATED,
   },
   visible: toAdmins,
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
-  authorize: ({ context, before }) => (before ? undefined : requireEmailApiKey(context)),
+  authorize: ({ context, before, given }) =>
+    before ? requireVersion(context, before.email_type, given.based_on) : requireEmailApiKey(context),
   check: ({ context, row }) => checkEmailType(context, row),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {

@@ -1,0 +1,79 @@
+import { conditionsOf, literal, periodOf, TROUBLED, type Search } from './deliveryFilter.js';
+import { ROW, type DeliveryRow } from './deliveryView.js';
+import type { Visit } from './pageKinds.js';
+
+const LIST = `query ($filter: String, $limit: Int) {
+  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: $limit) { ${ROW} }
+}`;
+const END = `query ($filter: String, $offset: Int) {
+  email_delivery(filter: $filter, ordering: ["deliveryid desc"], offset: $offset, limit: 1) { deliveryid createtime }
+}`;
+
+/**
+ * How many deliveries a page looks through: no index finds a part of an address or of a subject, and a search for what is
+ * not there reads every delivery of its time, 25 µs each.
+ */
+const WINDOW = 5_000;
+/** Each further step looks through four times as many. */
+const GROWTH = 4;
+const MAX_DEPTH = 4;
+
+export interface Found {
+  readonly rows: readonly DeliveryRow[];
+  /** When there is more to look through: how many deliveries were, back to when, and where to go on. */
+  readonly searched?: {
+    readonly count: string;
+    readonly next: string;
+    readonly back: string;
+    readonly end: string;
+    readonly depth: string;
+  };
+}
+
+/** The newest deliveries that a search finds, below an id. Throws AppError BAD_USER_INPUT. */
+export async function searchDeliveries(
+  ask: Visit['ask'],
+  search: Search,
+  {
+    below,
+    depth,
+    limit,
+  }: { readonly below: string | undefined; readonly depth: number; readonly limit: number },
+): Promise<Found> {
+  const conditions = conditionsOf(search);
+  const within = [...periodOf(search), ...(below === undefined ? [] : [`deliveryid < ${literal(below)}`])];
+  const list = async (filter: readonly string[]): Promise<readonly DeliveryRow[]> => {
+    const found = await ask<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
+      filter: filter.join(' and '),
+      limit,
+    });
+    return found.email_delivery;
+  };
+  if (conditions.length === 0) return { rows: await list(within) };
+  // Those with an error code have an index of their own.
+  const indexed = TROUBLED.has(search.state) || search.code !== '' ? ['error_code is not null'] : [];
+  const offset = WINDOW * GROWTH ** depth;
+  const { email_delivery } = await ask<{
+    email_delivery: readonly { readonly deliveryid: string; readonly createtime: string }[];
+  }>(END, { filter: [...within, ...indexed].join(' and '), offset });
+  const [end] = email_delivery;
+  if (!end) return { rows: await list([...within, ...conditions]) };
+  const rows = await list([...within, `deliveryid > ${literal(end.deliveryid)}`, ...conditions]);
+  if (rows.length === limit) return { rows };
+  const next = Math.min(MAX_DEPTH, depth + 1);
+  return {
+    rows,
+    searched: {
+      count: inGroups(offset),
+      next: inGroups(WINDOW * GROWTH ** next),
+      back: end.createtime,
+      end: String(BigInt(end.deliveryid) + 1n),
+      depth: String(next),
+    },
+  };
+}
+
+/** 20,000 */
+function inGroups(count: number): string {
+  return new Intl.NumberFormat('en').format(count);
+}
