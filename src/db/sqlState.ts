@@ -136,6 +136,11 @@ const BY_STATE: Readonly<
     `The row breaks ${error.constraint ?? 'a check'} of ${placeName(place) ?? 'the table'}.`,
     names(error, place),
   ],
+  // A view's `with check option`
+  '44000': (_error, place) => [
+    'CHECK_VIOLATION',
+    `The row breaks a check of ${placeName(place) ?? 'the view'}.`,
+  ],
   '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
     `The row conflicts with another of ${place.table ?? 'the table'}.`,

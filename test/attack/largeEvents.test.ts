@@ -98,7 +98,7 @@ describe('attack: events of any size', () => {
         () => undefined,
         (error: unknown) => error,
       );
-      expect(refused).to.have.nested.property('details.sqlstate', '23514');
+      expect(refused).to.have.nested.property('details.sqlstate', '44000');
     });
   }
 
