@@ -4,7 +4,7 @@ import { loadConfig, type Config } from './config.js';
 import { divideConnections, type ProcessRole } from './db/connection/budget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
-import { describeReachability } from './db/reachability.js';
+import { requireReachable } from './db/reachability.js';
 import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
@@ -17,6 +17,7 @@ import type { Queue } from './queue/jobQueue.js';
 import type { KeyRing } from './secrets.js';
 import type { Services } from './services.js';
 import type { Stoppable } from './shutdown.js';
+import { createStartup, NotReadyError, type Dependency, type Startup } from './startup.js';
 import { createTemplatePool, type TemplatePool } from './templates/index.js';
 import { UsageError } from './errors.js';
 
@@ -26,16 +27,21 @@ const RENDER_DEADLINE_MS = 5_000;
 /** An opened installation: what every process needs. */
 export interface Installation extends Services {
   readonly history: HistoryWatch;
+  readonly startup: Startup;
   /** Known on an embedded installation, and at `release` when PXADMIN_PASSWORD is set. */
   readonly pxadminPassword: string | undefined;
   stop(): Promise<void>;
 }
 
-/** Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set. */
+/**
+ * Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set.
+ * @param patienceMs how long to wait for a PostgreSQL that is away; commands that somebody waits for don't
+ */
 export async function openInstallation(
   processName: string,
   role: ProcessRole,
   config = loadConfig(process.env),
+  patienceMs = role === 'command' ? 0 : Infinity,
 ): Promise<Installation> {
   const log = createLogger(config.logLevel, processName);
   const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
@@ -51,11 +57,17 @@ export async function openInstallation(
     applicationName: `rowpost ${processName}`,
     log,
   });
-  const unreachable = await describeReachability(database.pool);
-  if (unreachable !== undefined) {
+  const startup = createStartup({
+    patienceMs,
+    log,
+    announce: (dependency) => announceWaiting(config, role, dependency, log),
+  });
+  try {
+    await startup.step(() => requireReachable(database.pool));
+  } catch (error) {
     await database.close();
     await backend.stop();
-    throw new UsageError(`${unreachable} Set DATABASE_URL to a PostgreSQL 15 or newer.`);
+    throw error;
   }
   const waker = createRelayWaker({ database, log });
   const engine = createDataEngine({
@@ -81,6 +93,7 @@ export async function openInstallation(
     principals,
     engine,
     history,
+    startup,
     pxadminPassword: backend.pxadminPassword,
     async stop() {
       await history.stop();
@@ -89,6 +102,19 @@ export async function openInstallation(
       await backend.stop();
     },
   };
+}
+
+/** On the port that the process will serve probes on. */
+async function announceWaiting(
+  config: Config,
+  role: ProcessRole,
+  dependency: Dependency,
+  log: Logger,
+): Promise<() => Promise<void>> {
+  const port = role === 'web' || role === 'all' ? config.port : config.healthPort;
+  if (role === 'command' || port === undefined) return () => Promise.resolve();
+  const { serveWhileWaiting } = await import('./health/waitingServer.js');
+  return serveWhileWaiting(port, dependency, log);
 }
 
 /** Database URL and keys. */
@@ -135,12 +161,12 @@ export async function startWebPart(installation: Installation, templates: Templa
 }
 
 /** For relay and worker. Throws UsageError when the queue is unusable. */
-export async function openQueuePart({ config, database, log }: Installation): Promise<Queue> {
+export async function openQueuePart({ config, database, log, startup }: Installation): Promise<Queue> {
   const [{ openQueue }, { watchQueue }] = await Promise.all([
     import('./queue/queue.js'),
     import('./queue/queueWatch.js'),
   ]);
-  const queue = await openQueue(config, database, log);
+  const queue = await startup.step(() => openQueue(config, database, log));
   const watch = watchQueue(queue, log);
   return {
     ...queue,
@@ -205,7 +231,7 @@ export async function withInstallation(work: (installation: Installation) => Pro
 export async function requireCurrentSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(database.knex).catch((error: unknown) => {
     const told = toAppError(error);
-    throw told.code === 'DATABASE_UNAVAILABLE' ? told : error;
+    throw told.code === 'DATABASE_UNAVAILABLE' ? new NotReadyError(told.message, 'postgres') : error;
   });
   if (pending === 'all') throw new UsageError('the database is not set up yet: run "rowpost release" first');
   if (pending.length > 0) {

@@ -36,6 +36,17 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
   process.on('SIGINT', onSignal);
 }
 
+/** While nothing is to be drained a signal ends the process at once, also where it is the first of its container. @returns undoes that */
+export function exitOnSignal(): () => void {
+  const onSignal = (): void => process.exit(0);
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return () => {
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+  };
+}
+
 /** Stops parts sequentially, in the given order. */
 export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
   for (const part of parts) await part.stop();

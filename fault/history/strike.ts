@@ -34,7 +34,7 @@ export async function strikeHistory(
   { way, aftermath, backMs }: { readonly way: Way; readonly aftermath: Aftermath; readonly backMs: number },
 ): Promise<HistoryStrike> {
   const { timeMachine, spans } = rig;
-  // A process that starts while PostgreSQL is away ends, and is its supervisor's to start again.
+  // What is struck is work in hand: a process that starts while PostgreSQL is away waits.
   await rig.fleet.atStrength();
   await delay(LIVE_MS);
   if (way === 'restored') await burst(rig);

@@ -90,7 +90,7 @@ function serverCommand(
         `"rowpost ${name}" needs DATABASE_URL; "rowpost all" runs everything in one process`,
       );
     }
-    await requireCurrentSchema(installation.database);
+    await installation.startup.step(() => requireCurrentSchema(installation.database));
     const parts = await start(installation);
     stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
     installation.log.info('started');

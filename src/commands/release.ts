@@ -7,9 +7,12 @@ import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
 import type { Command } from './command.js';
 
+/** A deployment starts it together with PostgreSQL, and wants to know when that fails. */
+const PATIENCE_MS = 60_000;
+
 /** Migrates the database and creates `pxadmin` on the first run. Idempotent, and safe to run concurrently. */
 export const release: Command = async () => {
-  const installation = await openInstallation('release', 'command');
+  const installation = await openInstallation('release', 'command', undefined, PATIENCE_MS);
   try {
     await releaseInstallation(installation);
     return 0;

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { UsageError } from '../errors.js';
+import { networkWaitMs, NotReadyError } from '../startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
 
@@ -8,24 +10,39 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '28000': 'PostgreSQL does not let this user in.',
   '3D000': 'PostgreSQL has no such database.',
   '53300': 'PostgreSQL has no connection left.',
+  '57P01': 'PostgreSQL is shutting down.',
+  '57P03': 'PostgreSQL is starting up or recovering.',
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
 };
 
-/** @returns what is wrong with the way to PostgreSQL, in one sentence without host or password; undefined when all is well. */
-export async function describeReachability(pool: Pool): Promise<string | undefined> {
+/** Causes that may pass by themselves, as far as the network is not the cause. */
+const PASSING: ReadonlySet<string> = new Set([
+  '53300', // too many connections
+  '57P01', // shutting down
+  '57P03', // starting up, or in recovery
+  'NO_PRIMARY',
+]);
+
+/** Throws UsageError, in words without host or password; NotReadyError when waiting may help. */
+export async function requireReachable(pool: Pool): Promise<void> {
   try {
     const { rows } = await pool.query<{ version: string }>(
       `select current_setting('server_version_num') as version`,
     );
     const version = Number(rows[0]?.version);
-    if (version < OLDEST_SERVER_VERSION) return `PostgreSQL ${Math.floor(version / 10_000)} is too old.`;
-    return undefined;
+    if (version >= OLDEST_SERVER_VERSION) return;
+    throw new UsageError(`PostgreSQL ${Math.floor(version / 10_000)} is too old. ${HINT}`);
   } catch (error) {
-    const code = (error as { code?: unknown }).code;
-    if (typeof code !== 'string') return 'PostgreSQL does not answer.';
-    return REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`;
+    if (error instanceof UsageError) throw error;
+    const { code } = error as { code?: unknown };
+    if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${HINT}`, 'postgres');
+    const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${HINT}`;
+    const maxWaitMs = PASSING.has(code) ? Infinity : networkWaitMs(code);
+    throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }
 }
+
+const HINT = 'Set DATABASE_URL to a PostgreSQL 15 or newer.';
 
 /** What a PostgreSQL that answers says of itself. */
 export interface ServerFacts {

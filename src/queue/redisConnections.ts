@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
+import { networkWaitMs, NotReadyError } from '../startup.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
@@ -56,9 +57,10 @@ async function connectOnce(connection: Redis): Promise<void> {
   try {
     await connection.connect();
   } catch (error) {
-    throw new UsageError(
-      `Redis can't be reached (${(reason ?? (error as Error)).message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`,
-    );
+    const cause = reason ?? (error as Error);
+    const says = `Redis can't be reached (${cause.message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
+    const maxWaitMs = networkWaitMs((cause as { code?: string }).code ?? '');
+    throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
   } finally {
     connection.off('error', keepReason);
   }

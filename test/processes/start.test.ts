@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import pg from 'pg';
 import { KeyRing } from '../../src/secrets.js';
 import { testServer } from '../support/postgresServer.js';
+import { startRedis } from '../support/redisServer.js';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -47,8 +49,8 @@ describe('a start that fails', () => {
       .and.include('PG_POOL');
   });
 
-  it('when PostgreSQL does not answer', async () => {
-    const said = await refusal(['web'], {
+  it('when PostgreSQL does not answer a command', async () => {
+    const said = await refusal(['tenant', 'list'], {
       DATABASE_URL: 'postgres://rowpost:hidden-password@127.0.0.1:1/rowpost',
     });
     expect(said).to.include('PostgreSQL does not answer (ECONNREFUSED)').and.include('DATABASE_URL');
@@ -96,10 +98,19 @@ describe('a start that fails', () => {
     expect(await refusal(['web'], other)).to.include("can't be decrypted with SECRET_KEYS");
   });
 
-  it('when Redis does not answer, and when it would lose jobs', async () => {
-    const env = { DATABASE_URL: testDatabase.url, REDIS_URL: 'redis://127.0.0.1:1' };
-    for (const part of ['relay', 'worker']) {
-      expect(await refusal([part], env)).to.include('REDIS_URL');
+  it('when Redis refuses the password', async () => {
+    const redis = await startRedis();
+    const admin = new Redis(redis.url);
+    await admin.config('SET', 'requirepass', 'right');
+    const address = Object.assign(new URL(redis.url), { password: 'wrong' }).href;
+    try {
+      for (const part of ['relay', 'worker']) {
+        const said = await refusal([part], { DATABASE_URL: testDatabase.url, REDIS_URL: address });
+        expect(said).to.include('REDIS_URL').and.include('WRONGPASS');
+      }
+    } finally {
+      admin.disconnect();
+      await redis.stop();
     }
   });
 

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { Logger } from '../log.js';
+import type { Dependency } from '../startup.js';
+import { readinessBody } from './readiness.js';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** Answers on a process's port before it can start: alive, not ready, and 503 to everything else. @returns ends that */
+export async function serveWhileWaiting(
+  port: number,
+  dependency: Dependency,
+  log: Logger,
+): Promise<() => Promise<void>> {
+  const notReady = readinessBody(false, [dependency], []);
+  const server = createServer((req, res) => {
+    const path = (req.url ?? '').split('?', 1)[0] ?? '';
+    const isAlive = path === '/livez' || path === '/healthz';
+    req.resume();
+    res
+      .writeHead(isAlive ? 200 : 503, {
+        'content-type': 'application/json; charset=utf-8',
+        // The process's own server takes the port over.
+        connection: 'close',
+        ...(isAlive ? {} : { 'retry-after': String(RETRY_AFTER_SECONDS) }),
+      })
+      .end(isAlive ? '{"status":"ok"}' : path === '/readyz' ? notReady : UNAVAILABLE);
+  });
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', (error) => {
+      // The start itself will say what is wrong with the port.
+      log.warn({ err: error, port }, 'probes can not be answered while waiting');
+      resolve(false);
+    });
+    server.listen(port, () => resolve(true));
+  });
+  return () =>
+    new Promise((resolve) => {
+      if (!isListening) {
+        resolve();
+        return;
+      }
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+}
+
+const UNAVAILABLE = JSON.stringify({
+  error: 'The service is starting.',
+  status: 503,
+  code: 'DATABASE_UNAVAILABLE',
+});

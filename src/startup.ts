@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { UsageError } from './errors.js';
+import type { Logger } from './log.js';
+import { exitOnSignal } from './shutdown.js';
+
+/** What a process depends on, as `/readyz` names it. */
+export type Dependency = 'postgres' | 'queue';
+
+/** A dependency does not work yet, for a cause that may pass by itself. Without patience it is as final as any other. */
+export class NotReadyError extends UsageError {
+  constructor(
+    message: string,
+    readonly dependency: Dependency,
+    /** Longest wait that makes sense for this cause. */
+    readonly maxWaitMs = Infinity,
+  ) {
+    super(message);
+    this.name = 'NotReadyError';
+  }
+}
+
+/** Runs the steps of a start that need a dependency. */
+export interface Startup {
+  /** Repeats the step with backoff while it throws NotReadyError, then throws that. Throws what else it throws at once. */
+  step<T>(attempt: () => Promise<T>): Promise<T>;
+}
+
+interface StartupOptions {
+  /** Longest wait in all. */
+  readonly patienceMs: number;
+  readonly log: Logger;
+  /** Answers probes while the process waits. @returns what ends that */
+  readonly announce: (dependency: Dependency) => Promise<() => Promise<void>>;
+}
+
+const BACKOFF_MS = { first: 100, max: 2_000 } as const;
+/** A name may appear when its container does; a wrong one never does. */
+const NAME_MAX_WAIT_MS = 60_000;
+
+export function createStartup({ patienceMs, log, announce }: StartupOptions): Startup {
+  const begunAtMs = performance.now();
+  return {
+    async step(attempt) {
+      let waiting: { readonly dependency: Dependency; readonly end: () => Promise<void> } | undefined;
+      let pauseMs: number = BACKOFF_MS.first;
+      try {
+        for (;;) {
+          try {
+            const result = await attempt();
+            if (waiting)
+              log.info({ seconds: secondsSince(begunAtMs) }, `${waiting.dependency} is there: starting`);
+            return result;
+          } catch (error) {
+            if (!(error instanceof NotReadyError)) throw error;
+            const { dependency, message, maxWaitMs } = error;
+            if (performance.now() - begunAtMs >= Math.min(patienceMs, maxWaitMs)) throw error;
+            if (!waiting) {
+              log.warn({ dependency, cause: message }, `waiting for ${dependency}`);
+              waiting = { dependency, end: await wait(announce, dependency) };
+            }
+          }
+          await delay(pauseMs);
+          pauseMs = Math.min(pauseMs * 2, BACKOFF_MS.max);
+        }
+      } finally {
+        await waiting?.end();
+      }
+    },
+  };
+}
+
+async function wait(
+  announce: StartupOptions['announce'],
+  dependency: Dependency,
+): Promise<() => Promise<void>> {
+  const stopListening = exitOnSignal();
+  const end = await announce(dependency);
+  return async () => {
+    stopListening();
+    await end();
+  };
+}
+
+function secondsSince(atMs: number): number {
+  return Math.round((performance.now() - atMs) / 1000);
+}
+
+/** Codes of connections that could not be made or broke, as Node.js gives them. */
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** How long waiting may help against a failed connection, in milliseconds; undefined when it does not. */
+export function networkWaitMs(code: string): number | undefined {
+  if (NETWORK_CODES.has(code)) return Infinity;
+  return code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? NAME_MAX_WAIT_MS : undefined;
+}
