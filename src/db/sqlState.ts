@@ -63,6 +63,7 @@ export function toAppError(
   placeOf: (error: pg.DatabaseError) => ErrorPlace = placeIn,
 ): AppError {
   if (error instanceof AppError) return error;
+  if (isBug(error)) return new AppError('INTERNAL_ERROR', 'The request failed.', { cause: error });
   if (!(error instanceof pg.DatabaseError)) {
     return new AppError('DATABASE_UNAVAILABLE', 'The database connection broke.', { cause: error });
   }
@@ -72,6 +73,11 @@ export function toAppError(
     details: details ?? {},
     cause: error,
   });
+}
+
+/** An error of our own code: whatever a broken connection throws is a plain Error. */
+function isBug(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
 type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hint?: string];
@@ -154,7 +160,8 @@ const BY_STATE: Readonly<
     error.message.startsWith('invalid memory alloc request size')
       ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
       : undefined,
-  [INSUFFICIENT_PRIVILEGE]: (error) => notOwned(error),
+  [INSUFFICIENT_PRIVILEGE]: (error) =>
+    error.routine === CHECKS_ROW_SECURITY ? refusedBySecurity(error) : notOwned(error),
   [REFUSED]: (error) => refusalOf(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
@@ -236,6 +243,19 @@ function stillReferenced(error: pg.DatabaseError, place: ErrorPlace): Descriptio
 
 function placeName({ table, columns }: ErrorPlace): string | undefined {
   return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
+}
+
+/** The function of PostgreSQL that raises what row level security refuses, under the state of missing privileges. */
+const CHECKS_ROW_SECURITY = 'ExecWithCheckOptions';
+
+function refusedBySecurity({ message }: pg.DatabaseError): Description {
+  const [, table] = / for table "(.+)"$/.exec(message) ?? [];
+  return [
+    'PERMISSION_DENIED',
+    `Row level security of ${table ?? 'the table'} refuses the row.`,
+    table === undefined ? {} : { table },
+    "No policy rule helps: a policy of the table in the database must let the tenant's role write such rows.",
+  ];
 }
 
 /** What is not granted to the tenant's database role belongs to another one: no policy rule helps. */

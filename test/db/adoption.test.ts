@@ -224,9 +224,9 @@ describe('a schema that an application owns', () => {
 
     it('keeps its row level security', async () => {
       expect(await ask(crm, '{ hidden { id } }')).to.equal('{"data":{"hidden":[{"id":"1"}]}}');
-      expect(await ask(crm, 'mutation { create_hidden(input: {id: 3, owner: "me"}) { id } }')).to.contain(
-        'PERMISSION_DENIED',
-      );
+      expect(await ask(crm, 'mutation { create_hidden(input: {id: 3, owner: "me"}) { id } }'))
+        .to.contain('PERMISSION_DENIED')
+        .and.contain('Row level security of hidden refuses the row.');
     });
 
     it('is served by connections of its own: its owner may bring code at any time', () => {

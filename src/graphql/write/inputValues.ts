@@ -66,8 +66,9 @@ export function keySlot(column: Column, slot: Slot): Slot {
 export function valueSql(column: Column, slot: Slot): Sql {
   const { type } = column;
   const read = slotOf(column, (inputs) => toParameter(column, slot(inputs)));
-  if (type.composite && !type.array)
-    return sql`json_populate_record(null::${typeName(type.sqlType)}, ${param(read, 'json')})`;
+  // PostgreSQL reads objects, arrays of them, and the text form of either.
+  if (type.composite)
+    return sql`(select v from json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
   return param(read, fullSqlType(type));
 }
 
@@ -86,7 +87,7 @@ function toParameter(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   checkValue(column, value);
   const { kind, array, composite } = column.type;
-  if (composite && !array) return writeJson(value);
+  if (composite) return writeJson({ v: value });
   if (kind === 'json') return array ? eachItem(value, jsonOrNull, column.type.dimensions) : writeJson(value);
   if (kind === 'bytea') return array ? eachItem(value, bytesOrNull) : bytesOrNull(value);
   return value;
