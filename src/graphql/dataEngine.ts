@@ -123,40 +123,12 @@ export interface DataEngineDeps {
 const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
-  const { config, log } = deps;
-  const { pool, tenants } = deps.database;
-  const catalogs = new CatalogStore({ pool, tenants, log, checkMs: config.schemaCheckMs });
-  const schemas = new TenantSchemas();
-  const engine: EngineDeps = {
-    catalogs,
-    schemas,
-    plans: new PlanCache((planner) => documentLimits(config, planner)),
-    planning: new PlanningQueue({
-      msPerSecond: config.planningMsPerSecond,
-      nobodyMsPerSecond: config.nobodyPlanningMsPerSecond,
-      waiting: config.tenantConcurrency,
-      waitMs: config.connectTimeoutMs,
-    }),
-    filters: new FilterTexts(),
-    transactions: deps.database.transactions,
-    limits: {
-      defaultLimit: config.listDefaultLimit,
-      maxLimit: config.listMaxLimit,
-      answerBytes: config.maxAnswerBytes,
-    },
-    answers: new AnswerBudget({
-      requestBytes: config.maxAnswerBytes,
-      processBytes: config.maxAnswersInFlightBytes,
-    }),
-    gate: new TenantGate({
-      running: Math.max(1, Math.floor(deps.database.tenants.max * POOL_SHARE)),
-      waiting: config.tenantConcurrency,
-      waitMs: config.connectTimeoutMs,
-    }),
-    fileUrls: openFileUrls(deps),
+  const {
+    database: { pool },
     log,
-    ...(deps.onCommitted ? { onCommitted: deps.onCommitted } : {}),
-  };
+  } = deps;
+  const engine = openEngine(deps);
+  const { catalogs, schemas } = engine;
   const conditions = new Conditions(engine.transactions);
 
   return {
@@ -233,7 +205,42 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   };
 }
 
-function openFileUrls({ config, keyRing = config.secretKeys }: DataEngineDeps): FileUrls {
+/** What requests share. */
+function openEngine({ config, database, log, onCommitted, ...deps }: DataEngineDeps): EngineDeps {
+  const { pool, tenants } = database;
+  return {
+    catalogs: new CatalogStore({ pool, tenants, log, checkMs: config.schemaCheckMs }),
+    schemas: new TenantSchemas(),
+    plans: new PlanCache((planner) => documentLimits(config, planner)),
+    planning: new PlanningQueue({
+      msPerSecond: config.planningMsPerSecond,
+      nobodyMsPerSecond: config.nobodyPlanningMsPerSecond,
+      waiting: config.tenantConcurrency,
+      waitMs: config.connectTimeoutMs,
+    }),
+    filters: new FilterTexts(),
+    transactions: database.transactions,
+    limits: {
+      defaultLimit: config.listDefaultLimit,
+      maxLimit: config.listMaxLimit,
+      answerBytes: config.maxAnswerBytes,
+    },
+    answers: new AnswerBudget({
+      requestBytes: config.maxAnswerBytes,
+      processBytes: config.maxAnswersInFlightBytes,
+    }),
+    gate: new TenantGate({
+      running: Math.max(1, Math.floor(database.tenants.max * POOL_SHARE)),
+      waiting: config.tenantConcurrency,
+      waitMs: config.connectTimeoutMs,
+    }),
+    fileUrls: openFileUrls(config, deps.keyRing ?? config.secretKeys),
+    log,
+    ...(onCommitted ? { onCommitted } : {}),
+  };
+}
+
+function openFileUrls(config: Config, keyRing: KeyRing | undefined): FileUrls {
   if (!keyRing) throw new Error('addresses of files need keys to sign them with');
   return new FileUrls({
     keyRing,
