@@ -67,28 +67,51 @@ function statement(random: (below: number) => number): string {
   return choices[random(choices.length)]!();
 }
 
-/** One session: transactions of a few statements, with savepoints that are taken back. Errors are part of it. */
+/** Longer than PostgreSQL takes to find a deadlock. */
+const PATIENT_MS = 5_000;
+
+/**
+ * One session: transactions of a few statements, with savepoints that are taken back. Errors are part of it.
+ * @param errors counts them by SQLSTATE
+ * @returns the number of statements
+ */
 export async function writeAtRandom(
   fixture: CaptureFixture,
   client: pg.Client,
-  { seed, statements }: { readonly seed: number; readonly statements: number },
-): Promise<void> {
+  {
+    seed,
+    statements,
+    untilMs,
+    errors,
+  }: {
+    readonly seed: number;
+    readonly statements: number;
+    readonly untilMs: number;
+    readonly errors: Map<string, number>;
+  },
+): Promise<number> {
   const random = generator(seed);
-  const run = (sql: string): Promise<unknown> => client.query(sql).catch(() => undefined);
-  await run(`set statement_timeout = ${20 + random(200)}; set deadlock_timeout = '50ms'`);
-  for (let done = 0; done < statements; done++) {
+  const run = (sql: string): Promise<unknown> =>
+    client
+      .query(sql)
+      .catch(({ code = 'none' }: { code?: string }) => errors.set(code, (errors.get(code) ?? 0) + 1));
+  await client.query(`set statement_timeout = ${random(4) === 0 ? PATIENT_MS : 20 + random(200)}`);
+  let done = 0;
+  for (; done < statements && Date.now() < untilMs; done++) {
     const text = statement(random);
     if (text.startsWith('mutation')) {
       await fixture.shop.ask(text);
       continue;
     }
     const kind = random(6);
-    if (kind < 3) await run(text);
-    else if (kind === 3) {
+    if (kind < 3) {
+      await run(text);
+    } else if (kind === 3) {
       await run('begin');
       for (let more = 0; more < 3; more++, done++) await run(sqlOnly(random));
       await run(random(3) === 0 ? 'rollback' : 'commit');
     } else if (kind === 4) {
+      done += 2;
       await run(`begin; ${text}; savepoint s; ${sqlOnly(random)}; rollback to s; ${sqlOnly(random)}; commit`);
       await run('rollback');
     } else {
@@ -96,10 +119,12 @@ export async function writeAtRandom(
       await run(text);
       await run('savepoint s');
       await run(sqlOnly(random));
+      done += 1;
       await run('rollback to s');
       await run('commit');
     }
   }
+  return done;
 }
 
 function sqlOnly(random: (below: number) => number): string {
