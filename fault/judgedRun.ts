@@ -15,6 +15,8 @@ export interface RunResult<Row> {
   /** What was wrong besides: late exits, processes that ended by themselves. */
   readonly complaints: readonly string[];
   readonly mailsDue: number;
+  /** Of these, the ones of orders that were written by plain SQL. */
+  readonly mailsDueBySql: number;
   readonly mailsAccepted: number;
   readonly seconds: number;
   /** Of all processes: the product's, PostgreSQL, Redis, the provider and ours. */
@@ -68,6 +70,7 @@ async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResul
       verdicts: await judge({ rig, accounts, duplicates, witness }),
       complaints: complaintsOf(rig),
       mailsDue: accounts.expected.length,
+      mailsDueBySql: accounts.expected.filter(({ order }) => order.writer === 'sql').length,
       mailsAccepted: [...accounts.accepted.values()].flat().length,
       seconds: seconds(),
     };

@@ -42,8 +42,9 @@ process.exit(results.every(isSound) ? 0 : 1);
 
 function print(result: RunResult<unknown>, rows: string): void {
   results.push(result);
-  const { backend, mailsDue, mailsAccepted, seconds, cpuSeconds, verdicts, complaints } = result;
-  const mails = `${mailsDue} mails due, ${mailsAccepted} accepted`;
+  const { backend, mailsDue, mailsDueBySql, mailsAccepted, seconds, cpuSeconds, verdicts, complaints } =
+    result;
+  const mails = `${mailsDue} mails due (${mailsDueBySql} by plain SQL), ${mailsAccepted} accepted`;
   say(`\nQueue in ${backend}: ${mails}, ${seconds} s, ${cpuSeconds} s of CPU\n`);
   say(`${rows}\n\n${verdictLines(verdicts)}`);
   for (const complaint of complaints) say(`BROKEN  ${complaint}`);

@@ -40,6 +40,7 @@ export function runWindows({
   return runJudged({
     ...options,
     shops: SHOPS,
+    sqlWriters: true,
     strength: strengthFor(windows),
     async disturb(rig) {
       await delay(WARM_UP_MS);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Application } from './application.js';
 import type { Fleet } from './fleet.js';
 import { post, Refused } from './post.js';
 import type { OpenShop } from './shop.js';
@@ -10,6 +11,8 @@ export interface Order {
   /** Unique, and of a form that can be found on the wire. */
   readonly mark: string;
   readonly channel: 'once' | 'often';
+  /** By a mutation, or past Rowpost by plain SQL. */
+  readonly writer: 'api' | 'sql';
   /** Built to fail after its row was written. */
   readonly doomed: boolean;
   acknowledgedAtMs: number | undefined;
@@ -25,10 +28,13 @@ const ONCE_EVERY = 4;
 const DOOMED_EVERY = 25;
 const RETRY_MS = 50;
 const EXACT_TIMER_MS = 10;
-/** A mutation that has no answer by then has none. */
-const PATIENCE_MS = 10_000;
+/** A mutation or a statement that has no answer by then has none. */
+export const PATIENCE_MS = 10_000;
 
-/** Mutations at a steady rate through whatever web processes are up, the shops in turn. */
+/**
+ * Orders at a steady rate, the shops in turn: mutations through whatever web processes are up, and plain SQL for every second
+ * order of a captured shop.
+ */
 export class Load {
   readonly orders = new Map<string, Order>();
   readonly #running = new Set<Promise<void>>();
@@ -38,6 +44,7 @@ export class Load {
 
   constructor(
     private readonly fleet: Fleet,
+    private readonly application: Application,
     readonly shops: readonly OpenShop[],
   ) {}
 
@@ -76,14 +83,29 @@ export class Load {
       orderId,
       mark: `mk-${chosen.number}-${orderId}`,
       channel: orderId % ONCE_EVERY === 0 ? 'once' : 'often',
+      writer: chosen.captured && Math.floor(orderId / this.shops.length) % 2 === 0 ? 'sql' : 'api',
       doomed: orderId % DOOMED_EVERY === 0,
       acknowledgedAtMs: undefined,
     };
     this.orders.set(order.mark, order);
-    const sent = this.#send(order);
+    const sent = order.writer === 'sql' ? this.#insert(order) : this.#send(order);
     this.#running.add(sent);
     void sent.then(() => this.#running.delete(sent));
     return order;
+  }
+
+  async #insert(order: Order): Promise<void> {
+    try {
+      await this.application.insertOrder(order.shop.schema, order, order.doomed ? 2 : 1);
+      this.#acknowledge(order);
+    } catch {
+      // Committed or not, the table says it in the end.
+    }
+  }
+
+  #acknowledge(order: Order): void {
+    order.acknowledgedAtMs = Date.now();
+    this.acknowledged += 1;
   }
 
   async #send(order: Order): Promise<void> {
@@ -98,8 +120,7 @@ export class Load {
     const variables = { input: { order_id: orderId, channel, mark } };
     try {
       await post(`${web.baseUrl}/query`, { query, variables }, shop.token, PATIENCE_MS);
-      order.acknowledgedAtMs = Date.now();
-      this.acknowledged += 1;
+      this.#acknowledge(order);
     } catch (error) {
       // Without an answer: committed or not, the table says it in the end.
       if (error instanceof Refused) order.refusal = error;

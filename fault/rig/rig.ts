@@ -11,11 +11,12 @@ import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
 import { startProvider, type Provider } from '../provider/client.js';
+import { Application } from './application.js';
 import { CallBook } from './calls.js';
 import type { Canary } from './canaries.js';
 import { Fleet, type Strength } from './fleet.js';
 import { LedgerReader } from './ledger.js';
-import { Load } from './load.js';
+import { Load, PATIENCE_MS } from './load.js';
 import type { Services } from './memberProcess.js';
 import { openQueueStore, type QueueStore } from './queueStore.js';
 import { createShop, openShop, secretsOf, type OpenShop, type Shop, type Speciality } from './shop.js';
@@ -66,6 +67,8 @@ export interface RigOptions {
   /** Shops that get only the orders that are placed for them. */
   readonly special?: readonly Speciality[];
   readonly strength: Strength;
+  /** Every second shop captures all writers of its orders, half of which come by plain SQL. */
+  readonly sqlWriters?: true;
   /** Of PostgreSQL, `name=value`, over those of all rigs. */
   readonly postgresSettings?: readonly string[];
   /** A primary with a synchronous standby. */
@@ -118,14 +121,19 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const fleet = new Fleet({ services, env, canaries, calls, onSecrets });
   await fleet.start(strength);
   const baseUrl = fleet.webs[0]?.baseUrl ?? '';
-  const shops = await Promise.all(created.map((shop) => openShop(shop, baseUrl)));
+  const shops = await Promise.all(
+    created.map((shop, index) =>
+      openShop(shop, baseUrl, { captured: options.sqlWriters === true && index % 2 === 0 }),
+    ),
+  );
   canaries.push(...shops.map(({ number, token }) => ({ name: `token of shop ${number}`, secret: token })));
   const ledger = new LedgerReader(databaseUrl);
+  const application = new Application(databaseUrl, PATIENCE_MS);
   const queueStore = openQueueStore(services, ledger);
   return {
     backend,
     fleet,
-    load: new Load(fleet, shops.slice(0, options.shops)),
+    load: new Load(fleet, application, shops.slice(0, options.shops)),
     provider,
     ledger,
     calls,
@@ -162,6 +170,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await fleet.stop(GRACE_MS * 2);
       await queueStore.close();
       await ledger.close();
+      await application.close();
       await provider.stop();
       await redis?.stop();
       await postgres?.stop();

@@ -32,6 +32,8 @@ export interface Speciality {
 /** A shop that its web processes serve. */
 export interface OpenShop extends Shop {
   readonly token: string;
+  /** Whoever writes an order, it is mailed. */
+  readonly captured: boolean;
   /** Every key that it has had: `apiKey`, and those set later. */
   readonly apiKeys: string[];
   /** Sends every order, again when the outcome is unknown. */
@@ -67,7 +69,11 @@ export async function createShop(
 }
 
 /** Sets the shop's mails up, as its administrator would. */
-export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
+export async function openShop(
+  shop: Shop,
+  baseUrl: string,
+  { captured }: { readonly captured: boolean },
+): Promise<OpenShop> {
   const login = { login: 'root', password: shop.rootPassword, tenantid: shop.tenantid };
   const { access_token: token } = await post<{ access_token: string }>(`${baseUrl}/auth`, login);
   const control = async <T>(query: string, input?: object): Promise<T> => {
@@ -75,6 +81,9 @@ export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
     return (await post<{ data: T }>(`${baseUrl}/roles_pbac`, body, token)).data;
   };
   await control(`mutation { set_email_apikey(apikey: "${shop.apiKey}") { apikey } }`);
+  if (captured) {
+    await control('mutation { Utility { set_capture(table_name: "orders", writers: all) { writers } } }');
+  }
   const clerk = await createClerk(control);
   for (const type of emailTypes(shop)) {
     await control(
@@ -92,6 +101,7 @@ export async function openShop(shop: Shop, baseUrl: string): Promise<OpenShop> {
   return {
     ...shop,
     token,
+    captured,
     apiKeys: [shop.apiKey],
     confirmRuleid: await createRule({ name: 'confirm', email_type: 'confirmation' }),
     receiptRuleid: await createRule({

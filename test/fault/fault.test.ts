@@ -34,6 +34,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
       const struck = Object.fromEntries(result.rows.map(({ window, kills: count }) => [window, count]));
       for (const { name, share = 1 } of WINDOWS) expect(struck[name], name).to.be.at.least(kills * share);
       expect(result.rows.filter(({ lost }) => lost > 0)).to.deep.equal([]);
+      expect(result.mailsDueBySql, 'mails of plain SQL').to.be.above(0);
     });
 
     it('breaks none of the invariants', () => {
