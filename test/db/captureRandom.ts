@@ -91,10 +91,14 @@ export async function writeAtRandom(
   },
 ): Promise<number> {
   const random = generator(seed);
-  const run = (sql: string): Promise<unknown> =>
-    client
-      .query(sql)
-      .catch(({ code = 'none' }: { code?: string }) => errors.set(code, (errors.get(code) ?? 0) + 1));
+  const run = async (sql: string): Promise<void> => {
+    try {
+      await client.query(sql);
+    } catch (error) {
+      const { code = 'none' } = error as { code?: string };
+      errors.set(code, (errors.get(code) ?? 0) + 1);
+    }
+  };
   await client.query(`set statement_timeout = ${random(4) === 0 ? PATIENT_MS : 20 + random(200)}`);
   let done = 0;
   for (; done < statements && Date.now() < untilMs; done++) {
