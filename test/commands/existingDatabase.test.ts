@@ -34,6 +34,8 @@ describe('docs/existing-database.md, with the built program', () => {
   let appUrl: string;
   let appRole: string;
   let app: pg.Client;
+  /** What the application's role was granted by others, before any of it was adopted. */
+  let granted: readonly string[];
   let service: RowpostProcess;
   let baseUrl: string;
   let token: string;
@@ -59,6 +61,7 @@ describe('docs/existing-database.md, with the built program', () => {
     await app.query(block('sql tables'));
     await pool.query(`grant ${appRole} to current_user`);
     await rowpost(['release']);
+    granted = await grantsTo(appRole);
   });
   after(async () => {
     await service.kill('SIGTERM');
@@ -70,6 +73,23 @@ describe('docs/existing-database.md, with the built program', () => {
     const { code, stdout, stderr } = await runRowpost(args, env);
     expect(code, stderr).to.equal(0);
     return stdout;
+  }
+
+  /** Memberships, and rights on what is not its own. */
+  async function grantsTo(role: string): Promise<readonly string[]> {
+    const { rows } = await test.database.pool.query<{ line: string }>(
+      `select concat_ws(' ', kind, object, privilege_type) as line from (
+         select 'member of' as kind, roleid::regrole::text as object, null as privilege_type from pg_auth_members where member = $1::regrole
+         union all select 'relation', c.oid::regclass::text, a.privilege_type from pg_class c, aclexplode(c.relacl) a
+           where a.grantee = $1::regrole and c.relowner <> $1::regrole
+         union all select 'schema', n.nspname, a.privilege_type from pg_namespace n, aclexplode(n.nspacl) a
+           where a.grantee = $1::regrole and n.nspowner <> $1::regrole
+         union all select 'function', p.oid::regprocedure::text, a.privilege_type from pg_proc p, aclexplode(p.proacl) a
+           where a.grantee = $1::regrole and p.proowner <> $1::regrole
+       ) g order by 1`,
+      [role],
+    );
+    return rows.map(({ line }) => line);
   }
 
   const subjects = async (): Promise<readonly string[]> => {
@@ -123,8 +143,11 @@ describe('docs/existing-database.md, with the built program', () => {
     });
   });
 
-  /** A rule that mails the word of each row that is inserted or updated. */
-  async function mailWords(schema: string, table: string): Promise<void> {
+  const query = async (text: string, bearer: string): Promise<unknown> =>
+    (await post<{ data: unknown }>(`${baseUrl}/query`, { query: text }, bearer)).data;
+
+  /** A rule that mails the word of each row that is inserted or updated. @returns a token of the tenant's root */
+  async function mailWords(schema: string, table: string): Promise<string> {
     const root = { rootLogin: 'root', rootPassword: 'long and secret' };
     const { tenantid, rootRoleid } = await adoptTenant(test.database.knex, { name: schema, schema, ...root });
     const bearer = await signIn(tenantid);
@@ -137,6 +160,7 @@ describe('docs/existing-database.md, with the built program', () => {
       }`,
       bearer,
     );
+    return bearer;
   }
 
   it('holds for an application of Sequelize', async function () {
@@ -155,7 +179,7 @@ describe('docs/existing-database.md, with the built program', () => {
     );
     Author.hasMany(Letter);
     await sequelize.sync();
-    await mailWords('sequelized', 'letter');
+    const bearer = await mailWords('sequelized', 'letter');
     const author = await Author.create({ name: 'Ada' });
     const letter = await Letter.create({ word: 'created', mood: 'glad', authorId: author.get('id') });
     await letter.update({ word: 'updated' });
@@ -169,25 +193,35 @@ describe('docs/existing-database.md, with the built program', () => {
     await Letter.upsert({ id: letter.get('id'), word: 'upserted' });
     for (const word of ['created', 'updated', 'bulk one', 'bulk two', 'upserted']) await mailed(word);
     expect(await subjects()).not.to.include('rolled back');
+    expect(await query('{ author { name letter_collection { word mood } } }', bearer)).to.deep.equal({
+      author: [{ name: 'Ada', letter_collection: [{ word: 'upserted', mood: 'glad' }] }],
+    });
     await sequelize.close();
   });
 
   it('holds for an application of Drizzle', async function () {
     this.timeout(60_000);
     await app.query(
-      'create schema drizzled; create table drizzled.post (id serial primary key, word text not null, likes int)',
+      `create schema drizzled; create table drizzled.writer (id serial primary key, name text not null);
+       create table drizzled.post (id serial primary key, word text not null, likes int, writer_id int references drizzled.writer)`,
     );
+    const writer = pgSchema('drizzled').table('writer', {
+      id: serial('id').primaryKey(),
+      name: text('name').notNull(),
+    });
     const post_ = pgSchema('drizzled').table('post', {
       id: serial('id').primaryKey(),
       word: text('word').notNull(),
       likes: integer('likes'),
+      writerId: integer('writer_id').references(() => writer.id),
     });
-    await mailWords('drizzled', 'post');
+    const bearer = await mailWords('drizzled', 'post');
     const pool = new pg.Pool({ connectionString: appUrl });
     const db = drizzle(pool);
+    const [grace] = await db.insert(writer).values({ name: 'Grace' }).returning();
     const [row] = await db
       .insert(post_)
-      .values([{ word: 'drizzle one' }, { word: 'drizzle two' }])
+      .values([{ word: 'drizzle one', writerId: grace!.id }, { word: 'drizzle two' }])
       .returning();
     await db.transaction(async (trx) => {
       await trx.update(post_).set({ word: 'drizzle three' }).where(eq(post_.id, row!.id));
@@ -197,15 +231,32 @@ describe('docs/existing-database.md, with the built program', () => {
       .values({ id: row!.id, word: 'x' })
       .onConflictDoUpdate({ target: post_.id, set: { word: 'drizzle four' } });
     for (const number of ['one', 'two', 'three', 'four']) await mailed(`drizzle ${number}`);
+    expect(await query('{ post(ordering: "id") { word writer { name } } }', bearer)).to.deep.equal({
+      post: [
+        { word: 'drizzle four', writer: { name: 'Grace' } },
+        { word: 'drizzle two', writer: null },
+      ],
+    });
     await pool.end();
   });
 
   it('holds for COPY', async function () {
     this.timeout(60_000);
-    await app.query('create schema plain; create table plain.line (id int primary key, word text)');
-    await mailWords('plain', 'line');
-    await copyIn(app, 'copy plain.line from stdin', '1\tcopied one\n2\tcopied two\n');
+    await app.query(
+      `create schema plain; create table plain.page (id int primary key, title text);
+       create table plain.line (id int primary key, word text, page_id int references plain.page)`,
+    );
+    const bearer = await mailWords('plain', 'line');
+    await copyIn(app, 'copy plain.page from stdin', '1\tfirst\n');
+    await copyIn(app, 'copy plain.line from stdin', '1\tcopied one\t1\n2\tcopied two\t1\n');
     for (const number of ['one', 'two']) await mailed(`copied ${number}`);
+    expect(await query('{ page { title line_collection(ordering: "id") { word } } }', bearer)).to.deep.equal({
+      page: [{ title: 'first', line_collection: [{ word: 'copied one' }, { word: 'copied two' }] }],
+    });
+  });
+
+  it('has given the role of these applications no right that it had not', async () => {
+    expect(await grantsTo(appRole)).to.deep.equal(granted);
   });
 
   it('goes back', async () => {
