@@ -88,7 +88,7 @@ describe('docs/oidc.md', () => {
     const codes = Object.keys(ERROR_CODES).filter((code) =>
       /^OIDC_(?!PROVIDER_(NOT_FOUND|IN_USE))/.test(code),
     );
-    const causes = PAGE.slice(PAGE.indexOf('## When it fails'));
+    const causes = PAGE.slice(PAGE.indexOf('## Troubleshooting'));
     expect(codes.filter((code) => !causes.includes(`\`${code}\``))).to.deep.equal([]);
   });
 });
