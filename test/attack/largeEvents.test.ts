@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { PrincipalSource } from '../../src/db/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -101,6 +102,21 @@ describe('attack: events of any size', () => {
       expect(refused).to.have.nested.property('details.sqlstate', '44000');
     });
   }
+
+  it('nor has one that code of the tenant adds to a mutation, which is answered as any broken check', async () => {
+    const { tenantid, rootRoleid, schema } = await tenantWith(null);
+    await runTenantSql(db.database, {
+      tenantid,
+      sql: `create function add() returns trigger language plpgsql as $$ begin
+          insert into rowpost_tenant.event (roleid, operation, target, key) values (1, repeat('x', 101), 'note', '{}'); return null; end $$;
+        create trigger add after insert on note for each row execute function add()`,
+    });
+    await engine.introspect(tenantid, schema);
+    const root = await new PrincipalSource(db.database.knex).load(tenantid, rootRoleid);
+    const query = 'mutation { create_note(input: {id: 1}) { id } }';
+    const { body } = await engine.execute(root!, { query }, { allowMutation: true });
+    expect(body).to.contain('"CHECK_VIOLATION"');
+  });
 
   it('a row that is too long breaks the connection, and not the process', async () => {
     const { ledger } = db.database;

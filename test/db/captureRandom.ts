@@ -141,17 +141,14 @@ function sqlOnly(random: (below: number) => number): string {
 /** Changes with an event too many or too few; empty when each has exactly one. To row triggers a move between partitions is a deletion and an insertion. */
 export async function differences(client: pg.Client): Promise<readonly object[]> {
   const { rows } = await client.query<object>(`
-    with audited as (select target, operation, old, new, count(*) as n from audit group by 1, 2, 3, 4),
-    event as (select target, operation, old::jsonb as old, new::jsonb as new,
-      target = 'part' and old ->> 'slot' <> new ->> 'slot' as is_move from rowpost.outbox),
-    recorded as (select target, operation, old, new, count(*) as n from (
-        select target, operation, old, new from event where is_move is not true
-        union all select target, 'delete', old, null from event where is_move
-        union all select target, 'insert', null, new from event where is_move) e group by 1, 2, 3, 4)
-    select a.n as audited, r.n as recorded, coalesce(a.target, r.target) as target, coalesce(a.operation, r.operation) as operation,
-      coalesce(a.old, r.old) as old, coalesce(a.new, r.new) as new
-    from audited a full join recorded r on (a.target, a.operation) = (r.target, r.operation)
-      and a.old is not distinct from r.old and a.new is not distinct from r.new
-    where a.n is distinct from r.n limit 10`);
+    with event as (select target, operation, old::jsonb as old, new::jsonb as new,
+      target = 'part' and old ->> 'slot' <> new ->> 'slot' as is_move from rowpost.outbox)
+    select target, operation, old, new, sum(audited)::int as audited, sum(recorded)::int as recorded from (
+      select target, operation, old, new, 1 as audited, 0 as recorded from audit
+      union all select target, operation, old, new, 0, 1 from event where is_move is not true
+      union all select target, 'delete', old, null, 0, 1 from event where is_move
+      union all select target, 'insert', null, new, 0, 1 from event where is_move
+    ) change
+    group by target, operation, old, new having sum(audited) <> sum(recorded) limit 10`);
   return rows;
 }
