@@ -10,6 +10,7 @@ import {
   startWorkerPart,
   type Installation,
 } from '../compose.js';
+import { hasSharedRole } from '../db/tenants/lostRoles.js';
 import { UsageError } from '../errors.js';
 import type { Queue } from '../queue/queue.js';
 import { stopOnSignal, type Stoppable } from '../shutdown.js';
@@ -91,6 +92,11 @@ function serverCommand(
       );
     }
     await installation.startup.step(() => requireCurrentSchema(installation.database));
+    if (!(await hasSharedRole(installation.database.pool))) {
+      throw new UsageError(
+        'the database lacks its roles, as after a dump was restored: run "rowpost release" first',
+      );
+    }
     const parts = await start(installation);
     stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
     installation.log.info('started');

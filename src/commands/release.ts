@@ -2,6 +2,7 @@ import { openInstallation, type Installation } from '../compose.js';
 import { closeDatabase } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
+import { restoreLostRoles } from '../db/tenants/lostRoles.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
@@ -27,7 +28,9 @@ export async function releaseInstallation(installation: Installation): Promise<v
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
   const applied = await migrate(database.knex);
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
-  // Creates the database roles of tenants from earlier releases.
+  const { restored, problems } = await restoreLostRoles(database.pool);
+  if (restored > 0) log.info({ tenants: restored }, 'tenants were given the database roles that they lacked');
+  for (const problem of problems) log.error(`${problem}: see "rowpost doctor"`);
   for (const { tenantid, schema } of await listTenants(database.knex)) {
     if (schema !== null) await database.tenants.settle(tenantid, schema);
   }

@@ -8,6 +8,8 @@ const CONFIG = {
   schemaName: 'rowpost',
   tableName: 'migration',
   loadExtensions: ['.js'],
+  // A newer release may have been here: while it is rolled out, or after it was rolled back, that of before still starts.
+  disableMigrationsListValidation: true,
 };
 
 /** Brings the control schema up to date. Two processes at once: the second waits for the first. @returns the names applied. */
@@ -24,8 +26,6 @@ export async function pendingMigrations(knex: Knex): Promise<readonly string[] |
     `select to_regclass('rowpost.migration') is not null as present`,
   );
   if (rows[0]?.present !== true) return 'all';
-  // A newer release may have been here: while it is rolled out, processes of the one before still start.
-  const config = { ...CONFIG, disableMigrationsListValidation: true };
-  const [, pending] = (await knex.migrate.list(config)) as [unknown, { file: string }[]];
+  const [, pending] = (await knex.migrate.list(CONFIG)) as [unknown, { file: string }[]];
   return pending.map((migration) => migration.file);
 }

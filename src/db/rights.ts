@@ -7,7 +7,12 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
        has_database_privilege(current_database(), 'CREATE') as create
      from pg_catalog.pg_roles where rolname = current_user`,
   );
-  return rows.flatMap(({ role, createrole, create, database }) => [
+  const foreign = await pool.query<{ schema: string; owner: string; role: string }>(
+    `select nspname as schema, pg_catalog.pg_get_userbyid(nspowner) as owner, current_user as role
+     from pg_catalog.pg_namespace where nspname in ('rowpost', 'rowpost_tenant') and not pg_has_role(nspowner, 'usage')
+     order by nspname`,
+  );
+  const rights = rows.flatMap(({ role, createrole, create, database }) => [
     ...(createrole
       ? []
       : [`The database role "${role}" makes one role per tenant: alter role "${role}" createrole`]),
@@ -15,4 +20,11 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
       ? []
       : [`The database role "${role}" makes schemas: grant create on database "${database}" to "${role}"`]),
   ]);
+  return [
+    ...rights,
+    ...foreign.rows.map(
+      ({ schema, owner, role }) =>
+        `The schema "${schema}" belongs to "${owner}": restore the dump as "${role}", with pg_restore --no-owner`,
+    ),
+  ];
 }

@@ -22,6 +22,8 @@ export interface Fleet {
   start(part: PartName, settings?: Readonly<Record<string, string>>): Promise<RowpostProcess>;
   /** Where one of the web processes that are up listens, in turn, and what root is signed in with. */
   web(): { readonly baseUrl: string; readonly token: string };
+  /** Ends its processes. Those started from then on use the database at the URL. */
+  moveTo(url: string): Promise<void>;
   /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no answer came. */
   request<T>(endpoint: '/query' | '/roles_pbac', query: string, variables?: object): Promise<T>;
   stop(): Promise<void>;
@@ -34,12 +36,13 @@ const TABLES = `
 
 /** @param redisUrl undefined keeps the queue in PostgreSQL */
 export async function createFleet(options: {
-  readonly postgres: PostgresMajor;
+  readonly postgres: PostgresMajor | TestDatabase;
   readonly redisUrl: string | undefined;
   /** Further settings of all processes. */
   readonly settings?: Readonly<Record<string, string>>;
 }): Promise<Fleet> {
-  const testDatabase = await createTestDatabase({ postgres: options.postgres });
+  const { postgres } = options;
+  const testDatabase = typeof postgres === 'object' ? postgres : await createTestDatabase({ postgres });
   const provider = await startFakeProvider();
   const env = {
     DATABASE_URL: testDatabase.url,
@@ -71,13 +74,23 @@ export async function createFleet(options: {
     if (!web) throw new Error('no web process is up');
     return web.baseUrl;
   };
+  let databaseUrl = testDatabase.url;
+  const stopProcesses = async (): Promise<void> => {
+    await Promise.all(running.map((part) => part.kill('SIGTERM')));
+  };
   return {
     provider,
     testDatabase,
     tenantid,
-    env,
+    get env() {
+      return { ...env, DATABASE_URL: databaseUrl };
+    },
+    async moveTo(url) {
+      await stopProcesses();
+      databaseUrl = url;
+    },
     async start(part, settings) {
-      const started = await startProcess([part], { ...env, ...settings });
+      const started = await startProcess([part], { ...env, DATABASE_URL: databaseUrl, ...settings });
       running.push(started);
       if (part === 'web') {
         const baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(started.log())?.[1] ?? ''}`;
@@ -93,7 +106,7 @@ export async function createFleet(options: {
       return answer.data;
     },
     async stop() {
-      await Promise.all(running.map((part) => part.kill('SIGTERM')));
+      await stopProcesses();
       await provider.stop();
       await testDatabase.drop();
       await rm(folder, { recursive: true });

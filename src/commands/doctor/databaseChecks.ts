@@ -2,6 +2,7 @@ import type { Installation } from '../../compose.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
+import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
 import type { Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
@@ -48,6 +49,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
           return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
         }),
     },
+    { name: 'roles', run: () => ready(() => checkRoles(database)) },
     { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
     { name: 'adopted', run: () => ready(() => checkAdoptedSchemas(database)) },
     {
@@ -82,6 +84,21 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
     },
   ];
+}
+
+async function checkRoles({ pool }: Database): Promise<Finding> {
+  const { tenants, grants } = await findLostRoles(pool);
+  const missing = [
+    ...(grants ? ["grants on Rowpost's own functions are missing"] : []),
+    ...tenants.map(describeLostTenant),
+  ];
+  if (missing.length === 0) return good('each tenant owns its schema');
+  return bad(
+    `${shortened(missing)}, as after a dump was restored`,
+    tenants.some(({ lacks }) => lacks !== 'schema') || grants
+      ? 'Run "rowpost release".'
+      : 'Restore it as well, or delete the tenant.',
+  );
 }
 
 async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> {

@@ -1,0 +1,170 @@
+import type { Pool } from 'pg';
+import { ensureCaptureRole } from '../capture/captureRole.js';
+import { inTransaction } from '../connection/inTransaction.js';
+import { readRoleNames, type RoleNames, type StatementRunner } from '../connection/roleNames.js';
+import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
+import { literal, quoted } from '../sql.js';
+import { grantSchema } from './adoption.js';
+
+// PostgreSQL's roles belong to the cluster, not to the database: a dump names owners and grantees that are nobody where it
+// is restored, or the roles of the database that it was made of.
+
+/** What a tenant lacks. */
+interface LostTenant {
+  readonly tenantid: number;
+  readonly schema: string;
+  readonly adopted: boolean;
+  /** Null where the schema is missing. */
+  readonly owner: string | null;
+  readonly lacks: 'schema' | 'role' | 'owner' | 'grants';
+}
+
+interface LostRoles {
+  readonly tenants: readonly LostTenant[];
+  /** Rowpost's own functions and views are open to whom they are not, or closed to tenants. */
+  readonly grants: boolean;
+}
+
+/** What the database lacks, as after a dump was restored. Throws what the driver throws. */
+export async function findLostRoles(runner: StatementRunner): Promise<LostRoles> {
+  const names = await readRoleNames(runner);
+  const tenants = await runner.query(lostTenantsSql(names));
+  const { rows } = await runner.query(LOST_GRANTS_SQL);
+  return {
+    tenants: tenants.rows as readonly LostTenant[],
+    grants: (rows[0] as { lost: boolean }).lost,
+  };
+}
+
+/** False on a database that `release` has not seen since it was restored. Throws what the driver throws. */
+export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
+  const { shared } = await readRoleNames(runner);
+  const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(shared)}`);
+  return rows.length > 0;
+}
+
+/**
+ * Makes what is lost, and hands over to each tenant's role what the dump's owner had. Safe to repeat. Throws what pg throws.
+ * @returns how many tenants it was done for, and what is left to others, in words
+ */
+export async function restoreLostRoles(
+  pool: Pool,
+): Promise<{ readonly restored: number; readonly problems: readonly string[] }> {
+  const { tenants, grants } = await findLostRoles(pool);
+  if (grants) {
+    await inTransaction(pool, async (client) => {
+      for (const statement of GRANTS) await client.query(statement);
+    });
+  }
+  for (const tenant of tenants) {
+    if (tenant.lacks !== 'schema') await inTransaction(pool, (client) => restoreTenant(client, tenant));
+  }
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query('select from rowpost.captured_table limit 1');
+    if (rows.length > 0) await ensureCaptureRole(client, await readRoleNames(client));
+  });
+  const left = (await findLostRoles(pool)).tenants;
+  return { restored: tenants.length - left.length, problems: left.map(describeLostTenant) };
+}
+
+/** In words for an operator. */
+export function describeLostTenant({ tenantid, schema, owner, lacks }: LostTenant): string {
+  switch (lacks) {
+    case 'schema':
+      return `the schema "${schema}" of tenant ${tenantid} is missing`;
+    case 'role':
+      return `tenant ${tenantid} has no database role`;
+    case 'owner':
+      return `the schema "${schema}" of tenant ${tenantid} belongs to "${String(owner)}"`;
+    case 'grants':
+      return `the database role of tenant ${tenantid} lacks grants`;
+  }
+}
+
+async function restoreTenant(
+  runner: StatementRunner,
+  { tenantid, schema, adopted, owner }: LostTenant,
+): Promise<void> {
+  const names = await readRoleNames(runner);
+  if (adopted) {
+    await grantSchema(runner, { tenantid, schema });
+    return;
+  }
+  await ensureTenantRole(runner, names, tenantid);
+  const role = names.tenant(tenantid);
+  if (owner === names.service) {
+    for (const statement of await statementsToHandOver(runner, schema, role)) await runner.query(statement);
+  } else if (owner !== role && new RegExp(`^rowpost_\\d+_tenant_${tenantid}$`).test(owner ?? '')) {
+    await ensureRole(runner, owner ?? '');
+    await runner.query(`reassign owned by ${quoted(owner ?? '')} to ${quoted(role)}`);
+  }
+}
+
+const OPEN_TO_PUBLIC = ['clean_session', 'refuse', 'tenantid', 'tenantid_of'];
+
+/** As the migrations grant, or less: nobody else reaches the schema `rowpost`. What belongs to tenants' roles comes with them. */
+const GRANTS = [
+  'revoke all on all functions in schema rowpost, rowpost_tenant from public',
+  `grant execute on function ${OPEN_TO_PUBLIC.map((name) => `rowpost_tenant.${name}`).join(', ')} to public`,
+  'grant insert on rowpost_tenant.event to public',
+];
+
+const LOST_GRANTS_SQL = `
+  select exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
+      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${OPEN_TO_PUBLIC.map(literal).join(', ')})))
+    or not has_table_privilege('public', 'rowpost_tenant.event', 'insert') as lost`;
+
+const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
+  select tenantid, schema, adopted, owner, lacks from (
+    select t.tenantid, t.schema, t.adopted, pg_catalog.pg_get_userbyid(n.nspowner)::text as owner, case
+      when n.oid is null then 'schema'
+      when r.oid is null then 'role'
+      when not t.adopted and n.nspowner <> r.oid then 'owner'
+      when not has_schema_privilege(r.oid, 'rowpost_tenant', 'usage')
+        or exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
+          and not has_function_privilege(r.oid, p.oid, 'execute')) then 'grants' end as lacks
+    from rowpost.tenant t
+      left join pg_catalog.pg_namespace n on n.nspname = t.schema
+      left join pg_catalog.pg_roles r on r.rolname = ${literal(tenantPrefix)} || t.tenantid
+    where t.schema is not null
+  ) judged where lacks is not null order by tenantid`;
+
+/**
+ * The schema first, whose owner may then be given what lies in it: all that the service owns there, but for what follows its
+ * table, such as indexes and the sequences of columns.
+ */
+async function statementsToHandOver(
+  runner: StatementRunner,
+  schema: string,
+  role: string,
+): Promise<readonly string[]> {
+  const { rows } = await runner.query(`
+    select format('alter %s %s owner to %I', case i.type when 'statistics object' then 'statistics'
+        when 'composite type' then 'type' else i.type end, i.identity, ${literal(role)}) as statement
+    from pg_catalog.pg_namespace n
+      join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid = n.oid,
+      pg_catalog.pg_identify_object(d.classid, d.objid, 0) i
+    where n.nspname = ${literal(schema)} and ${OWNED_BY_SERVICE}
+      and not exists (select from pg_catalog.pg_depend f where f.classid = d.classid and f.objid = d.objid
+        and (f.deptype in ('i', 'e') or i.type = 'sequence' and f.deptype = 'a'))
+    order by i.type = 'sequence', i.identity`);
+  return [
+    `alter schema ${quoted(schema)} owner to ${quoted(role)}`,
+    ...(rows as readonly { statement: string }[]).map(({ statement }) => statement),
+  ];
+}
+
+/** Of the kinds of objects that have owners. */
+const OWNED_BY_SERVICE = `current_user::regrole::oid = case d.classid
+  when 'pg_catalog.pg_class'::regclass then (select relowner from pg_catalog.pg_class where oid = d.objid)
+  when 'pg_catalog.pg_proc'::regclass then (select proowner from pg_catalog.pg_proc where oid = d.objid)
+  when 'pg_catalog.pg_type'::regclass then (select typowner from pg_catalog.pg_type where oid = d.objid)
+  when 'pg_catalog.pg_operator'::regclass then (select oprowner from pg_catalog.pg_operator where oid = d.objid)
+  when 'pg_catalog.pg_opclass'::regclass then (select opcowner from pg_catalog.pg_opclass where oid = d.objid)
+  when 'pg_catalog.pg_opfamily'::regclass then (select opfowner from pg_catalog.pg_opfamily where oid = d.objid)
+  when 'pg_catalog.pg_collation'::regclass then (select collowner from pg_catalog.pg_collation where oid = d.objid)
+  when 'pg_catalog.pg_conversion'::regclass then (select conowner from pg_catalog.pg_conversion where oid = d.objid)
+  when 'pg_catalog.pg_statistic_ext'::regclass then (select stxowner from pg_catalog.pg_statistic_ext where oid = d.objid)
+  when 'pg_catalog.pg_ts_config'::regclass then (select cfgowner from pg_catalog.pg_ts_config where oid = d.objid)
+  when 'pg_catalog.pg_ts_dict'::regclass then (select dictowner from pg_catalog.pg_ts_dict where oid = d.objid)
+end`;
