@@ -6,7 +6,6 @@ import { runRowpost } from '../support/rowpostProcess.js';
 import { runSql } from '../support/runSql.js';
 import { startSeparateCluster, type SeparateCluster } from '../support/separateCluster.js';
 import { createTemplateSql, databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
-import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 import type { TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 import { createFleet, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
