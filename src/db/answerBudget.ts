@@ -1,24 +1,27 @@
 import { AppError } from '../errors.js';
 
 export interface AnswerLimits {
-  /** Most bytes of one request's answer, all of its root fields together. */
+  /** Maximum size of one request's answer, all root fields together. */
   readonly requestBytes: number;
-  /** Most bytes of all answers that the process holds at one time. */
+  /** Maximum size of all answers in the process. */
   readonly processBytes: number;
 }
 
-/** What a request holds of the budget, from the arrival of its rows until its answer has left. */
+/** A request's share of the budget, from the arrival of its rows until its answer has been sent. */
 export interface AnswerShare {
-  /** Counts bytes that arrived. @returns the error that ends a read: too large for one request, or for this moment. */
+  /**
+   * Counts received bytes.
+   * @returns the error that aborts the read if the answer is too large for the request, or for the current budget
+   */
   readonly take: (bytes: number) => AppError | undefined;
-  /** Gives all of it back; again is no error. */
+  /** Releases all of it. Idempotent. */
   readonly release: () => void;
 }
 
 /**
- * Bytes of answers in memory: many roots, aliases or callers at once must not add up to more than the process has. The
- * answers of one tenant may take as much as they leave free: half of the whole, or a third each for two. So there is
- * room for one more tenant always.
+ * Bounds the memory for answers, however many root fields, aliases or callers there are. A tenant's answers may take
+ * as many bytes as they leave free: half of the budget for one tenant, a third each for two. So there is always room
+ * for one more tenant.
  */
 export class AnswerBudget {
   readonly #tenants = new Map<number, number>();
@@ -55,7 +58,7 @@ export class AnswerBudget {
     };
   }
 
-  /** @returns what the tenant holds now */
+  /** @returns the bytes that the tenant holds now */
   #add(tenantid: number, bytes: number): number {
     const held = (this.#tenants.get(tenantid) ?? 0) + bytes;
     if (held === 0) this.#tenants.delete(tenantid);

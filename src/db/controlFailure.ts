@@ -5,8 +5,8 @@ import { isDatabaseAnswer, toAppError } from './sqlState.js';
 const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
 
 /**
- * What a caller may know of an error from the control tables; undefined when it did not come from the database.
- * knex writes the statement into the message, so the message itself never leaves.
+ * The public form of an error from the control tables; undefined if it did not come from the database. knex puts the
+ * statement into the message, so the message itself is never exposed.
  */
 export function explainControlError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;

@@ -11,15 +11,15 @@ import type { Stoppable } from '../shutdown.js';
  */
 export type HistoryChange = 'replaced' | 'promoted' | 'back';
 
-/** Tells the process when PostgreSQL may no longer hold what it held. */
+/** Detects that PostgreSQL may have lost data that it had. */
 export interface HistoryWatch extends Stoppable {
-  /** @param listener forgets whatever its process remembers of the database */
+  /** @param listener clears the process's caches of the database */
   onChange(listener: () => void): void;
 }
 
-/** Where PostgreSQL stands in its write-ahead log, and which log that is. */
+/** PostgreSQL's position in its write-ahead log, and which log that is. */
 export interface HistoryPosition {
-  /** Of the cluster, the database and its tables. */
+  /** Identifies the cluster, the database and its tables. */
   readonly identity: string;
   readonly timeline: string;
   /** Flushed WAL, in bytes: within a history it only grows. */
@@ -34,7 +34,7 @@ const WORDS: Readonly<Record<HistoryChange, string>> = {
   back: 'PostgreSQL went back in time: what was written since is lost',
 };
 
-/** Nothing that is used once may depend on this: it notices seconds later. See docs/delivery.md. */
+/** Single-use values must not rely on this: it notices seconds later. See docs/delivery.md. */
 export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log: Logger }): HistoryWatch {
   const listeners: (() => void)[] = [];
   const read = createPositionReader(pool);
@@ -45,7 +45,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   const look = async (): Promise<void> => {
     const position = await read();
     outage.works();
-    // A standby serves no statements of ours.
+    // Standbys are ignored.
     if (!position) return;
     const change = seen && compareHistory(seen, position);
     if (change) {
@@ -75,7 +75,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   };
 }
 
-/** @returns undefined when PostgreSQL went on from where it was */
+/** @returns undefined if PostgreSQL continued from its previous position */
 export function compareHistory(seen: HistoryPosition, now: HistoryPosition): HistoryChange | undefined {
   if (now.identity !== seen.identity) return 'replaced';
   if (now.timeline !== seen.timeline) return 'promoted';
@@ -96,7 +96,7 @@ export function createPositionReader(pool: Pool): () => Promise<HistoryPosition 
   };
 }
 
-/** Managed PostgreSQL may keep the system identifier to itself. */
+/** Managed PostgreSQL may not expose the system identifier. */
 async function chooseStatement(pool: Pool): Promise<string> {
   const { rows } = await pool.query<{ allowed: boolean }>(
     `select has_function_privilege('pg_catalog.pg_control_system()', 'execute') as allowed`,

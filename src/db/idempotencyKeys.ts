@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 
 const CHUNK_SIZE = 10_000;
 
-/** Deletes what no repeat is answered by any more. Any number of processes may do so. Throws what pg throws. */
+/** Deletes expired keys. Safe to run concurrently. Throws what pg throws. */
 export async function pruneIdempotencyKeys(pool: Pool): Promise<void> {
   for (;;) {
     const { rowCount } = await pool.query(

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../metrics.js';
 
-/** One policy rule that is in scope for a principal. Rules only grant; several add up. */
+/** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {
   readonly ruleid: number;
   readonly capabilities: readonly string[];
@@ -11,7 +11,7 @@ export interface GrantedRule {
   readonly filter: string | null;
 }
 
-/** Who acts: a role of a tenant, with all that decides what it may do. */
+/** The acting role of a tenant, with everything that determines its permissions. */
 export interface Principal {
   readonly tenantid: number;
   readonly roleid: number;
@@ -30,27 +30,27 @@ export interface Principal {
   readonly policyVersion: string;
   readonly rules: readonly GrantedRule[];
   /**
-   * Tokens issued before this moment are refused: at the latest those from before the role, which were another's with the
-   * same id, lost when a backup was restored. Milliseconds since the epoch.
+   * Tokens issued before this moment are refused, including those issued before the role was created: they belonged
+   * to an earlier role with the same id, lost when a backup was restored. Milliseconds since the epoch.
    */
   readonly tokensValidFromMs: number;
 }
 
-/** The role of anonymous visitors. The login is kept for it: no other role may take it, and it has no password. */
+/** The role of anonymous visitors. The login is reserved, and the role has no password. */
 export const NOBODY_LOGIN = 'Nobody';
 
-/** All anonymous visitors share one role: what one of them made or may do is no other visitor's. */
+/** All anonymous visitors share one role, so what one of them created or may do must not extend to the others. */
 export function isNobody({ login, isRoot }: Principal): boolean {
   return login === NOBODY_LOGIN && !isRoot;
 }
 
-/** Longest time that a changed or deleted role is still seen as it was. */
+/** How long a changed or deleted role may be served from the cache. */
 const MAX_AGE_MS = 900;
 const MAX_ENTRIES = 10_000;
 
 /**
- * Reads principals, remembering each for less than a second: a deleted role or a changed password
- * takes effect within that time on every process, at the cost of one small query a second per active role.
+ * Reads principals, caching each for less than a second: a deleted role or changed password takes effect within that
+ * time on every process, at the cost of one small query per second and active role.
  */
 export class PrincipalSource {
   readonly #principals: LRUCache<string, Promise<Principal | undefined>>;
@@ -67,7 +67,7 @@ export class PrincipalSource {
     });
   }
 
-  /** @returns undefined when the tenant has no such role, it is deleted, or it is Nobody and anonymous logins are off. */
+  /** @returns undefined if there is no such role, it is deleted, or it is Nobody and anonymous logins are off */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const known = this.#principals.get(`${tenantid}:${roleid}`);
     cacheLookups.principals[known ? 'hit' : 'miss'] += 1;
@@ -79,7 +79,7 @@ export class PrincipalSource {
     const key = `${tenantid}:${roleid}`;
     const principal = readPrincipal(this.knex, tenantid, roleid);
     this.#principals.set(key, principal);
-    // A failed read is not remembered.
+    // Failed reads are not cached.
     principal.catch(() => this.#principals.delete(key));
     return principal;
   }
@@ -88,7 +88,7 @@ export class PrincipalSource {
     this.#principals.clear();
   }
 
-  /** Forgets what is remembered of a tenant, for the process that changed it. */
+  /** Drops a tenant's cache entries, for the process that changed it. */
   forget(tenantid: number): void {
     for (const key of this.#principals.keys()) {
       if (key.startsWith(`${tenantid}:`)) this.#principals.delete(key);

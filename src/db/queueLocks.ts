@@ -1,15 +1,16 @@
 import type { PoolClient } from 'pg';
 
 /**
- * Advisory locks belong to everybody in the database: a tenant's code could hold those of BullMQ, whose keys are easily
- * computed, and so stop the queue. Its functions find these in their place: rows that only the service can lock, and
- * that stay when the queue is wiped. The shared locks keep `obliterate` away, which nothing here calls. Repeated after each migration of BullMQ.
+ * Any role of a database can take any advisory lock: a tenant's code could hold those of BullMQ, whose keys are
+ * predictable, and so stop the queue. Its functions are replaced with these, which lock rows that only the service
+ * can lock and that survive a wipe of the queue. The shared locks keep `obliterate` out, which nothing here calls.
+ * Applied again after each BullMQ migration.
  */
 export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
   await client.query(REPLACE_SQL);
 }
 
-/** Keys that fall on one row wait for each other, no more. */
+/** Keys that hash to the same row merely wait for each other. */
 const LOCK_ROWS = 256;
 
 const REPLACE_SQL = `

@@ -4,7 +4,7 @@ import { networkWaitMs, NotReadyError } from '../startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
 
-/** What PostgreSQL's own refusals mean for the operator. */
+/** Explanations of PostgreSQL's refusals for the operator. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL refuses the user or the password.',
   '28000': 'PostgreSQL does not let this user in.',
@@ -15,7 +15,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
 };
 
-/** Causes that may pass by themselves, as far as the network is not the cause. */
+/** Causes other than the network that may be temporary. */
 const PASSING: ReadonlySet<string> = new Set([
   '53300', // too many connections
   '57P01', // shutting down
@@ -23,7 +23,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'NO_PRIMARY',
 ]);
 
-/** Throws UsageError, in words without host or password; NotReadyError when waiting may help. */
+/** Throws UsageError, with a message without host or password; NotReadyError if waiting may help. */
 export async function requireReachable(pool: Pool): Promise<void> {
   try {
     const { rows } = await pool.query<{ version: string }>(
@@ -44,12 +44,12 @@ export async function requireReachable(pool: Pool): Promise<void> {
 
 const HINT = 'Set DATABASE_URL to a PostgreSQL 15 or newer.';
 
-/** What a PostgreSQL that answers says of itself. */
+/** What a reachable PostgreSQL reports about itself. */
 export interface ServerFacts {
   /** As 17.2. */
   readonly version: string;
   readonly roundTripMs: number;
-  /** How far its clock is ahead of ours; exact to half a round trip. */
+  /** How far its clock is ahead of ours, accurate to half a round trip. */
   readonly clockDifferenceMs: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** @returns what the service's own database role must be given, one sentence each; empty when it lacks nothing. */
+/** @returns the privileges that the service's database role lacks, one sentence each; empty if none */
 export async function missingRights(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ role: string; createrole: boolean; create: boolean; database: string }>(
     `select current_user as role, rolcreaterole or rolsuper as createrole, current_database() as database,

@@ -16,7 +16,7 @@ export type Refusal =
   | 'requestClaimed'
   | 'answerNotKept';
 
-/** Tables, columns, functions or types that were there when the plan was made are gone. */
+/** Tables, columns, functions or types that existed when the plan was compiled are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
 
 /** Whether the statement failed because the tenant's tables changed since its plan was compiled. */
@@ -39,7 +39,7 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === '23503';
 }
 
-/** Whether PostgreSQL itself answered, so that what happened to the statement is known. */
+/** Whether PostgreSQL itself responded, so that the statement's outcome is known. */
 export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;
 }
@@ -49,14 +49,14 @@ export function isRefusal(error: pg.DatabaseError): boolean {
   return error.code === REFUSED;
 }
 
-/** Whether the server ended the session: nothing more is known of a commit that was under way. */
+/** Whether the server terminated the session, so that the outcome of a commit in progress is unknown. */
 export function isSessionEnd(error: pg.DatabaseError): boolean {
   return /^(57P0|08)/.test(error.code ?? '');
 }
 
 /**
- * What a caller may know of a database error: a code, and names of the caller's own tables and columns. Never SQL,
- * and of the values only what the caller sent itself.
+ * The public form of a database error: a code, and names of the caller's own tables and columns. Never SQL, and only
+ * values that the caller sent.
  */
 export function toAppError(
   error: unknown,
@@ -75,7 +75,7 @@ export function toAppError(
   });
 }
 
-/** An error of our own code: whatever a broken connection throws is a plain Error. */
+/** A bug in our own code: a broken connection throws a plain Error. */
 function isBug(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
@@ -84,7 +84,7 @@ type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hin
 
 export type PostgresError = pg.DatabaseError;
 
-/** The table and the columns that an error is about, as they are named to the caller. */
+/** The table and columns of an error, under the caller's names. */
 export interface ErrorPlace {
   readonly table: string | undefined;
   readonly columns: readonly string[];
@@ -152,10 +152,10 @@ const BY_STATE: Readonly<
     `The row conflicts with another of ${place.table ?? 'the table'}.`,
     names(error, place),
   ],
-  // raise exception in a trigger: the tenant's own words
+  // raise exception in a trigger: the tenant's own message
   P0001: (error) => ['CHECK_VIOLATION', error.message],
   '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
-  // One value of a gigabyte: PostgreSQL knows no larger ones.
+  // PostgreSQL limits values to 1 GB.
   XX000: (error) =>
     error.message.startsWith('invalid memory alloc request size')
       ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
@@ -217,7 +217,10 @@ function keyColumns(error: pg.DatabaseError): readonly string[] {
   return inside ? inside.split(', ').map((name) => name.replace(/^"(.*)"$/, '$1')) : [];
 }
 
-/** Then the table is the one that refers, and the key in the message is not its own. 23001 is of `on delete restrict`. */
+/**
+ * Then the table is the referencing one, and the key in the message belongs to the other. 23001 is from `on delete
+ * restrict`.
+ */
 function isStillReferenced({ code, detail }: pg.DatabaseError): boolean {
   return code === '23001' || (code === '23503' && detail?.includes('still referenced') === true);
 }
@@ -231,7 +234,7 @@ function missingReference(error: pg.DatabaseError, place: ErrorPlace): Descripti
   ];
 }
 
-/** PostgreSQL names the table that refers, and the key of the one that is referred to. */
+/** PostgreSQL names the referencing table, and the key of the referenced one. */
 function stillReferenced(error: pg.DatabaseError, place: ErrorPlace): Description {
   return [
     'FOREIGN_KEY_VIOLATION',
@@ -245,7 +248,7 @@ function placeName({ table, columns }: ErrorPlace): string | undefined {
   return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
 }
 
-/** The function of PostgreSQL that raises what row level security refuses, under the state of missing privileges. */
+/** PostgreSQL's function that raises row-level security violations, with the SQLSTATE of missing privileges. */
 const CHECKS_ROW_SECURITY = 'ExecWithCheckOptions';
 
 function refusedBySecurity({ message }: pg.DatabaseError): Description {
@@ -258,7 +261,7 @@ function refusedBySecurity({ message }: pg.DatabaseError): Description {
   ];
 }
 
-/** What is not granted to the tenant's database role belongs to another one: no policy rule helps. */
+/** A table without a grant to the tenant's database role has another owner: no policy rule helps. */
 function notOwned(error: pg.DatabaseError): Description {
   const [, kind = 'An object', name] =
     /^permission denied for (table|view|materialized view|foreign table|sequence|function|schema) (.+)$/.exec(

@@ -5,7 +5,7 @@ import { graphqlName, NameScope } from './names.js';
 import { deriveRelations } from './relations.js';
 import { columnType } from './types.js';
 
-/** Gives what introspection read its GraphQL names and relations. */
+/** Assigns GraphQL names and relations to an introspected schema. */
 export function buildCatalog(schema: string, raw: RawSchema, grantProblems: readonly string[] = []): Catalog {
   const problems = [...grantProblems];
   const tables = raw.tables.filter((table) => table.columns.length > 0);
@@ -28,7 +28,7 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
   };
 }
 
-/** Legal names first, so that they stay as they are whatever else the schema holds. */
+/** Legal names first, so that they stay unchanged whatever else the schema contains. */
 function nameTables(tables: readonly RawTable[], problems: string[]): Map<string, string> {
   const scope = NameScope.forTables();
   const names = new Map<string, string>();
@@ -94,7 +94,7 @@ function buildTable(
   };
 }
 
-/** A file table whose column is gone is none any more. */
+/** A file table whose column was dropped is an ordinary table. */
 function fileColumn(
   raw: RawTable,
   columns: ReadonlyMap<string, Column>,

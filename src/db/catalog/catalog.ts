@@ -1,4 +1,4 @@
-/** What a tenant's PostgreSQL schema holds, as GraphQL and the compilers see it. Plain data, immutable. */
+/** A tenant's PostgreSQL schema as seen by GraphQL and the compilers. Plain data, immutable. */
 export interface Catalog {
   /** Equal versions describe equal schemas. */
   readonly version: string;
@@ -6,7 +6,7 @@ export interface Catalog {
   readonly schema: string;
   /** By GraphQL name. */
   readonly tables: ReadonlyMap<string, Table>;
-  /** Names that collide or can't be served, in words for the tenant's administrator. */
+  /** Names that collide or can't be served: messages for the tenant's administrator. */
   readonly problems: readonly string[];
 }
 
@@ -20,20 +20,17 @@ export interface Table {
   readonly columns: ReadonlyMap<string, Column>;
   /** Empty for views and tables without one: those are read-only. */
   readonly primaryKey: readonly Column[];
-  /** Other sets of columns that no two rows share, by SQL name: what `onconflict` may go by besides the primary key. */
+  /** Unique keys besides the primary key, by SQL name, for `onconflict`. */
   readonly uniqueKeys?: readonly (readonly string[])[];
-  /** SQL names of the columns that checks and foreign keys are about, by the constraint's name. */
+  /** SQL names of the columns of checks and foreign keys, by constraint name. */
   readonly constraints?: ReadonlyMap<string, readonly string[]>;
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
-  /**
-   * Of a file table: the column that names the newest file of each row, or one of the primary key, which names none and
-   * is not written.
-   */
+  /** For a file table: the column with each row's newest file, or a primary key column, which is not written. */
   readonly fileColumn?: Column;
 }
 
-/** The column that uploads write, and nobody else: none when the file column is one of the key. */
+/** The column that only uploads write; undefined if the file column is part of the key. */
 export function namedFileColumn({ fileColumn }: Table): Column | undefined {
   return fileColumn?.inPrimaryKey === false ? fileColumn : undefined;
 }
@@ -49,9 +46,9 @@ export interface Column {
   readonly generated: boolean;
   readonly inPrimaryKey: boolean;
   readonly inForeignKey: boolean;
-  /** A btree or hash index over all rows begins with it. */
+  /** First column of a btree or hash index over all rows. */
   readonly indexed: boolean;
-  /** Of a control table's column: the function of the control schema whose result filters look at in its place. */
+  /** For a column of a control table: the function of the control schema whose result filters use instead. */
   readonly searchedAs?: string;
 }
 
@@ -61,7 +58,7 @@ export interface ColumnType {
   readonly sqlType: string;
   readonly kind: TypeKind;
   readonly array: boolean;
-  /** Of an array that is declared with more than one. */
+  /** For arrays declared with more than one dimension. */
   readonly dimensions?: number;
   /** Of varchar(n) and numeric(p, s). */
   readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
@@ -71,7 +68,7 @@ export interface ColumnType {
   readonly composite?: boolean;
 }
 
-/** What operators and literals a type goes with in filters and inputs. */
+/** The operators and literals that a type supports in filters and inputs. */
 export type TypeKind =
   | 'integer'
   | 'bigint'

@@ -14,7 +14,7 @@ interface Entry {
   catalog: Catalog;
   fingerprint: string;
   checkedAtMs: number;
-  /** The check under way, which may end in a new catalog. */
+  /** The check in progress, which may result in a new catalog. */
   checking: Promise<void> | undefined;
 }
 
@@ -22,13 +22,13 @@ interface Entry {
 const MAX_TABLES = 15_000;
 
 /**
- * The catalogs of the tenants in use. One reading at a time for each tenant; while the tables are looked at again the
- * old catalog serves. A tenant that nobody asks for costs nothing.
+ * Caches the catalogs of active tenants. Each tenant has one read at a time; the old catalog is served meanwhile.
+ * Idle tenants cost nothing.
  */
 export class CatalogStore {
   readonly #entries = new LRUCache<number, Entry>({
     maxSize: MAX_TABLES,
-    // At most all of it: what a schema may hold is limited elsewhere.
+    // Schema size is limited elsewhere.
     sizeCalculation: ({ catalog }) => Math.min(Math.max(catalog.tables.size, 1), MAX_TABLES),
   });
   readonly #building = new Map<number, Promise<Entry>>();
@@ -43,7 +43,7 @@ export class CatalogStore {
     },
   ) {}
 
-  /** The tenant's catalog, at most `checkMs` behind its tables. Throws what pg throws. */
+  /** The tenant's catalog, at most `checkMs` old. Throws what pg throws. */
   async get(tenantid: number, schema: string): Promise<Catalog> {
     const entry = this.#entries.get(tenantid);
     if (entry?.catalog.schema !== schema) return (await this.#build(tenantid, schema)).catalog;
@@ -51,7 +51,7 @@ export class CatalogStore {
     if (ageMs >= this.deps.checkMs) {
       await this.#check(tenantid, entry);
     } else if (ageMs >= this.deps.checkMs / 2) {
-      // A tenant under load is looked at ahead of time, so that none of its requests waits.
+      // A tenant under load is checked ahead of time, so that no request waits.
       this.#check(tenantid, entry).catch((error: unknown) => {
         this.deps.log.warn({ err: error, tenantid }, "a tenant's tables could not be checked");
       });
@@ -59,7 +59,10 @@ export class CatalogStore {
     return (this.#entries.get(tenantid) ?? entry).catalog;
   }
 
-  /** Looks at the tables at once: a statement or a document did not fit them. @returns whether the catalog is a new one. */
+  /**
+   * Checks the tables now, because a statement or document did not fit them.
+   * @returns whether the catalog changed
+   */
   async recheck(tenantid: number, seen: Catalog): Promise<boolean> {
     const entry = this.#entries.get(tenantid);
     if (!entry) return true;
@@ -67,7 +70,7 @@ export class CatalogStore {
     return this.#entries.get(tenantid)?.catalog !== seen;
   }
 
-  /** Reads the tables again whatever the fingerprint says, and grants what the tenant's role lacks. */
+  /** Rereads the tables regardless of the fingerprint, and grants what the tenant's role lacks. */
   async introspect(tenantid: number, schema: string): Promise<Catalog> {
     return (await this.#build(tenantid, schema, true)).catalog;
   }
@@ -101,7 +104,7 @@ export class CatalogStore {
     const underWay = this.#building.get(tenantid);
     if (underWay) {
       const entry = await underWay;
-      // What is under way may have read the tables before the caller changed them.
+      // A read in progress may have started before the caller's change.
       if (!afresh) return entry;
       return this.#build(tenantid, schema, true);
     }
@@ -113,7 +116,7 @@ export class CatalogStore {
   async #read(tenantid: number, schema: string, afresh: boolean): Promise<Entry> {
     const { pool, tenants } = this.deps;
     const checkedAtMs = this.#now();
-    // The fingerprint comes first: a change after it is seen by the next check.
+    // Fingerprint first: a later change is seen by the next check.
     const fingerprint = await this.#fingerprint(schema);
     const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
     const grants = isSettled ? [] : await this.#settle(tenantid, schema);
@@ -124,14 +127,17 @@ export class CatalogStore {
       await tenants.recordSettled(tenantid, fingerprint);
     }
     const known = this.#entries.get(tenantid)?.catalog;
-    // The same tables keep the catalog they have, and so every plan made for it.
+    // Unchanged tables keep their catalog, and so all plans compiled for it.
     const catalog = known !== undefined && isSame(known, read) ? known : read;
     const entry: Entry = { catalog, fingerprint, checkedAtMs, checking: undefined };
     this.#entries.set(tenantid, entry);
     return entry;
   }
 
-  /** Sees that the schema can be served. @returns in words what its owner has to grant */
+  /**
+   * Checks that the schema can be served.
+   * @returns messages on what its owner has to grant
+   */
   async #settle(tenantid: number, schema: string): Promise<readonly string[]> {
     const { pool, tenants } = this.deps;
     await checkSchemaSize(pool, schema);

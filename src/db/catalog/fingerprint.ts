@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { schemaTooLarge } from './schemaSize.js';
 
-/** Most catalog rows of a schema: PostgreSQL counts so many in a few hundred milliseconds. */
+/** Maximum catalog rows of a schema: PostgreSQL counts this many in a few hundred milliseconds. */
 const MAX_CATALOG_ROWS = 500_000;
 
 /**

@@ -12,13 +12,14 @@ interface LackingRow {
 interface LackingGrant {
   readonly name: string;
   readonly owner: string;
-  /** The statement that gives it. */
+  /** The statement that grants it. */
   readonly grant: string;
 }
 
 /**
- * Grants the tenant's role what it lacks on the relations of its schema: tables made by another owner are served like
- * its own. @returns in words what could not be granted, for the tenant's administrator.
+ * Grants the tenant's role the privileges that it lacks on the relations of its schema, so that tables of other
+ * owners are served like its own.
+ * @returns messages for the tenant's administrator on what could not be granted
  */
 export async function grantLacking(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
   const problems: string[] = [];
@@ -32,7 +33,7 @@ export async function grantLacking(pool: Pool, schema: string, role: string): Pr
   return problems;
 }
 
-/** What the role lacks on the relations of the schema; what extensions bring is not served. */
+/** The role's missing privileges on the relations of the schema; objects of extensions are not served. */
 export async function lackingGrants(
   runner: StatementRunner,
   schema: string,
@@ -46,7 +47,7 @@ export async function lackingGrants(
   }));
 }
 
-/** Which of insert, update and delete the role may do to tables of the schema, by their names in SQL. */
+/** The role's insert, update and delete privileges on tables of the schema, by SQL name. */
 export async function heldWrites(
   runner: StatementRunner,
   schema: string,

@@ -29,7 +29,7 @@ export function graphqlName(sqlName: string): string {
   return /^[0-9]/.test(legal) || legal === '' ? `_${legal}` : legal;
 }
 
-/** Hands out names of one kind within one scope, each once. */
+/** Assigns names of one kind within one scope, each once. */
 export class NameScope {
   readonly #taken: Set<string>;
 
@@ -45,7 +45,7 @@ export class NameScope {
     return this.#taken.has(name);
   }
 
-  /** @returns the wanted name, or with a number when it is taken. */
+  /** @returns the wanted name, with a number if it is taken */
   take(wanted: string): string {
     let name = wanted;
     for (let n = 2; this.#taken.has(name); n++) name = `${wanted}_${n}`;

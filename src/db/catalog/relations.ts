@@ -2,10 +2,10 @@ import type { ColumnPair, Relation } from './catalog.js';
 import type { RawForeignKey, RawTable } from './introspect.js';
 import { NameScope } from './names.js';
 
-/** One relation before it has a name: the names it would like, best first. */
+/** A relation before naming, with its candidate names, best first. */
 interface Wish {
   readonly names: readonly [preferred: string, fallback: string];
-  /** Of two wishes for one name the lower rank has it; of equal ranks neither. */
+  /** If two relations want a name, the lower rank gets it; if their ranks are equal, neither does. */
   readonly rank: number;
   readonly build: (field: string) => Relation;
 }
@@ -40,8 +40,8 @@ export function deriveRelations(
 }
 
 /**
- * The short name, unless a column has it, or another relation wants it that comes before or has equal claims: then the
- * long one. So a join table that is added later renames nothing.
+ * The short name, unless a column has it or another relation has an equal or better claim; otherwise the long one. So
+ * adding a join table later renames nothing.
  */
 function nameRelations(
   table: string,

@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import { AppError } from '../../errors.js';
 
 /**
- * Most columns of a tenant's tables, together with the labels of their enums, the columns of their constraints, and the
- * code of views: every process holds all of it, reads it in one piece, and serves others with the same event loop.
+ * Maximum size of a tenant's schema: columns, enum labels, constraint columns and view code together. Every process
+ * holds all of it, reads it in one piece, and serves others on the same event loop.
  */
 const MAX_SCHEMA_PARTS = 100_000;
 
-/** Of a view's stored tree, as a part: what looks for code in it reads that much in the time of a column. */
+/** Bytes of a view's stored tree that count as one: the search for code reads this much in the time of a column. */
 const VIEW_BYTES = 160;
 
 /** Throws AppError SCHEMA_TOO_LARGE before the schema is read, or what pg throws. */

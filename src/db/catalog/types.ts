@@ -91,12 +91,12 @@ export function columnType(raw: RawType): ColumnType {
   };
 }
 
-/** What a type modifier says: the four bytes before it are the header of the value. */
+/** Decodes a type modifier, which includes four bytes for the header of the value. */
 function boundsOf({ name, modifier = -1 }: RawType): Pick<ColumnType, 'bounds'> {
   if (modifier < 4) return {};
   if (name === 'varchar' || name === 'bpchar') return { bounds: { length: modifier - 4 } };
   if (name !== 'numeric') return {};
-  // The scale is a signed number of 11 bits.
+  // The scale is a signed 11-bit number.
   return { bounds: { precision: (modifier - 4) >> 16, scale: (((modifier - 4) & 0x7ff) ^ 1024) - 1024 } };
 }
 
@@ -123,7 +123,7 @@ export function templateJson(column: Column, value: Sql): Sql {
   return sql`regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
 }
 
-/** The value's text form as a JSON string: what `cast: text` asks for. */
+/** The value's text form as a JSON string, for `cast: text`. */
 export function jsonString(value: Sql): Sql {
   return sql`coalesce(to_json(${value}::text)::text, 'null')`;
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** A file of a row, with the place of its bytes. */
+/** A file of a row, with the location of its bytes. */
 export interface StoredFile {
   readonly storagekey: string;
   /** The table's SQL name. */
@@ -32,8 +32,8 @@ export interface RecordedRow {
 const STORAGEKEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * @param ofRow the row that they must belong to, its table by SQL name; any when it is left out
- * @returns in the order of `storagekeys`; undefined for one that the tenant, or the row, does not have
+ * @param ofRow the row that they must belong to, its table by SQL name; any if omitted
+ * @returns in the order of `storagekeys`; undefined for a file that the tenant, or the row, does not have
  */
 export async function readFiles(
   pool: Pool,

@@ -4,14 +4,14 @@ import { quoted } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
-/** A sweeper that dies with objects in hand lets others have them after this time. */
+/** Lease of a sweeper on its objects: if it dies, others take over after this time. */
 const SWEEPING_MINUTES = 2;
-/** Done and expired uploads are remembered so long, to tell a repeated request what became of them. */
+/** How long finished and expired uploads are remembered, to answer repeated requests. */
 const UPLOAD_MEMORY_DAYS = 1;
 
 /**
- * Objects that belong to no file, and whose time is up. From now on no file can take them over; when they are gone from
- * the storage, `forgetSwept`.
+ * Expired objects without a file. From now on no file can claim them; call `forgetSwept` once they are gone from the
+ * storage.
  */
 export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
   const { rows } = await pool.query<{ objectkey: string }>(
@@ -34,14 +34,14 @@ export async function pruneUploads(pool: Pool): Promise<void> {
   );
 }
 
-/** Some files of one table, to be compared with its rows. */
+/** Some files of one table, to compare with its rows. */
 export interface FilesOfTable {
   readonly tenantid: number;
-  /** Null when the tenant is gone. */
+  /** Null if the tenant was deleted. */
   readonly schema: string | null;
   readonly target: string;
   readonly storagekeys: readonly string[];
-  /** One for each storage key, by SQL names, as JSON texts. */
+  /** One per storage key, by SQL names, as JSON texts. */
   readonly keys: readonly string[];
 }
 
@@ -67,8 +67,8 @@ export async function filesAfter(
 }
 
 /**
- * Which of the files have no row any more, read as the tenant. Undefined when it can't be told: the table is there,
- * and has another key than the files know.
+ * The files whose row is gone, read as the tenant. Undefined if unknown: the table exists, but its key is not the one
+ * recorded.
  */
 export async function findRowless(
   pool: Pool,
@@ -106,8 +106,8 @@ export async function findRowless(
 }
 
 /**
- * Notes which of the files looked at have no row, and removes those that have had none for long enough.
- * @returns how many were removed
+ * Marks the checked files without a row, and deletes those marked for long enough.
+ * @returns how many were deleted
  */
 export async function settleRowless(
   pool: Pool,

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** One upload that upload_<t> has promised. */
+/** A pending upload created by upload_<t>. */
 export interface PromisedUpload {
   readonly storagekey: string;
   readonly tenantid: number;
@@ -31,8 +31,8 @@ interface BeginRow {
 }
 
 /**
- * Takes an upload in hand, and records the object before its first byte is written. One attempt at a time may go on.
- * @param leaseMs when the object counts as left behind, unless `keepObjects` says otherwise
+ * Claims an upload, and records the object before its first byte is written. One attempt at a time may proceed.
+ * @param leaseMs when the object counts as abandoned, unless `keepObjects` extends the lease
  */
 export async function beginUpload(
   pool: Pool,
@@ -50,7 +50,10 @@ export async function beginUpload(
   return { state, upload: { ...rest, storagekey, tenantid, size: size === null ? null : Number(size) } };
 }
 
-/** Moves the lease of objects on. @returns those that are still held */
+/**
+ * Extends the lease of objects.
+ * @returns those still held
+ */
 export async function keepObjects(
   pool: Pool,
   objectkeys: readonly string[],
@@ -65,9 +68,9 @@ export async function keepObjects(
 }
 
 /**
- * Gives up an object whose upload has failed: no file can take it over, and the next attempt need not wait. A storage may
- * still be finishing what was broken off, so the sweeper removes it once more, after a while.
- * @returns false when a file has taken it over: then it must stay
+ * Abandons an object whose upload failed: no file can claim it, and the next attempt need not wait. The storage may
+ * still be completing the aborted write, so the sweeper removes the object again after a while.
+ * @returns false if a file has claimed it: then it must stay
  */
 export async function giveUpObject(pool: Pool, objectkey: string, againInMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(

@@ -1,21 +1,27 @@
 import type { Knex } from 'knex';
 
-/** A sign-in that waits for the provider's answer. Hashes and ciphertext only: who reads the table can't finish one. */
+/**
+ * A sign-in that waits for the provider. Holds only hashes and ciphertext: reading the table doesn't allow completing
+ * one.
+ */
 export interface OidcSignIn {
   readonly tenantid: number;
   readonly roleid: number;
   readonly confid: number;
   readonly nonce: string;
   readonly code_verifier_encrypted: string;
-  /** SHA-256 of what the browser's cookie holds. */
+  /** SHA-256 of the browser's cookie. */
   readonly browser_hash: Buffer;
   readonly return_to: string | null;
 }
 
-/** Most rows of abandoned sign-ins that one new sign-in clears away. */
+/** Maximum number of abandoned sign-ins deleted with each new one. */
 const SWEPT = 100;
 
-/** @param stateHash SHA-256 of `state`. Clears away what has expired as well. */
+/**
+ * Also deletes expired sign-ins.
+ * @param stateHash SHA-256 of `state`
+ */
 export async function storeOidcSignIn(
   knex: Knex,
   stateHash: Buffer,
@@ -34,7 +40,10 @@ export async function storeOidcSignIn(
   });
 }
 
-/** Takes a sign-in out, so that its state is good once, on whichever process. @returns undefined when it is unknown, used or expired. */
+/**
+ * Removes a sign-in, so that its state is valid once across all processes.
+ * @returns undefined if it is unknown, used or expired
+ */
 export async function takeOidcSignIn(knex: Knex, stateHash: Buffer): Promise<OidcSignIn | undefined> {
   const { rows } = await knex.raw<{ rows: (OidcSignIn & { expired: boolean })[] }>(
     `delete from rowpost.oidc_sign_in where state_hash = ?

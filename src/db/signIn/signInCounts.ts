@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** What is counted: a hash of 32 bytes, and how long its count is kept from the first time on. */
+/** A counter: a 32-byte hash, and how long it is kept after its first increment. */
 export interface Counted {
   readonly key: Buffer;
   readonly windowSeconds: number;
@@ -11,13 +11,16 @@ export interface Count {
   readonly msLeft: number;
 }
 
-/** Rows that are kept: some 100 MB. Beyond them those go first that would soonest go anyway. */
+/** Maximum rows, about 100 MB. Beyond it, those that expire first are deleted. */
 const MAX_COUNTS = 500_000;
 
-/** Counts once for each of the keys. @returns the counts in the order of the keys. */
+/**
+ * Increments the counter of each key.
+ * @returns the counts in the order of the keys
+ */
 export async function countSignIns(pool: Pool, counted: readonly Counted[]): Promise<readonly Count[]> {
   const { rows } = await pool.query<Count & { key: Buffer }>(
-    // Rows are locked in the order of their keys: two attempts with the same two keys don't wait for each other for ever.
+    // Locks rows in key order, so that two attempts with the same two keys don't deadlock.
     `insert into rowpost.sign_in_count as c (key, count, expires)
        select key, 1, now() + make_interval(secs => seconds) from unnest($1::bytea[], $2::int[]) as k(key, seconds)
          order by key
@@ -34,7 +37,7 @@ export async function countSignIns(pool: Pool, counted: readonly Counted[]): Pro
   });
 }
 
-/** Takes one back for each of the keys: the attempt was no failure. */
+/** Decrements the counter of each key: the attempt was no failure. */
 export async function uncountSignIns(pool: Pool, keys: readonly Buffer[]): Promise<void> {
   await pool.query(
     `update rowpost.sign_in_count c set count = c.count - 1
@@ -44,7 +47,7 @@ export async function uncountSignIns(pool: Pool, keys: readonly Buffer[]): Promi
   );
 }
 
-/** Removes counts that have ended, and all beyond the most that are kept. */
+/** Deletes expired counters, and those beyond the maximum. */
 export async function removeSignInCounts(pool: Pool, most = MAX_COUNTS): Promise<void> {
   await pool.query(
     `delete from rowpost.sign_in_count where expires <= now()

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
 
-/** A key that signs tokens. JWK members as RFC 7517 names them; the private one holds the public one. */
+/** A key that signs tokens. JWK members as in RFC 7517; the private key includes the public one. */
 export interface StoredSigningKey {
   readonly kid: string;
   readonly publicJwk: Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ interface SigningKeyRow {
   private_jwk_encrypted: string;
 }
 
-/** All keys, the newest first: that one signs, all verify. */
+/** All keys, newest first: the newest signs, all verify. */
 export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<readonly StoredSigningKey[]> {
   const rows = (await knex('rowpost.signing_key')
     .select('kid', 'public_jwk', 'private_jwk_encrypted')
@@ -38,7 +38,10 @@ export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: Stored
   });
 }
 
-/** Deletes the keys that a newer one replaced so long ago. @returns their ids. */
+/**
+ * Deletes keys that were replaced longer ago than this.
+ * @returns their ids
+ */
 export async function deleteReplacedKeys(knex: Knex, idleSeconds: number): Promise<readonly string[]> {
   const { rows } = await knex.raw<{ rows: { kid: string }[] }>(
     `delete from rowpost.signing_key where kid in (
@@ -51,7 +54,7 @@ export async function deleteReplacedKeys(knex: Knex, idleSeconds: number): Promi
   return rows.map(({ kid }) => kid);
 }
 
-/** Makes the first key when there is none; of several processes that start at once, one does. */
+/** Creates the first key if there is none. Safe for several processes starting at once. */
 export async function ensureSigningKey(
   knex: Knex,
   keyRing: KeyRing,

@@ -7,13 +7,13 @@ import { literal } from '../sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
 import { AppError } from '../../errors.js';
 
-/** A schema that belongs to somebody else, and the tenant that it is served as. */
+/** A schema owned by someone else, and the tenant that it is served as. */
 export interface AdoptedSchema {
   readonly tenantid: number;
   readonly schema: string;
 }
 
-/** Throws AppError BAD_USER_INPUT for a schema that is not there, or is PostgreSQL's or the service's own. */
+/** Throws AppError BAD_USER_INPUT for a schema that does not exist, or belongs to PostgreSQL or the service. */
 export async function checkAdoptable(runner: StatementRunner, schema: string): Promise<void> {
   const isReserved = /^(pg_|rowpost)/i.test(schema) || ['information_schema', QUEUE_SCHEMA].includes(schema);
   const { rows } = await runner.query(
@@ -29,8 +29,9 @@ export async function checkAdoptable(runner: StatementRunner, schema: string): P
 }
 
 /**
- * Makes the tenant's role, and grants it what the service may grant on the schema. For a transaction; safe to repeat.
- * @returns the statements that are left to the owners
+ * Creates the tenant's role and grants it what the service may grant on the schema. Run in a transaction; safe to
+ * repeat.
+ * @returns the statements that the owners have to run
  */
 export async function grantSchema(
   runner: StatementRunner,
@@ -42,7 +43,7 @@ export async function grantSchema(
   return statementsToAdopt(runner, adopted);
 }
 
-/** What is not granted yet, as statements for whoever may. */
+/** The missing grants, as statements for those who may run them. */
 export async function statementsToAdopt(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,
@@ -61,8 +62,8 @@ export async function statementsToAdopt(
 }
 
 /**
- * Takes from the tenant's role what it was granted, and its triggers from captured tables. For a transaction. Throws
- * AppError PERMISSION_DENIED with what is left to the owners.
+ * Revokes the role's grants, and removes its triggers from captured tables. Run in a transaction. Throws AppError
+ * PERMISSION_DENIED with what the owners have to run.
  */
 export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
   for (const statement of await statementsToRelease(runner, adopted)) await attempt(runner, statement);
@@ -77,7 +78,7 @@ export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSch
   );
 }
 
-/** What gives the schema back, as statements. */
+/** The statements that give the schema back. */
 export async function statementsToRelease(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,
@@ -100,7 +101,7 @@ export async function statementsToRelease(
   return [...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)), ...statementsOf(rows)];
 }
 
-/** What the owners of a schema should know: in words. */
+/** Messages for the owners of a schema. */
 export async function adoptionWarnings(runner: StatementRunner, schema: string): Promise<readonly string[]> {
   const { rows } = await runner.query(`
     select format('%s is granted to PUBLIC: the roles of all tenants reach it', c.relname) as statement
@@ -144,7 +145,7 @@ function isNoExtension(catalog: string, oid: string): string {
     where e.classid = 'pg_catalog.${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`;
 }
 
-/** What the service may not do is left to others. */
+/** Skips what the service may not do. */
 async function attempt(runner: StatementRunner, statement: string): Promise<void> {
   await runner.query('savepoint attempt');
   try {

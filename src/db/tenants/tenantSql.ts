@@ -5,10 +5,10 @@ import { sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 
 /**
- * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction: the script
- * can become nobody else. No shared connection serves the tenant meanwhile; introspect afterwards, which decides whether
- * one may again. Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line and column: then
- * nothing of the script remains.
+ * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction: the
+ * script can't switch to another role. No shared connection serves the tenant meanwhile; introspect afterwards, which
+ * decides whether one may again. Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line
+ * and column: then nothing of the script remains.
  */
 export async function runTenantSql(
   database: Database,
@@ -28,7 +28,7 @@ export async function runTenantSql(
   return { schema };
 }
 
-/** For the whole session: the script may hold a COMMIT. */
+/** For the whole session: the script may contain a COMMIT. */
 async function prepareSession(client: Client, schema: string): Promise<void> {
   await client.query(
     `select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
@@ -38,7 +38,7 @@ async function prepareSession(client: Client, schema: string): Promise<void> {
 }
 
 function scriptError(error: unknown, script: string): unknown {
-  // Without an SQLSTATE it is not the script: the connection broke.
+  // Without an SQLSTATE, the connection broke: not the script's fault.
   if (!(error instanceof Error) || sqlState(error)?.length !== 5) return error;
   const position = Number((error as { position?: unknown }).position);
   const place = position > 0 ? lineAndColumn(script, position - 1) : undefined;

@@ -8,7 +8,7 @@ const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
 const MAX_NAME_BYTES = 63;
 
-/** Throws AppError BAD_USER_INPUT for names that PostgreSQL or this service keeps for itself. */
+/** Throws AppError BAD_USER_INPUT for names reserved by PostgreSQL or this service. */
 export function checkSchemaName(schema: string): void {
   const reserved =
     /^pg_/i.test(schema) || ['information_schema', 'rowpost', 'rowpost_tenant', 'public'].includes(schema);
@@ -32,12 +32,12 @@ export function tenantNotFound(tenantid: number): AppError {
   return new AppError('TENANT_NOT_FOUND', `There is no tenant ${tenantid}.`, { details: { tenantid } });
 }
 
-/** The statements of a transaction of knex, as they are: knex would take question marks for its own. */
+/** Runs statements of a knex transaction verbatim: knex would treat question marks as its own. */
 export function statementsOf(trx: Knex): StatementRunner {
   return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
 }
 
-/** Makes the tenant's role, and the schema that it owns. */
+/** Creates the tenant's role, and the schema that it owns. */
 export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   const role = await makeRole(trx, tenantid);
   try {
@@ -58,13 +58,13 @@ async function makeRole(trx: Knex, tenantid: number): Promise<string> {
   return names.tenant(tenantid);
 }
 
-/** Drops the schema with all that it holds, and the role unless it owns something in another database. */
+/** Drops the schema with its contents, and the role unless it owns something in another database. */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   await trx.raw('drop schema if exists ?? cascade', [schema]);
   await dropTenantRole(trx, tenantid);
 }
 
-/** Drops the tenant's role with what it was granted, unless it owns something in another database. */
+/** Drops the tenant's role with its grants, unless it owns something in another database. */
 export async function dropTenantRole(trx: Knex, tenantid: number): Promise<void> {
   const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
   await trx.raw('drop owned by ??', [role]);
