@@ -1,5 +1,5 @@
-/** What a caller may do only so often, as HTTP knows it: who asks from where is not known here. */
+/** A caller's rate limits. HTTP implements them: the client's address is not known here. */
 export interface Allowance {
-  /** Counts rows that are written, or roles that are made, before they are. Throws AppError RATE_LIMITED. */
+  /** Counts rows or roles before they are written. Throws AppError RATE_LIMITED. */
   spend(what: 'rows' | 'roles', count: number): Promise<void>;
 }

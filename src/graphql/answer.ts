@@ -7,11 +7,11 @@ export interface GraphqlAnswer {
   /** JSON text with data and/or errors. */
   readonly body: string;
   readonly retryAfterSeconds?: number;
-  /** To be called when the body has left: until then its bytes count as held. */
+  /** Call when the body has been sent: until then its bytes count as in flight. */
   readonly release?: () => void;
 }
 
-/** An error with the place it belongs to in the document and in the answer. */
+/** An error with its position in the document and its path in the answer. */
 export class FieldError extends Error {
   constructor(
     readonly error: AppError,
@@ -23,7 +23,7 @@ export class FieldError extends Error {
   }
 }
 
-/** The request never ran: syntax, validation, variables, limits. */
+/** The request was not executed: syntax, validation, variables, limits. */
 export function requestError(error: AppError, graphqlErrors: readonly GraphQLError[] = []): GraphqlAnswer {
   const errors =
     graphqlErrors.length > 0
@@ -32,9 +32,12 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
   return { status: error.status, body: JSON.stringify({ errors }) };
 }
 
-/** The service could not answer now, or not so often: callers and proxies should see that. All else is the operation's own result. */
+/**
+ * Unavailability and rate limits are visible to callers and proxies. All other errors are part of the operation's own
+ * result.
+ */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 500, 503]);
-/** As the draft of the header Idempotency-Key has it. */
+/** Per the draft for the header Idempotency-Key. */
 const OF_REPEATS: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
 
 /** Nothing of the operation has a result. */
@@ -71,7 +74,7 @@ function describe(error: AppError | FieldError): object {
   };
 }
 
-/** The parser knows it. A GraphQLError would count lines from the start of the document, for each error again. */
+/** The parser knows it. A GraphQLError would count lines from the start of the document for every error. */
 function placeOf({ loc }: ASTNode): readonly { line: number; column: number }[] {
   return loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [];
 }

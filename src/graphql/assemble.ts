@@ -2,7 +2,7 @@ import type { FieldError } from './answer.js';
 import type { IntrospectionField, Plan, PlannedField, StatementField, UtilityField } from './plan/plan.js';
 import type { FieldResult } from './runPlan.js';
 
-/** What an operation gave: JSON text by response key, in the order of the document. */
+/** An operation's result: JSON text by response key, in the order of the document. */
 export interface Execution {
   readonly fields: readonly (readonly [key: string, json: string])[];
   readonly errors: readonly FieldError[];
@@ -14,7 +14,7 @@ interface Parts {
   readonly introspections: ReadonlyMap<IntrospectionField, FieldResult>;
 }
 
-/** Puts the texts that PostgreSQL wrote side by side: nothing is parsed. */
+/** Concatenates the texts from PostgreSQL; nothing is parsed. */
 export function assemble(plan: Plan, parts: Parts): Execution {
   const errors: FieldError[] = [];
   const take = (result: FieldResult = 'null'): string => {

@@ -5,7 +5,7 @@ import { AppError, type ErrorCode } from '../errors.js';
 import { FieldError } from './answer.js';
 import { DocumentError } from './document/document.js';
 
-/** The error for names that the catalog lacks. */
+/** The error for names missing from the catalog. */
 const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
   'GRAPHQL_VALIDATION',
   'UNKNOWN_TABLE',
@@ -14,8 +14,8 @@ const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The tables may have changed since the catalog was read: a document or a statement that does not fit it is tried once
- * more when there is a new one. What failed has changed nothing.
+ * The tables may have changed since the catalog was read: a document or statement that does not fit is retried once
+ * if there is a newer catalog. The failed try had no effect.
  */
 export async function withCurrentCatalog<T>(
   catalogs: CatalogStore,

@@ -56,22 +56,25 @@ export interface DataEngine {
     options: {
       readonly allowMutation: boolean;
       readonly allowance?: Allowance;
-      /** Of a mutation that is to take effect once. */
+      /** For a mutation with an idempotency key. */
       readonly idempotencyKey?: string | undefined;
       /** For the log. */
       readonly requestId?: string | undefined;
     },
   ): Promise<GraphqlAnswer>;
-  /** What `execute` would run, with PostgreSQL's plan of it; nothing is run. Throws DocumentError, FieldError, AppError. */
+  /**
+   * The statements that `execute` would run, with PostgreSQL's plans; runs nothing. Throws DocumentError, FieldError,
+   * AppError.
+   */
   explain(principal: Principal, request: GraphqlRequest): Promise<readonly ExplainedField[]>;
-  /** Counts the answers of the process; those of control objects are among them. */
+  /** Counts all answers of the process, including those of control objects. */
   readonly answers: AnswerBudget;
-  /** Plans for all tenants of the process, control objects included. */
+  /** Planning for all tenants of the process, control objects included. */
   readonly planning: PlanningQueue;
   /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
   describe(tenantid: number, schema: string, principal?: Principal): Promise<SchemaDescription>;
   catalog(tenantid: number, schema: string): Promise<Catalog>;
-  /** Re-reads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
+  /** Rereads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
   introspect(tenantid: number, schema: string): Promise<Catalog>;
   /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
   checkEmailQuery(tenantid: number, schema: string, query: EmailQuery): Promise<void>;
@@ -92,8 +95,8 @@ export interface DataEngine {
   /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */
   recordFile(principal: Principal, upload: PromisedUpload, bytes: StoredBytes): Promise<RecordedFile>;
   /**
-   * In the order of `storagekeys`; undefined for a file that is gone, out of the principal's reach, or another row's than
-   * the one named. Throws AppError.
+   * In the order of `storagekeys`; undefined for a file that is gone, hidden from the principal, or of another row
+   * than the named one. Throws AppError.
    */
   findFiles(
     principal: Principal,
@@ -103,9 +106,9 @@ export interface DataEngine {
   ): Promise<readonly (StoredFile | undefined)[]>;
   /** A link to a file for an email; permission is checked when it is used. */
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
-  /** Drops what is remembered of a tenant. */
+  /** Drops a tenant's cache entries. */
   forget(tenantid: number): void;
-  /** Drops what is remembered of all tenants: the database is another one than it was. */
+  /** Drops all tenants' cache entries: the database is no longer the same. */
   forgetAll(): void;
 }
 
@@ -113,13 +116,13 @@ export interface DataEngineDeps {
   readonly database: Database;
   readonly config: Config;
   readonly log: Logger;
-  /** Signs addresses of files; by default `config.secretKeys`. */
+  /** Seals file URLs; by default `config.secretKeys`. */
   readonly keyRing?: KeyRing;
   /** Called after each commit of a mutation. */
   readonly onCommitted?: () => void;
 }
 
-/** Share of the pool that one tenant may hold, so that the others never wait for it alone. */
+/** Share of the pool that one tenant may use, so that others never wait for it alone. */
 const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {

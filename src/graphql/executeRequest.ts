@@ -44,7 +44,7 @@ export interface ExecuteOptions {
   readonly allowMutation: boolean;
   /** Counts the rows of the answer. */
   readonly answer: AnswerShare;
-  /** Where the answer goes into an email: its files. */
+  /** For an answer that goes into an email: its files. */
   readonly email?: FilesOfEmail;
   /** What an anonymous visitor may write. */
   readonly allowance?: Allowance | undefined;
@@ -70,7 +70,7 @@ export async function executeRequest(
       email !== undefined,
     );
     const planner = plannerOf(principal);
-    // What an administrator saved for emails is not held up by what callers send.
+    // An email's query doesn't wait for callers' planning.
     const prepared = email ? complete(steps) : await deps.planning.run(planner, steps);
     const { variables, plan } = prepared;
     if (plan.kind === 'mutation' && !allowMutation) {
@@ -111,12 +111,12 @@ export async function executeRequest(
       const utilities = await runUtilities(plan, deps, principal, schema, answer);
       return assemble(plan, { results, utilities, introspections });
     };
-    // A worker's slots bound the queries of emails.
+    // Email queries are bounded by the worker's slots.
     return email ? run() : deps.gate.run(tenantid, run);
   });
 }
 
-/** The plan of a request, which is not run. Throws DocumentError, FieldError, AppError. */
+/** The plan of a request, without running it. Throws DocumentError, FieldError, AppError. */
 export async function planRequest(
   deps: EngineDeps,
   principal: Principal,
@@ -132,7 +132,7 @@ export async function planRequest(
 
 const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();
 
-/** What `__schema` and `__type` give. */
+/** Results of `__schema` and `__type`. */
 function* introspectFields(
   { plan, ready: { fragments }, variables }: PreparedRequest,
   schema: GraphQLSchema,

@@ -10,23 +10,23 @@ import type { GraphqlRequest } from './plan/prepareRequest.js';
 /** A root field of a document, or an aggregate of `Aggregates`. */
 export interface ExplainedField {
   readonly path: readonly string[];
-  /** What PostgreSQL would be sent; none where the field is answered without it. */
+  /** The statements for PostgreSQL; none if the field is answered without it. */
   readonly statements: readonly ExplainedStatement[];
-  /** Why the field is refused. */
+  /** Why the field is rejected. */
   readonly error?: AppError;
 }
 
 export interface ExplainedStatement {
-  /** Values stand as $1, $2, … */
+  /** With parameters $1, $2, … */
   readonly sql: string;
   /** Lines of PostgreSQL's EXPLAIN. */
   readonly plan: readonly string[];
 }
 
 /**
- * Plans the request for the principal and has PostgreSQL plan its statements, as the tenant's role, in transactions that
- * only read. The plan is the one for all values, and PostgreSQL is sent none: values of policy rules are not the caller's
- * to see. Throws DocumentError, FieldError, AppError.
+ * Plans the request for the principal and lets PostgreSQL plan its statements, as the tenant's role, in read-only
+ * transactions. The plan is the generic one, without values: those of policy rules are not visible to the caller.
+ * Throws DocumentError, FieldError, AppError.
  */
 export async function explainRequest(
   deps: EngineDeps,
@@ -60,7 +60,7 @@ async function explain(
   tenantid: number,
   { statement: { text }, slots }: PlannedStatement,
 ): Promise<ExplainedStatement> {
-  // Names are the connection's, and one that an error left behind must not be in the way.
+  // Names are per connection; one left behind by an error must not be in the way.
   const name = `explained_${randomBytes(8).toString('hex')}`;
   const nulls = slots.length === 0 ? '' : `(${slots.map(() => 'null').join(', ')})`;
   const outcome = await transactions.run({

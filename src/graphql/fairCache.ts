@@ -2,7 +2,7 @@ interface Entry<T> {
   readonly value: T;
   readonly weight: number;
   readonly owner: string;
-  /** Since it was last passed over for eviction. */
+  /** Since it was last considered for eviction. */
   wasUsed: boolean;
 }
 
@@ -13,9 +13,9 @@ interface Owned {
 }
 
 /**
- * Values by text, bounded by their weight, in all and per owner: an owner whose entries weigh as much as it may have evicts
- * its own and nobody else's. This is what `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest goes first,
- * unless it was used meanwhile, so a hit costs no more than a look-up.
+ * A cache by text, bounded by weight in total and per owner: an owner at its limit evicts only its own entries, which
+ * `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest entry goes first unless it was used meanwhile,
+ * so a hit costs no more than a lookup.
  */
 export class FairCache<T> {
   readonly #entries = new Map<string, Entry<T>>();

@@ -6,7 +6,7 @@ import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import { writeJson } from '../losslessJson.js';
 
-/** What makes a mutation take effect once, however often it is sent: a key of the caller's choice, for one request. */
+/** Makes a mutation take effect once, however often it is sent: a client-chosen key for one request. */
 export interface Idempotency {
   readonly key: string;
   /** SHA-256 of the request, in hexadecimal. */
@@ -44,15 +44,15 @@ export async function findFirstAnswer(
   throw new AppError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this Idempotency-Key.');
 }
 
-/** Fails the transaction when the key is taken. */
+/** Fails the transaction if the key is in use. */
 export function claimKey({ roleid }: Principal, { key, requestHash }: Idempotency): TransactionStatement {
   return { statement: CLAIM, values: [roleid, key, requestHash] };
 }
 
-/** Most bytes of an answer that is kept: a mutation of a few bytes may select all of a tenant's rows. */
+/** Maximum size of a stored answer: a small mutation may select all of a tenant's rows. */
 const MAX_KEPT_BYTES = 1_048_576;
 
-/** Fails the transaction when the answer is too large to be kept. */
+/** Fails the transaction if the answer is too large to store. */
 export function keepAnswer({ roleid }: Principal, { key }: Idempotency, body: string): TransactionStatement {
   if (Buffer.byteLength(body) > MAX_KEPT_BYTES) return { statement: REFUSE, values: [] };
   return { statement: KEEP, values: [roleid, key, body] };

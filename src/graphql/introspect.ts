@@ -21,7 +21,7 @@ export interface Introspection {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Most characters of the answer. */
+  /** Maximum length of the answer, in characters. */
   readonly maxCharacters: number;
 }
 
@@ -37,7 +37,7 @@ interface Selected {
   readonly nodes: readonly FieldNode[];
 }
 
-/** Fields between two interruptions: about a millisecond. */
+/** Fields per step: about a millisecond. */
 const FIELDS_PER_STEP = 1_000;
 
 const ROOTS: ReadonlyMap<string, Field> = new Map(
@@ -45,8 +45,8 @@ const ROOTS: ReadonlyMap<string, Field> = new Map(
 );
 
 /**
- * Answers `__schema` or `__type` as JSON text. What a document asks of a schema is multiplied by what that holds:
- * `execute` of graphql-js would answer it in one go, and however long it became. Throws AppError DOCUMENT_TOO_COMPLEX.
+ * Answers `__schema` or `__type` as JSON text. A document's selections are multiplied by the size of the schema:
+ * `execute` of graphql-js would answer it in one go, at any length. Throws AppError DOCUMENT_TOO_COMPLEX.
  * @param nodes of one response key
  */
 export function* introspect(introspection: Introspection, nodes: readonly FieldNode[]): Steps<string> {
@@ -76,7 +76,7 @@ class Writer {
   #fieldsSinceStep = 0;
 
   constructor(private readonly introspection: Introspection) {
-    // All that the resolvers of introspection look at.
+    // The parts that introspection resolvers use.
     this.#info = { schema: introspection.schema } as GraphQLResolveInfo;
   }
 

@@ -21,9 +21,9 @@ import { selectRows } from './read/selectRows.js';
 /** Reads lists of the control objects with the same arguments and the same SQL as the tenants' tables. */
 export interface ListReader {
   /**
-   * The rows of a root list field with all that is selected below it, in one statement: objects by response key.
-   * Fields that the catalog lacks are left to their own resolvers. Throws AppError, also when all that this reader has
-   * read is more than MAX_ANSWER_BYTES.
+   * The rows of a root list field with everything selected below it, in one statement: objects by response key.
+   * Fields missing from the catalog are left to their own resolvers. Throws AppError, also when this reader has read
+   * more than MAX_ANSWER_BYTES in total.
    */
   read(
     info: GraphQLResolveInfo,
@@ -97,7 +97,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
   };
 }
 
-/** Null in place of a list that is too large. */
+/** Null if the list is too large. */
 function bounded(list: Sql, bytes: number): Sql {
   return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j end from (${list}) a(j)`;
 }

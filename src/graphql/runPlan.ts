@@ -10,7 +10,7 @@ import type { FilterTexts } from './plan/filterTexts.js';
 import { statementFields, type Plan, type PlannedStatement, type StatementField } from './plan/plan.js';
 import { constraintError, writeError } from './write/writeError.js';
 
-/** What the statements of a plan gave: JSON text by field, or the error of the field. */
+/** Results of a plan's statements: JSON text by field, or the field's error. */
 export type FieldResult = string | FieldError;
 export type FieldResults = ReadonlyMap<StatementField, FieldResult>;
 
@@ -20,7 +20,7 @@ export interface PlanRun {
   readonly inputs: Inputs;
   readonly answer: AnswerShare;
   readonly catalog: Catalog;
-  /** What is answered in place of what PostgreSQL gave. */
+  /** Replaces PostgreSQL's answer. */
   readonly write?: ((json: string) => string) | undefined;
   /** Statements of the same transaction, before the plan's and after them. */
   readonly bracket?:
@@ -78,7 +78,7 @@ export async function runPlan(
   return around ? results : take(outcome.results);
 }
 
-/** Values of one run: variables, the literals of the filters among them, and who asks. */
+/** Inputs of one run: variables, including filter literals, and the principal. */
 export function inputsOf(
   variables: Readonly<Record<string, unknown>>,
   filters: FilterTexts,

@@ -9,7 +9,7 @@ export interface GateLimits {
   readonly waitMs: number;
 }
 
-/** Seconds after which a refused caller may try again. */
+/** Retry-After for refused callers, in seconds. */
 export const RETRY_AFTER_SECONDS = 1;
 
 interface Line {
@@ -18,8 +18,8 @@ interface Line {
 }
 
 /**
- * Keeps one tenant from holding all connections: a few of its requests run at a time, some wait, the rest are refused at
- * once. A semaphore of `async-mutex` for each would bound neither the waiters nor what is kept of tenants that are idle.
+ * Keeps one tenant from using all connections: a few of its requests run at a time, some wait, the rest are refused
+ * at once. A semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
  */
 export class TenantGate {
   readonly #lines = new Map<number, Line>();
@@ -65,7 +65,7 @@ export class TenantGate {
   #leave(tenantid: number): void {
     const line = this.#lines.get(tenantid);
     if (!line) return;
-    // The place goes to the next in line as it is.
+    // The slot passes directly to the next waiter.
     const next = line.waiting.shift();
     if (next) next.start();
     else if (--line.running === 0) this.#lines.delete(tenantid);

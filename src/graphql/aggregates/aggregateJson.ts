@@ -19,7 +19,7 @@ import { GroupedRows } from './groupedRows.js';
 import { resultTable, withQualifiedKeys } from './resultTable.js';
 import { readSubquery, type Subquery } from './subquery.js';
 
-/** Results may all be read: what they are made of was filtered. */
+/** All results are visible: their rows were already filtered. */
 const RESULTS: RowAccess = { predicate: () => 'all' };
 const STRINGS = new GraphQLList(GraphQLString);
 
@@ -56,8 +56,8 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
 }
 
 /**
- * The groups, with all their columns. `offset 0` keeps `having` out of it: PostgreSQL would try a condition on a key
- * before it knows which rows may be read, and an error of the condition would tell of the others.
+ * The groups, with all their columns. `offset 0` keeps `having` out of them: PostgreSQL would evaluate conditions on
+ * a key before the policy, and an error of a condition would reveal hidden rows.
  */
 function groupsOf(
   context: ReadContext,
@@ -96,7 +96,7 @@ function groupsOf(
   return sql`select ${join(results, ', ')} from ${rows.from(first)}${grouping} offset 0`;
 }
 
-/** The results' ordering; when there is none, what the subquery's own ordering says of its keys. */
+/** The results' ordering; by default, that of the subquery's own field as far as it concerns its keys. */
 function orderingOf(ordering: ParsedOrdering, { columns: [, ...keys], page }: Subquery): ParsedOrdering {
   if (ordering.terms.length > 0) return ordering;
   const terms = page.ordering.terms.flatMap((term): OrderingTerm[] => {
@@ -125,7 +125,7 @@ function havingSql(results: OrderingScope, name: string, subquery: Subquery, hav
   });
 }
 
-/** Of the rows with equal keys the first in the ordering, then all in the ordering. */
+/** The first of the rows with equal keys, then the final ordering. */
 function orderedRows(
   results: OrderingScope,
   from: Sql,

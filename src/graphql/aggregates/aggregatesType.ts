@@ -29,5 +29,5 @@ export function aggregatesType<Context>(
   });
 }
 
-/** For the tenants' tables, whose requests are compiled to SQL. */
+/** For tenants' tables, whose requests are compiled to SQL. */
 export const AGGREGATES_TYPE = aggregatesType();

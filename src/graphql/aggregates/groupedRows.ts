@@ -4,7 +4,7 @@ import type { ReadContext } from '../read/readContext.js';
 import { columnSql, readable, tableSql } from '../read/rowsSql.js';
 import type { Step, SubqueryColumn } from './subquery.js';
 
-/** A table with the rows that its to-one relations lead to, as FROM items: rows that may not be read are absent. */
+/** A table joined with the rows of its to-one relations, as FROM items; hidden rows count as absent. */
 export class GroupedRows {
   readonly alias: Sql;
   readonly #joins: Sql[] = [];
@@ -17,7 +17,7 @@ export class GroupedRows {
     this.alias = context.aliases.next();
   }
 
-  /** The column's value; its relations are joined when first met. @throws AppError PERMISSION_DENIED */
+  /** The column's value; joins its relations on first use. @throws AppError PERMISSION_DENIED */
   valueOf({ path, column }: SubqueryColumn): Sql {
     let alias = this.alias;
     for (const step of path) alias = this.#aliases.get(step.names) ?? this.#join(alias, step);

@@ -18,12 +18,12 @@ import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js
 import { collectFields } from '../read/collectFields.js';
 import { SCALARS } from '../schema/scalars.js';
 
-/** What an aggregate is over: a table, and columns reached from it. */
+/** The input of an aggregate: a table, and columns reached from it. */
 export interface Subquery {
   readonly table: Table;
   /** In the order of the text; the first is aggregated, the others are group keys. */
   readonly columns: readonly [SubqueryColumn, ...SubqueryColumn[]];
-  /** Arguments written in the text itself: which rows of the table are aggregated. */
+  /** Arguments in the text itself: which rows of the table are aggregated. */
   readonly page: SubqueryPage;
 }
 
@@ -36,13 +36,13 @@ export interface SubqueryPage {
 }
 
 export interface SubqueryColumn {
-  /** `column`, or `parent_column` behind a relation; aliases take the place of names. */
+  /** `column`, or `parent_column` behind a relation; aliases replace names. */
   readonly key: string;
   readonly path: readonly Step[];
   readonly column: Column;
 }
 
-/** A to-one relation, with the names that lead to it from the table, for equal ways to be one join. */
+/** A to-one relation with its path from the table, so that equal paths share a join. */
 export interface Step {
   readonly relation: ToOne;
   readonly target: Table;

@@ -16,16 +16,16 @@ import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js'
 import { findShapers, type Shaper } from './shapers.js';
 import { validateInSteps } from './validateInSteps.js';
 
-/** One operation of a document, valid on a schema. Kept for as long as the schema lives. */
+/** One operation of a document, validated against a schema. Kept for as long as the schema lives. */
 export interface ReadyDocument {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** What of the variables decides the plan. */
+  /** The properties of the variables that determine the plan. */
   readonly shapers: readonly Shaper[];
 }
 
-/** A request that can't run on any data: answered with what GraphQL says about it. */
+/** A request that is invalid whatever the data: answered with GraphQL's errors. */
 export class DocumentError extends Error {
   constructor(
     readonly error: AppError,

@@ -11,7 +11,7 @@ export interface DocumentLimits {
 }
 
 const ROLE_LIMITS: DocumentLimits = { tokens: 20_000, fields: 2_000, depth: 12 };
-/** Anonymous visitors are without number. */
+/** The number of anonymous visitors is unbounded. */
 const NOBODY_LIMITS: DocumentLimits = { tokens: 4_000, fields: 400, depth: 12 };
 
 /** Limits of documents from HTTP. */
@@ -22,18 +22,18 @@ export function documentLimits(
   return { ...(isNobody ? NOBODY_LIMITS : ROLE_LIMITS), introspection };
 }
 
-/** Brackets within brackets, before anything is parsed: the parser's own recursion is safe below it. */
+/** Nesting of brackets, checked before parsing: the parser's own recursion is safe below it. */
 const MAX_BRACKETS = 200;
-/** The place of each error is counted from the first line. */
+/** Computing an error's position scans from the first line. */
 const MAX_LINES = 20_000;
-/** Validation compares each fragment with each other. */
+/** Validation compares all pairs of fragments. */
 const MAX_FRAGMENTS = 250;
-/** The same response key again and again costs validation its square. */
+/** Repeating a response key costs validation quadratic time. */
 const MAX_REPEATS = 50;
 
 const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);
 
-/** Refuses a text that would overflow the parser's stack. Linear, and allocates nothing. Throws AppError. */
+/** Rejects a text that would overflow the parser's stack. Linear time, no allocation. Throws AppError. */
 export function checkNesting(text: string): void {
   let depth = 0;
   let lines = 0;
@@ -70,8 +70,8 @@ interface Cost {
 }
 
 /**
- * Counts fields and depth with fragments expanded, each fragment looked at once: multiplying fragments are counted, not
- * walked. Introspection has its own depth rule. Throws AppError.
+ * Counts fields and depth after fragment expansion, visiting each fragment once: exponential fragments are counted,
+ * not expanded. Introspection has its own depth rule. Throws AppError.
  */
 export function checkComplexity(document: DocumentNode, limits: DocumentLimits): void {
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -110,7 +110,7 @@ export function checkComplexity(document: DocumentNode, limits: DocumentLimits):
 
   const costOfFragment = (name: string): Cost => {
     const found = known.get(name);
-    // Unknown fragments and cycles are for validation to explain.
+    // Validation reports unknown fragments and cycles.
     if (found === 'open') return { fields: 0, depth: 0 };
     if (found) return found;
     const fragment = fragments.get(name);

@@ -8,12 +8,12 @@ import {
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** The root fields of a valid document with fragments expanded; those that a directive leaves out are among them. */
+/** The root fields of a valid document with fragments expanded, including those that a directive skips. */
 export function rootFields(operation: OperationDefinitionNode, fragments: Fragments): readonly FieldNode[] {
   return fieldsOf(operation.selectionSet, fragments);
 }
 
-/** The fields of a selection, likewise. */
+/** The same for a selection. */
 export function fieldsOf(set: SelectionSetNode, fragments: Fragments): readonly FieldNode[] {
   return set.selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return [selection];

@@ -11,13 +11,13 @@ import type { FilterTexts } from '../plan/filterTexts.js';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** What of one variable decides the plan, as text: two requests with equal texts share a plan. */
+/** The properties of one variable that determine the plan, as text: requests with equal texts share a plan. */
 export type Shaper = (variables: Variables, filters: FilterTexts) => string;
 
 /**
- * A filter decides by its shape; an ordering, a limit, a subquery, a directive's condition and an enum by their value; an offset by
- * whether there is one; an object by its keys; all else only by whether it is given. Every use of every variable is
- * looked at, also where a directive leaves it out.
+ * A filter contributes its shape; an ordering, limit, subquery, directive condition or enum its value; an offset
+ * whether it is given; an object its keys; everything else only whether it is given. All uses of a variable count,
+ * even skipped ones.
  */
 export function findShapers(
   operation: OperationDefinitionNode,
@@ -82,12 +82,12 @@ function givenShape(value: unknown): string {
   return 'v';
 }
 
-/** Rows that follow each other and give the same columns are one group of an insert. */
+/** Consecutive rows with the same columns are one group of an insert. */
 function unique(shapes: readonly string[]): readonly string[] {
   return shapes.filter((shape, index) => shape !== shapes[index - 1]);
 }
 
-/** Whether a value given in the document holds a variable. */
+/** Whether a value in the document contains a variable. */
 export function hasVariable(node: ArgumentNode['value']): boolean {
   switch (node.kind) {
     case Kind.VARIABLE:

@@ -4,12 +4,12 @@ import { ExactNumber } from '../../losslessJson.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
 const MAX_ERRORS = 10;
-/** As many as a document's brackets: what copies, compares and writes values down recurses, here and in PostgreSQL. */
+/** Same as a document's brackets: copying, comparing and serializing values recurses, here and in PostgreSQL. */
 const MAX_LEVELS = 200;
 
 /**
- * The variables of a request as values that all code may recurse into; none for an operation that declares none.
- * Throws AppError BAD_USER_INPUT for one that nests too deep.
+ * The variables of a request, safe to recurse into; empty for an operation that declares none. Throws AppError
+ * BAD_USER_INPUT for one that nests too deep.
  */
 export function readVariables(
   { operation }: ReadyDocument,
@@ -19,7 +19,10 @@ export function readVariables(
   return isNoneDeclared || given == null ? NONE : (ownOnly(given) as typeof given);
 }
 
-/** The operation's variables, coerced to their types, with defaults. What it does not declare is ignored. Throws DocumentError, and AppError BAD_USER_INPUT for one that nests too deep. */
+/**
+ * The operation's variables, coerced, with defaults. Undeclared ones are ignored. Throws DocumentError, and AppError
+ * BAD_USER_INPUT for one that nests too deep.
+ */
 export function coerceVariables(
   schema: GraphQLSchema,
   ready: ReadyDocument,
@@ -35,7 +38,7 @@ export function coerceVariables(
   throw new DocumentError(new AppError('BAD_USER_INPUT', message), errors);
 }
 
-/** Copies without a prototype: graphql-js would take `constructor` for a value that was given. */
+/** Without a prototype: graphql-js would take `constructor` for a given value. */
 function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (levels > MAX_LEVELS) {

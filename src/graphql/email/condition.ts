@@ -12,7 +12,7 @@ import { readError } from '../filter/valueError.js';
 import { unrestricted } from '../policy/policy.js';
 import { unknownTable } from '../unknownTable.js';
 
-/** The row of an event before and after, as JSON texts. */
+/** An event's row before and after the change, as JSON texts. */
 export interface EventRecords {
   readonly old: string | null;
   readonly new: string | null;
@@ -48,13 +48,14 @@ export class Conditions {
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when the condition does not fit the table. */
   check(tenantid: number, catalog: Catalog, target: string, condition: string): void {
     const { statement, slots } = this.#compile(tenantid, catalog, target, condition);
-    // Literals that don't fit their column are reported when values are bound.
+    // Literals are checked against their column when values are bound.
     bind({ text: statement.text, slots }, inputsFor([]));
   }
 
   /**
-   * In one statement, unless that fails: then events are judged apart, so that one bad row is no other's failure.
-   * Relations are read as they are now. Throws AppError when the condition does not fit the table, or the database is away.
+   * In one statement; if that fails, events are evaluated separately, so that one bad row doesn't fail others.
+   * Relations are read as they are now. Throws AppError when the condition does not fit the table, or the database is
+   * away.
    */
   async evaluate(
     tenantid: number,
@@ -110,7 +111,7 @@ export class Conditions {
 
 const OUT_OF_TIME: ReadonlySet<ErrorCode> = new Set(['STATEMENT_TIMEOUT', 'REQUEST_TIMEOUT']);
 
-/** Whether one event alone can be what failed: not where the database is away, or the tables have changed. */
+/** Whether a single event can be the cause: not if the database is away or the tables have changed. */
 function mayBeOneEvents({
   error,
   statement,

@@ -23,7 +23,10 @@ export interface EmailQuery {
 
 const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
 
-/** Whether the query can be run on these tables, whoever asks, with what is given of its arguments. Throws AppError EMAIL_QUERY_INVALID with line and column. */
+/**
+ * Whether the query can run on these tables for any caller, with the given arguments. Throws AppError
+ * EMAIL_QUERY_INVALID with line and column.
+ */
 export function validateEmailQuery(
   deps: EngineDeps,
   tenantid: number,
@@ -51,7 +54,9 @@ export function validateEmailQuery(
 export interface EmailQueryResult {
   /** JSON text: the value of the single root field, or the object of several. */
   readonly json: string;
-  /** Storage keys of the files in it, in its order: those of `thefiles`, and nothing that merely looks like one. */
+  /**
+   * Storage keys of the files in it, in its order: only those of `thefiles`, never values that merely look like one.
+   */
   readonly files: readonly string[];
 }
 

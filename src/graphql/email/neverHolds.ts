@@ -5,12 +5,12 @@ import { withNullTest } from '../filter/rewrite.js';
 import type { FilterNode, PrincipalNode } from '../filter/tree.js';
 import { partsOf } from '../filter/walk.js';
 
-/** The record that events of an operation do not have: all of it is null. */
+/** The record that an operation's events lack: all of it is null. */
 const ABSENT: Readonly<Record<string, 'old' | 'new'>> = { insert: 'old', delete: 'new' };
 
 /**
- * Refuses a condition that can't hold for any of the rule's operations, so that it is not found out by mails that never
- * come. Throws AppError FILTER_TYPE.
+ * Rejects a condition that can't hold for any of the rule's operations, so that the mistake is not discovered by
+ * missing mails. Throws AppError FILTER_TYPE.
  */
 export function requireMayHold(condition: string, operations: readonly string[]): void {
   const { tree } = parseFilter(condition);

@@ -22,7 +22,7 @@ export interface FileRow {
   readonly key: string;
 }
 
-/** Bytes that are durable in the storage. */
+/** Bytes stored durably. */
 export interface StoredBytes {
   readonly objectkey: string;
   readonly mimetype: string;
@@ -30,7 +30,7 @@ export interface StoredBytes {
   readonly sha256: Buffer;
 }
 
-/** A file as events and answers show it, but for its address. */
+/** A file as events and answers show it, without its URL. */
 export interface RecordedFile {
   readonly storagekey: string;
   readonly filenum: number;
@@ -40,7 +40,7 @@ export interface RecordedFile {
   readonly createtime: string;
 }
 
-/** Throws AppError PERMISSION_DENIED, NOT_FOUND when the principal does not reach the row with this capability now. */
+/** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal has no such access to the row now. */
 export async function requireFileRow(
   deps: FileRowDeps,
   principal: Principal,
@@ -59,7 +59,7 @@ export async function requireFileRow(
   if (found === undefined) throw rowNotFound();
 }
 
-/** The files as they are, but for those that the principal does not reach with this capability now. Throws AppError. */
+/** The current files, without those that the principal can't access with this capability. Throws AppError. */
 export async function reachedFiles(
   deps: FileRowDeps,
   principal: Principal,

@@ -8,8 +8,8 @@ import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
 
 /*
- * Statements about the files of one row. Each of them first has the row, as `prior`; where its files change it is
- * locked, so that what is done to the files of a row is done one after the other. Without the row nothing is done.
+ * Statements on the files of one row. Each starts by reading the row, as `prior`; statements that change files lock
+ * it, so that changes to a row's files are serialized. Without the row they do nothing.
  */
 
 export const T = identifier('t');
@@ -23,7 +23,7 @@ export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 
   return sql`prior as materialized (select t.* from ${tableSql(table)} t${where([keyWithin(reach, isRow)])}${locking})`;
 }
 
-/** Whether `t` is the row whose key, by SQL names, is this JSON object. */
+/** Whether `t` is the row with this key, a JSON object by SQL names. */
 function keyIs(table: Table, keyJson: Slot): Sql {
   const wanted = sql`json_populate_record(null::${tableSql(table)}, ${param(keyJson, 'json')})`;
   const columns = table.primaryKey.map((column) => identifier(column.sqlName));
@@ -36,7 +36,7 @@ export function reachedRow(table: Table, keyJson: Slot, reach: Reach): Sql {
   return sql`select '1' from ${tableSql(table)} t${where([keyWithin(reach, keyIs(table, keyJson))])}`;
 }
 
-/** What was stored, as the statement takes it. */
+/** The stored file as the statement's parameter. */
 export interface RecordSlots {
   readonly keyJson: Slot;
   readonly roleid: Slot;
@@ -47,7 +47,7 @@ export interface RecordSlots {
   readonly sha256: Slot;
 }
 
-/** The file's record, its event and the row's file column, or nothing of the three. Gives the file as JSON text. */
+/** Writes the file's record, its event and the row's file column, or none of them. Returns the file as JSON text. */
 export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql {
   const column = namedFileColumn(table);
   const prior = priorRow(table, keyIs(table, slots.keyJson), reach, 'lock');
@@ -71,13 +71,16 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
     ', ',
   )})::text`;
   const from = column ? sql`prior cross join changed` : PRIOR;
-  // The upload is the event of this change: a trigger that captures the table leaves it out.
+  // The upload is this change's event: capture triggers skip it.
   const recorded = sql`case when set_config('rowpost.uploading', 'on', true) = 'on' then ${file} end`;
   return sql`with ${join([prior, ...changed], ', ')}
     select coalesce((select coalesce(${recorded}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
 }
 
-/** Removes files of the row; its file column names the newest that is left. Gives what `json` makes of the file that went. */
+/**
+ * Deletes files of the row; its file column then names the newest one left. Returns what `json` makes of the deleted
+ * file.
+ */
 export function dropFile(
   table: Table,
   prior: Sql,
@@ -88,7 +91,7 @@ export function dropFile(
   const dropped = sql`dropped as materialized (select d.* from prior,
     lateral rowpost_tenant.drop_files(${target}, ${rowKey(table, PRIOR)}, ${storagekey}, ${filenum}) d)`;
   const column = namedFileColumn(table);
-  // files_of still sees what this statement removes.
+  // files_of still sees the rows that this statement deletes.
   const left = sql`(select f.storagekey from rowpost_tenant.files_of(${target}, ${rowKey(table, PRIOR)}) f
     where f.storagekey not in (select d.storagekey from dropped d) order by f.createtime desc, f.filenum desc limit 1)`;
   const changed = column

@@ -4,9 +4,9 @@ import type { Principal } from '../../db/principal.js';
 import { signLink, type FileLink } from '../../files/fileLinks.js';
 import type { KeyRing } from '../../secrets.js';
 
-/** What the plans of statements with addresses of files share. */
+/** Shared by the plans of statements with file URLs. */
 export interface FileTerms {
-  /** What a mark begins with, as parameters: each stands in an answer where an address or a storage key is to be. */
+  /** Prefixes of marks, as parameters: each mark is replaced by a URL or a storage key in the answer. */
   readonly marks: Readonly<Record<FileLink['method'] | 'KEY', Slot>>;
   /** Of uploads, in seconds. */
   readonly urlSeconds: number;
@@ -14,9 +14,9 @@ export interface FileTerms {
   readonly maxBytes: number;
 }
 
-/** An email whose query asks for files: its addresses are good for longer. */
+/** An email whose query selects files: its URLs are valid for longer. */
 export interface FilesOfEmail {
-  /** Told the storage key of each file that an answer lists by it, in the answer's order. */
+  /** Called with the storage key of each file in an answer, in the answer's order. */
   readonly onFile: (storagekey: string) => void;
 }
 
@@ -31,9 +31,9 @@ export interface FileUrlSettings {
 }
 
 /**
- * Puts signed addresses into answers. PostgreSQL writes an answer as text, and does not know the key: where an address
- * belongs it writes a mark, which holds a secret of this process, so that no data can pass for one. So it does where a
- * file's storage key belongs: which files an answer lists is then known without trusting its data.
+ * Inserts signed URLs into answers. PostgreSQL writes the answer without knowing the key, so it writes a mark in
+ * place of each URL. Marks contain a secret of this process, so data can't forge them. The same is done for storage
+ * keys: the files listed by an answer are then known without trusting its data.
  */
 export class FileUrls {
   readonly terms: FileTerms;
@@ -51,12 +51,12 @@ export class FileUrls {
   }
 
   /**
-   * The answer with addresses, which act for the principal, and storage keys in place of marks.
-   * @param email when the answer is for one
+   * The answer with marks replaced by storage keys, and by URLs that act for the principal.
+   * @param email if the answer is for one
    */
   write(answer: string, principal: Principal, email?: FilesOfEmail): string {
     const seconds = email ? this.settings.linkSeconds : this.settings.urlSeconds;
-    // One file may be in an answer very often: it is signed once.
+    // A file may occur many times in an answer: its URL is signed once.
     const signed = new Map<string, string>();
     return answer.replace(
       this.#marks,
@@ -92,18 +92,18 @@ export class FileUrls {
   }
 }
 
-/** A mark as JSON text, for the storage key itself. */
+/** A mark for the storage key itself, as JSON text. */
 export function keyMark({ marks }: FileTerms, storagekey: Sql): Sql {
   return sql`${param(marks.KEY, 'text')} || ${storagekey} || ':;"'`;
 }
 
-/** A mark as JSON text, for the file that `storagekey` names. */
+/** A mark for a file's URL, as JSON text. */
 export function urlMark({ marks }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
   const start = param(marks[method], 'text');
   return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
 }
 
-/** Whether answers of a statement with these parameters hold marks. */
+/** Whether answers of a statement with these parameters contain marks. */
 export function holdMarks({ marks }: FileTerms, slots: readonly Slot[]): boolean {
   return Object.values(marks).some((mark) => slots.includes(mark));
 }

@@ -16,7 +16,7 @@ export function filesJson(context: ReadContext, { table, fields }: SelectedFiles
   return sql`(select '[' || coalesce(string_agg(${json}, ',' order by ${file}.filenum), '') || ']' from ${files} ${file})`;
 }
 
-/** One file as JSON text. `row` is what decides whether it may be downloaded. */
+/** One file as JSON text. `row` determines whether it may be downloaded. */
 export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql, fields: FieldNames): Sql {
   return objectJson(fields, (name) => {
     switch (name) {
@@ -35,7 +35,7 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
   });
 }
 
-/** A JSON object as text, put together from texts. */
+/** A JSON object as text, concatenated from texts. */
 export function objectJson(fields: FieldNames, valueOf: (name: string) => string | Sql): Sql {
   const parts = fields.flatMap(([key, name], index) => [
     `${index === 0 ? '{' : ','}"${key}":`,

@@ -26,7 +26,7 @@ export function planFileMutation(
   if (!files) return undefined;
   const uploaded = fileTable(context, field, 'upload_');
   if (uploaded) return { table: uploaded, statements: [upload(context, uploaded, nodes, files)] };
-  // A table named file_<t> has taken the name for its own delete_.
+  // A table named file_<t> uses the name for its own delete_.
   if (context.catalog.tables.has(field.slice('delete_'.length))) return undefined;
   const emptied = fileTable(context, field, 'delete_file_');
   return emptied && { table: emptied, statements: [deleteFile(context, emptied, nodes)] };
@@ -37,7 +37,7 @@ function fileTable({ catalog }: WriteContext, field: string, verb: string): Tabl
   return table?.fileColumn ? table : undefined;
 }
 
-/** Promises an upload: nothing is stored, and no event written, until the bytes are there. */
+/** Creates a pending upload: nothing is stored and no event written until the bytes arrive. */
 function upload(
   context: WriteContext,
   table: Table,

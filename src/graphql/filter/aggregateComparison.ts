@@ -44,7 +44,7 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   };
 }
 
-/** Where rows are results of an aggregate, `sum(total)` is one of their columns. */
+/** If the rows are results of an aggregate, `sum(total)` is one of their columns. */
 function aggregatedColumn(
   node: CallNode,
   columnOf: (node: CallNode) => string | undefined,

@@ -11,17 +11,17 @@ import type { FilterNode, PathNode } from './tree.js';
 import { partsOf } from './walk.js';
 
 /**
- * How a condition without AND, OR and NOT becomes SQL: as a test of the current row and of rows that the routes lead to,
- * which are joined inside one `exists`.
+ * The SQL of a condition without AND, OR and NOT: a test of the current row and of rows reached by its routes, which
+ * are joined inside one `exists`.
  */
 export interface AtomPlan {
   readonly test: FilterNode;
-  /** `not` around the test, where it has no opposite of its own. */
+  /** Wraps the test in `not` if it has no opposite of its own. */
   readonly testNegated: boolean;
   readonly routes: readonly Route[];
   /** `not exists`. */
   readonly negated: boolean;
-  /** Conditions that must all hold and have this in common are about the same related row: one `exists` does. */
+  /** ANDed conditions with equal keys are about the same related row: they share one `exists`. */
   readonly sharedRow: string | undefined;
 }
 
@@ -88,7 +88,7 @@ function requiredRoutes(node: FilterNode, environment: Environment): Route[] {
   return routesTo(nullRejectedPaths(node), environment, ({ hops }) => hops);
 }
 
-/** Routes that still have somewhere to go. */
+/** Routes with further relations to join. */
 function routesTo(
   paths: readonly PathNode[],
   environment: Environment,
@@ -102,7 +102,7 @@ function routesTo(
     .filter(({ hops }) => hops.some((hop) => !environment.rows.has(hop.key)));
 }
 
-/** The way to the last collection on the path. */
+/** The prefix up to the last collection on the path. */
 function collectionHops({ hops }: ResolvedPath): readonly Hop[] {
   return hops.slice(0, hops.findLastIndex(isToMany) + 1);
 }

@@ -28,7 +28,7 @@ export interface FilterFunction {
   readonly write: (...args: Sql[]) => Sql;
   /** For docs/api.md. */
   readonly doc: string;
-  /** How many of the parameters may be left out, from the end. */
+  /** Number of optional parameters, from the end. */
   readonly optional?: number;
   /** The last parameter may be repeated. */
   readonly variadic?: boolean;

@@ -1,7 +1,7 @@
 import type { ColumnType, TypeKind } from '../../db/catalog/catalog.js';
 import type { Value } from './environment.js';
 
-/** Types whose comparisons PostgreSQL itself calls leakproof; numeric, enum, json and lists are not among them. */
+/** Types whose comparisons PostgreSQL marks as leakproof; not numeric, enums, json and lists. */
 const LEAKPROOF: ReadonlySet<TypeKind> = new Set<TypeKind>([
   'integer',
   'bigint',

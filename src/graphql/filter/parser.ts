@@ -61,7 +61,7 @@ const ARITHMETIC: readonly (readonly ArithmeticOperator[])[] = [
   ['^'],
 ];
 
-/** What people write who know other languages. */
+/** Operators of other languages, for the hint. */
 const FOREIGN: Readonly<Record<string, string>> = {
   '==': 'Write a single = to compare.',
   '&&': 'Write AND.',

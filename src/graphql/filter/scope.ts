@@ -20,7 +20,7 @@ export interface Predicate extends Sql {
   readonly reads?: Reads;
 }
 
-/** Gives each alias once, so that expressions of one statement never collide. */
+/** Generates unique aliases, so that expressions of one statement never collide. */
 export interface AliasSource {
   readonly next: () => Sql;
 }

@@ -9,7 +9,7 @@ export function suggestion(wrong: string, names: Iterable<string>): string | und
   return `There are ${all.slice(0, 12).join(', ')}${all.length > 12 ? ', …' : ''}.`;
 }
 
-/** Levenshtein's, of the first 64 characters. */
+/** Levenshtein distance of the first 64 characters. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: Math.min(b.length, 64) + 1 }, (_, j) => j);
   for (let i = 1; i <= Math.min(a.length, 64); i++) {

@@ -1,15 +1,15 @@
-/** CPU time that its user has left, in milliseconds, and when that was so. */
+/** A user's remaining CPU time in milliseconds, and when it was computed. */
 interface Balance {
   leftMs: number;
   atMs: number;
 }
 
-/** Users who have not come for a second are as good as new ones. */
+/** Buckets idle for a second are full again. */
 const MAX_BALANCES = 10_000;
 
 /**
- * Token buckets of CPU time: each user gains `msPerSecond`, and may save up what a second gains. What is used is known
- * afterwards, so that a balance may be below zero for a while.
+ * Token buckets of CPU time: each user gains `msPerSecond`, and may save up one second's worth. Usage is known only
+ * afterwards, so a balance may be negative for a while.
  */
 export class CpuQuota {
   readonly #balances = new Map<string, Balance>();
@@ -26,7 +26,7 @@ export class CpuQuota {
     this.#at(user, nowMs).leftMs -= ms;
   }
 
-  /** What was used beyond the quota is forgiven. */
+  /** Forgives usage beyond the quota. */
   settle(user: string, nowMs: number): void {
     const balance = this.#at(user, nowMs);
     balance.leftMs = Math.max(balance.leftMs, 0);

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 
-/** Characters of filter texts that are remembered parsed. */
+/** Size of the cache of parsed filters, in characters. */
 const MAX_CHARACTERS = 2_000_000;
 
-/** Filter expressions that arrive as variables: each text is parsed once while it is in use. */
+/** Filter expressions sent as variables: each text is parsed once while in use. */
 export class FilterTexts {
   readonly #parsed = new LRUCache<string, ParsedFilter>({
     maxSize: MAX_CHARACTERS,
@@ -21,7 +21,7 @@ export class FilterTexts {
     return parsed;
   }
 
-  /** A text that doesn't parse is its own shape: the plan made for it says what is wrong. */
+  /** An invalid text is its own shape: its plan reports the error. */
   shape(text: string): string {
     try {
       return this.parse(text).shape;

@@ -7,12 +7,12 @@ import type { Steps } from '../steps.js';
 import type { Plan, PlannedField } from './plan.js';
 import type { Planner } from './planner.js';
 
-/** Characters of documents kept parsed, and of the statements of plans. */
+/** Size of the caches of parsed documents and of plans' statements, in characters. */
 const DOCUMENT_CHARACTERS = 4_000_000;
 const PLAN_CHARACTERS = 20_000_000;
-/** What a document or a field takes besides its characters. */
+/** Overhead of a document or field besides its characters. */
 const OVERHEAD_CHARACTERS = 500;
-/** Of one planner: documents that never repeat must not drive out those of the others. */
+/** Per planner: documents that never repeat must not evict those of others. */
 const SHARE = 0.25;
 
 export interface KnownDocument {
@@ -46,7 +46,7 @@ export class PlanCache {
     cacheLookups.documents[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
     yield;
-    // It may have been read by the request before.
+    // The previous request may have read it.
     const readSince = this.#documents.get(key);
     if (readSince) return readSince;
     const ready = yield* readDocument(text, operationName, schema, this.limitsFor(planner));

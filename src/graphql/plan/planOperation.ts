@@ -26,7 +26,7 @@ export interface PlanDeps {
   readonly policy: Policy;
   readonly aliases: AliasSource;
   readonly limits: PlanLimits;
-  /** Without them no address of a file is given out. */
+  /** Without them, answers contain no file URLs. */
   readonly files?: FileTerms;
   /** The answer is for templates. */
   readonly marksNumerics?: boolean;
@@ -35,7 +35,7 @@ export interface PlanDeps {
 export interface PlanLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;
-  /** Most bytes of one field's answer. */
+  /** Maximum size of one field's answer, in bytes. */
   readonly answerBytes: number;
 }
 
@@ -77,7 +77,7 @@ export function* planOperation(
   return { kind, fields, hasFileMarks };
 }
 
-/** Refuses an answer that is larger, so that it never reaches this process. */
+/** Rejects a larger answer, so that it never reaches this process. */
 function bounded(piece: Sql, bytes: number): Sql {
   return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
 }

@@ -1,6 +1,6 @@
 import { isNobody, type Principal } from '../../db/principal.js';
 
-/** Who has documents planned: a tenant's roles together, or its anonymous visitors. */
+/** On whose behalf documents are planned: a tenant's roles together, or its anonymous visitors. */
 export interface Planner {
   readonly key: string;
   readonly isNobody: boolean;

@@ -5,17 +5,17 @@ import { CpuQuota } from './cpuQuota.js';
 import type { Planner } from './planner.js';
 
 export interface PlanningLimits {
-  /** CPU time that a tenant's roles may use for planning in a second, while others use the process. */
+  /** CPU time per second that a tenant's roles may use for planning while others use the process. */
   readonly msPerSecond: number;
-  /** That of its anonymous visitors. */
+  /** The same for its anonymous visitors. */
   readonly nobodyMsPerSecond: number;
-  /** Requests of one planner that wait; of anonymous visitors a tenth. */
+  /** Maximum waiting requests of one planner; a tenth of it for anonymous visitors. */
   readonly waiting: number;
   /** Longest wait. */
   readonly waitMs: number;
 }
 
-/** Longest that planning holds the event loop at one time, but for the length of a step. */
+/** Maximum time that planning blocks the event loop at a time, except for the length of a step. */
 const SLICE_MS = 1;
 /** How long after another planner's request quotas stay in force. */
 const CONTENTION_MS = 1_000;
@@ -57,7 +57,10 @@ export class PlanningQueue {
     };
   }
 
-  /** What ends before its first costly step is done at once, whatever the quota. Throws AppError TOO_BUSY and what the steps throw. */
+  /**
+   * Runs tasks at once that finish before their first costly step, whatever the quota. Throws AppError TOO_BUSY and
+   * whatever the steps throw.
+   */
   async run<T>(planner: Planner, steps: Steps<T>): Promise<T> {
     this.#notice(planner.key);
     const first = steps.next();
@@ -157,7 +160,7 @@ export class PlanningQueue {
     return isNobody ? this.#quotas.nobody : this.#quotas.roles;
   }
 
-  /** Tasks that wait for their first step are refused when that takes too long. */
+  /** Rejects tasks that wait too long for their first step. */
   #expectWait({ planner, tasks }: Line): void {
     for (const task of tasks) {
       if (task.isStarted) continue;

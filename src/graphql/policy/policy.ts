@@ -12,7 +12,7 @@ import type { AliasSource, Predicate, RowAccess } from '../filter/scope.js';
 
 export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 'download';
 
-/** Rows that a capability reaches: all, none, or those for which the condition holds. */
+/** The rows that a capability grants: all, none, or those that satisfy the condition. */
 export type Reach = Predicate | 'all' | 'none';
 
 /** What a principal may do with the rows of a tenant's tables. */
@@ -55,7 +55,7 @@ export function policyOf(
 }
 
 /**
- * Equal texts let principals share plans: the same rules compile to the same SQL, and who asks is a parameter.
+ * Principals with equal texts share plans: the same rules compile to the same SQL, and the caller is a parameter.
  */
 export function policyFingerprint(principal: Principal): string {
   if (principal.isAdmin) return 'all';
@@ -99,7 +99,7 @@ function compileRule(
   try {
     return compileRuleFilter(parseFilter(rule.filter ?? ''), {
       catalog,
-      // Whole, as its author sees it, also where the principal knows less of it.
+      // Unrestricted, as its author sees it, even if the principal sees less.
       table: catalog.tables.get(table.name) ?? table,
       alias,
       aliases,

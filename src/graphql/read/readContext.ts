@@ -5,7 +5,7 @@ import type { FileTerms } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/scope.js';
 import type { Policy } from '../policy/policy.js';
 
-/** What the compilation of one operation shares. */
+/** Shared by the compilation of one operation. */
 export interface ReadContext {
   readonly catalog: Catalog;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -16,7 +16,7 @@ export interface ReadContext {
   readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
   /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
   readonly skipUnknown?: boolean;
-  /** For the addresses of files; without both there are none. */
+  /** For file URLs; without both there are none. */
   readonly policy?: Policy | undefined;
   readonly files?: FileTerms | undefined;
   /** Numerics carry the mark of templates' Decimals: see `templateJson`. */

@@ -4,7 +4,7 @@ import type { Slot } from '../../db/sql.js';
 import type { ParsedFilter } from '../filter/parser.js';
 import type { ParsedOrdering } from '../ordering/parseOrdering.js';
 
-/** What is asked of the rows of one table: the plan of a read, before there is SQL. */
+/** What is selected from the rows of one table: the plan of a read, before SQL. */
 export interface RowSelection {
   readonly table: Table;
   readonly fields: readonly SelectedField[];

@@ -30,7 +30,7 @@ const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** A number as it was sent, which its column can't hold. */
+/** A number, as sent, that is out of its column's range. */
 export function checkNumber(column: Column, value: unknown): void {
   const holds = HOLDS[column.type.sqlType];
   if (!holds) return;

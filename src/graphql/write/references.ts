@@ -43,7 +43,7 @@ function setsReference(relation: ToOne, given: readonly Column[]): boolean {
   return relation.pairs.some((pair) => given.some((column) => column.sqlName === pair.here));
 }
 
-/** What the row referred to before is known to be there. */
+/** The row's previous reference is known to exist. */
 function unchanged({ old, oldColumns = old, changed }: WrittenRows['row'], { pairs }: ToOne): Sql[] {
   if (!oldColumns || !changed) return [];
   const same = pairs.map(

@@ -5,7 +5,7 @@ export function isWritable(table: Table): boolean {
   return table.kind === 'table' && table.primaryKey.length > 0 && writableColumns(table).length > 0;
 }
 
-/** Every column but those that PostgreSQL always computes. */
+/** All columns except those that PostgreSQL always computes. */
 export function writableColumns(table: Table): readonly Column[] {
   return [...table.columns.values()].filter((column) => !column.generated);
 }

@@ -7,7 +7,7 @@ import { errorPlace } from './errorPlace.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';
 import { outOfBounds } from './outOfBounds.js';
 
-/** A write that PostgreSQL refused, with the table and the column where it can be known, under the names of the API. */
+/** A write that PostgreSQL rejected, with its table and column if known, under the names of the API. */
 export function writeError(
   error: AppError,
   field: StatementField,
@@ -40,14 +40,14 @@ export function constraintError(error: AppError, catalog: Catalog): AppError {
   return toAppError(cause, errorPlace(catalog));
 }
 
-/** Too long, or too large: PostgreSQL doesn't report the column. */
+/** Value too long or too large: PostgreSQL doesn't report the column. */
 function isOutOfBounds(state: string | undefined): boolean {
   return state === '22001' || state === '22003';
 }
 
 interface OutOfBounds {
   readonly column: Column;
-  /** What the column takes, in words. */
+  /** What the column accepts, in words. */
   readonly takes: string;
 }
 
