@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { LogSampler } from '../src/logSampler.js';
 
 describe('LogSampler', () => {
-  it('lets so many in each second, and says with the next one how many it left out', () => {
+  it('logs a limited number of lines per second, and reports how many it left out with the next one', () => {
     let nowMs = 10_000;
     const leftOut: number[] = [];
     const sampler = new LogSampler(
@@ -18,7 +18,7 @@ describe('LogSampler', () => {
     expect(leftOut).to.deep.equal([3]);
   });
 
-  it('lets none in where none are wanted', () => {
+  it('logs nothing with a rate of 0', () => {
     expect(new LogSampler(0, () => undefined).take()).to.equal(false);
   });
 });

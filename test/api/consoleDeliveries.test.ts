@@ -197,7 +197,7 @@ describe('deliveries in the console', () => {
     ]);
   });
 
-  it('are nobody else’s: neither another tenant nor a role without the right sees or repeats one', async () => {
+  it("are hidden from other tenants and from roles without the right, and can't be redriven by them", async () => {
     const other = await shop.signedIn('other');
     const clerk = await shop.signedIn('shop', 'clerk');
     for (const path of [sent, `${sent}/mail`, `${sent}/mail/body`, `${sent}/redrive`]) {

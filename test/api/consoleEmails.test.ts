@@ -61,7 +61,7 @@ describe('the console’s emails and rules', () => {
     expect([status, refused.includes('another session')]).to.deep.equal([403, true]);
   });
 
-  it('refuses to save over what somebody else saved meanwhile, and keeps what was written', async () => {
+  it("refuses to overwrite a concurrent save, and keeps the form's contents", async () => {
     const opened = await browser.page(`${EDIT}?type=confirmation`);
     const version = /name="version" value="(\d+)"/.exec(opened)?.[1] ?? '';
     const mine = { ...DRAFT, email_type: 'confirmation', saved: 'confirmation', version, action: 'save' };
@@ -77,7 +77,7 @@ describe('the console’s emails and rules', () => {
     expect(both.map(([code]) => code).sort()).to.deep.equal([303, 409]);
   });
 
-  it('keeps what was written when the session ends or the right is lost', async () => {
+  it("keeps the form's contents when the session ends or the permission is lost", async () => {
     const { fixture, root } = shop;
     await fixture.control(
       root,
@@ -119,7 +119,7 @@ describe('the console’s emails and rules', () => {
     expect([foreign.status, kept(await foreign.text())]).to.deep.equal([403, false]);
   });
 
-  it('says in place what is wrong, and keeps what was written', async () => {
+  it("shows errors next to the field, and keeps the form's contents", async () => {
     const wrong = { ...DRAFT, template: '<p>\n{{ x | nope }}' };
     expect((await post(PREVIEW, wrong))[1]).to.include('line 2');
     const [, html] = await post(EDIT, { ...wrong, action: 'save' });

@@ -240,7 +240,7 @@ describe('sessions of the console', () => {
     }
   });
 
-  it('repeat what they were given without running it', async () => {
+  it('echo input without executing it', async () => {
     const evil = '"><script>alert(1)</script>\'{{ 7 | times: 7 }}';
     const given = new URLSearchParams({ tenant: evil, next: evil, failed: evil, login: evil }).toString();
     const browser = new ConsoleBrowser(fixture);

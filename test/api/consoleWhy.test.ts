@@ -54,7 +54,7 @@ describe('the console’s “Why did nothing happen?”', () => {
     expect(failed).not.to.match(/<script|&gt;49/);
   });
 
-  it('says what is wrong with the question, and shows nothing of it unescaped', async () => {
+  it('reports an invalid filter, with everything escaped', async () => {
     for (const [table, key, words] of [
       ['order', '7', 'There is no table'],
       ['orders', EVIL, 'The key of orders is'],

@@ -99,7 +99,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(response.headers.get('content-security-policy')).to.match(/script-src 'nonce-[^']+'(;|$)/);
     });
 
-    it('names what is wrong with a document, in the envelope of GraphQL', async () => {
+    it('reports an invalid document in the GraphQL envelope', async () => {
       const cases = [
         ['{', 'GRAPHQL_SYNTAX'],
         ['{ nothing_here }', 'GRAPHQL_VALIDATION'],
@@ -116,7 +116,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       }
     });
 
-    it('answers what is not a GraphQL request with 400, and what can not be read with its own status', async () => {
+    it('answers an invalid GraphQL request with 400, and an unreadable body with its own status', async () => {
       const statusAndCode = async (response: Response): Promise<[number, unknown]> => {
         const body = (await response.json()) as Json & GraphqlResult;
         return [response.status, body.errors?.[0]?.extensions.code ?? body['code']];

@@ -28,7 +28,7 @@ describe('the log of requests', () => {
   const lineOf = (id: string | null): Promise<Json> =>
     waitFor(`the line of ${id}`, () => lines.find((line) => line['id'] === id && line['msg'] === 'request'));
 
-  it('has who asked for what, how it went and how long it took, by the id that the client got', async () => {
+  it("has the caller, the route, the outcome and the duration under the client's request id", async () => {
     const query = 'query Customers { customer(filter: "name = \'Secret Name\'") { id } }';
     const response = await fixture.postJson(
       '/query',

@@ -18,7 +18,7 @@ describe('the web process', () => {
   });
   after(() => fixture.stop());
 
-  it('is alive, and ready while what it needs works; else it names what is down', async () => {
+  it('is alive, and ready while its dependencies work; otherwise names those that are down', async () => {
     expect((await fixture.fetch('/livez')).status).to.equal(200);
     expect((await fixture.fetch('/readyz')).status).to.equal(200);
     queueWorks = false;
@@ -76,7 +76,7 @@ describe('the web process', () => {
     expect(answer.headers.get('access-control-allow-origin')).to.equal('https://app.example');
   });
 
-  it('finishes the requests in hand when it stops, and takes no more', async () => {
+  it('completes requests in flight when it stops, and accepts no more', async () => {
     const own = await WebFixture.start();
     const { tenantid } = await own.createTenant('shop', 'create table t (id int primary key)');
     // Verifying a password takes a tenth of a second: long enough to be in hand.

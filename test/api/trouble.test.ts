@@ -71,7 +71,7 @@ describe('when PostgreSQL goes away', () => {
     way.cut();
   });
 
-  it('every address says so, none hangs, and all work again when it is back', async () => {
+  it('every endpoint reports it, none hangs, and all recover afterwards', async () => {
     const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
     const { access_token, refresh_token } = await fixture.signIn(tenantid);
     const ask = (path: string): Promise<Response> =>

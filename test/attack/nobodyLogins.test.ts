@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
-describe('attack: an anonymous visitor asks who else has a role', () => {
+describe('attack: an anonymous visitor enumerates roles', () => {
   let fixture: WebFixture;
   let visitor: string;
   before(async () => {

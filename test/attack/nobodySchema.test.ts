@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { textAt, WebFixture } from '../api/webFixture.js';
 
-describe('attack: an anonymous visitor asks for what it has no grant on', () => {
+describe('attack: an anonymous visitor queries a table without a grant', () => {
   let fixture: WebFixture;
   let signedIn: unknown;
   let visitor: string;
@@ -24,7 +24,7 @@ describe('attack: an anonymous visitor asks for what it has no grant on', () => 
   });
   after(() => fixture.stop());
 
-  it('and is told nothing of it when it signs in, nor by introspection', async () => {
+  it('does not find it in the sign-in response or by introspection', async () => {
     expect(JSON.stringify((signedIn as { schema: unknown }).schema))
       .to.include('lobby')
       .and.not.include('vault"');

@@ -139,7 +139,7 @@ describe('the queue of documents to be planned', () => {
     expect(longest).to.be.within(1, 4);
   });
 
-  it('lets tenants take turns, and holds none to its quota while nobody else is there', async () => {
+  it('schedules tenants round-robin, and applies quotas only while others are active', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     expect(await queue.run(roles('1'), clock.work(2_000))).to.equal(2_000);
@@ -196,7 +196,7 @@ describe('the queue of documents to be planned', () => {
   });
 });
 
-describe('what is remembered of documents', () => {
+describe('document cache', () => {
   it("is not driven out by another owner's", () => {
     const cache = new FairCache<number>(100, 25);
     for (let i = 0; i < 20; i++) cache.set(`mine ${i}`, i, 1, 'me');

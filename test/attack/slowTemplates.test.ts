@@ -34,7 +34,7 @@ function job(tenantid: number, source: string, syntax: 'jinja2' | 'liquid'): Tem
   };
 }
 
-describe('attack: templates that take as long as they may', function () {
+describe('attack: templates that use their full time limit', function () {
   this.timeout(60_000);
 
   describe('in the threads', () => {
@@ -99,7 +99,7 @@ describe('attack: templates that take as long as they may', function () {
     });
   });
 
-  it('are rendered once: what a worker has in hand is given to no other while it lives', async () => {
+  it('are rendered once: work in flight is not given to another worker while its own is alive', async () => {
     const EVENTS = 40;
     const db = await createTestDatabase();
     const provider = await startFakeProvider();

@@ -67,7 +67,7 @@ describe('code of a tenant', () => {
 
   const steal = (): string => `select word from ${victim.schema}.secret`;
 
-  describe('that wants to be somebody else', () => {
+  describe('that tries to switch to another role', () => {
     const ways: readonly (readonly [how: string, become: () => string])[] = [
       ["set_config('role', 'none')", () => `perform set_config('role', 'none', true);`],
       ['RESET ROLE', () => 'reset role;'],

@@ -100,7 +100,7 @@ describe('rowpost doctor', () => {
     expect(requests).to.deep.equal([]);
   });
 
-  it('says what is amiss by its exit status, and goes on without a database', async () => {
+  it('reports problems by its exit status, and works without a database', async () => {
     const overrides = {
       DATABASE_URL: 'postgres://rowpost:hidden@127.0.0.1:1/x',
       REDIS_URL: 'redis://:hidden@127.0.0.1:1',
@@ -132,7 +132,7 @@ describe('rowpost doctor', () => {
     expect(existsSync(dataDir)).to.equal(false);
   });
 
-  it('lists what is wrong with the settings', async () => {
+  it('lists invalid settings', async () => {
     const { failed, lines } = await diagnose({ PG_POOL: 'many', PORT: 'none' });
     expect(failed).to.equal(2);
     expect(lines.join('\n')).to.match(/✗ settings +PORT .*\n✗ settings +PG_POOL /);

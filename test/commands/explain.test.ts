@@ -117,7 +117,7 @@ describe('rowpost explain', () => {
       .and.include('Aggregate');
   });
 
-  it('says in a line what is wrong', async () => {
+  it('reports the problem in one line', async () => {
     const shop = ['--tenant', String(tenantid), '--role', String(rootRoleid)];
     expect(await refusal([...shop, '--query', '{ product { nam } }'])).to.include('Cannot query field "nam"');
     expect(await refusal([...shop, '--query', '{ product { id } }', '--variables', '[1]'])).to.include(

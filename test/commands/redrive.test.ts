@@ -112,7 +112,7 @@ describe('rowpost redrive', () => {
     expect(await states()).to.deep.equal(['failed', 'sending']);
   });
 
-  it('refuses what it does not understand', async () => {
+  it('rejects invalid arguments', async () => {
     for (const args of [
       [],
       ['--tenant', '1'],

@@ -84,7 +84,7 @@ describe('contract 4: role.classes is [role_class], role_class.members is [role]
     expect(data).to.deep.equal({ role: [{ login: 'ada' }], role_class: [{ name: 'staff' }] });
   });
 
-  it('who may not see roles, or classes, does not see them here either', async () => {
+  it('hides roles and classes from those who may not see them', async () => {
     // ada holds neither view_role nor view_class: of roles she sees herself, of classes her own.
     const seen = await ask(ada.token, '{ role { login classes { name members { login } } } }');
     expect(seen.data).to.deep.equal({

@@ -147,7 +147,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect(made.data).to.deep.equal({ role: [] });
   });
 
-  it("takes no login that looks like somebody else's, neither then nor later", async () => {
+  it("rejects logins that resemble another's, at sign-up and later", async () => {
     const reserved = [
       'Nobody',
       'nobody',

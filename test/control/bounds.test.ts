@@ -4,7 +4,7 @@ import { at, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/web
 
 const ANSWER_BYTES = 20_000;
 
-describe('roles_pbac: what one request, and one tenant, may cost', () => {
+describe('roles_pbac: limits per request and per tenant', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;

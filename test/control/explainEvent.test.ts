@@ -200,7 +200,7 @@ describe('Utility.explain_event', () => {
     expect(await counts()).to.deep.equal(before);
   });
 
-  it('keeps changes that match no rule as long as all others, and shows deliveries of deleted rules', async () => {
+  it('keeps changes that match no rule for the full retention, and shows deliveries of deleted rules', async () => {
     const id = await ruleid({ name: 'short-lived', operations: ['insert'] });
     await mutate('create_orders(input: { id: 7, status: "new" }) { id }');
     await mutate('create_tag(input: { name: "unheard" }) { name }');
@@ -401,7 +401,7 @@ describe('Utility.explain_event', () => {
       );
     });
 
-    it('refuses what it does not understand', async () => {
+    it('rejects invalid arguments', async () => {
       const id = String(tenant.tenantid);
       for (const args of [
         [],

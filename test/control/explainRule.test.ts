@@ -51,7 +51,7 @@ describe('why a rule matched an event, or did not', () => {
     evidence: Partial<Evidence> = {},
   ): string => explainRule({ ...RULE, ...rule }, { ...EVENT, ...event }, { ...NOTHING, ...evidence }).reason;
 
-  it('is told by a delivery, whatever the rule has become since', () => {
+  it('is read from the delivery, however the rule has changed since', () => {
     expect(reason({ enabled: false, targets: ['customer'] }, {}, { delivery: DELIVERY })).to.equal('matched');
     const failed = { ...DELIVERY, error_code: 'CONDITION_FAILED', error: 'no number' };
     expect(reason({}, {}, { delivery: failed })).to.equal('condition_failed');
@@ -89,7 +89,7 @@ describe('why a rule matched an event, or did not', () => {
     expect(reason({ condition }, {}, {})).to.equal('not_evaluated');
   });
 
-  it('shows the values that the condition names, long ones cut, and none of a large row', () => {
+  it("shows the condition's values, truncated, and none of a large row", () => {
     const facts = {
       columns: [
         { record: 'new', name: 'total', sqlName: 'total' },

@@ -74,7 +74,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       });
     });
 
-    it('are made, changed and deleted by nobody else', async () => {
+    it("can't be created, changed or deleted by anyone else", async () => {
       for (const mutation of [
         'create_oidc_providers(input: {name: "x"}) { providerid }',
         `update_oidc_providers(providerid: ${providerid}, input: {name: "x"}) { providerid }`,
@@ -235,7 +235,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect(codeOf(await fixture.control(token, DELETE_MAPPING, { roleid, confid }))).to.equal('NOT_FOUND');
     });
 
-    it('is made for others by who may create roles, for roles below only', async () => {
+    it('is created for others only by holders of create_role, for roles below them', async () => {
       const maker = await fixture.createMember(root, 'maker', ['login', 'create_role']);
       const below = await fixture.createMember(maker.token, 'below', ['login']);
       const plain = await fixture.createMember(root, 'plain', ['login']);

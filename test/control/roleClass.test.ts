@@ -91,7 +91,7 @@ describe('roles_pbac: role_class', () => {
     expect(await classesOf(roleid)).to.deep.equal([]);
   });
 
-  it('with inherit none holds for its members only', async () => {
+  it('with inherit none applies to its members only', async () => {
     const head = await fixture.createMember(root, 'head none', ['login', 'select', 'create_role']);
     const id = await newClass({ name: 'none', members: [head.roleid] });
     await grant(id);
@@ -113,7 +113,7 @@ describe('roles_pbac: role_class', () => {
     expect(await readsNotes(early.token)).to.equal(false);
   });
 
-  it('with inherit full holds for all roles below, for as long as the one above is a member', async () => {
+  it('with inherit full applies to all roles below while the parent is a member', async () => {
     const head = await fixture.createMember(root, 'head full', ['login', 'select', 'create_role']);
     const middle = await fixture.createMember(head.token, 'middle', ['login', 'select', 'create_role']);
     const low = await fixture.createMember(middle.token, 'low', ['login', 'select']);

@@ -70,7 +70,7 @@ describe('roles_pbac: tenant', () => {
     expect(codeOf(await create(pxadmin, { ...input, name: '' }))).to.equal('BAD_USER_INPUT');
   });
 
-  it("is nobody else's to make, change or delete, and each sees its own alone", async () => {
+  it("can't be created, changed or deleted by others, and each sees only its own", async () => {
     const { tenantid } = await fixture.createTenant('Plain');
     const root = (await fixture.signIn(tenantid)).access_token;
     expect(

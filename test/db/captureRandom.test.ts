@@ -14,7 +14,7 @@ describe('capture under load', () => {
   before(async () => (fixture = await openCaptureFixture(RANDOM_DDL, RANDOM_TABLES)));
   after(() => fixture.close());
 
-  it('has exactly one event for every committed change, and none for others', async function () {
+  it('has exactly one event per committed change, and no others', async function () {
     this.timeout(60_000 + SESSIONS * STATEMENTS * 100);
     const untilMs = Date.now() + MINUTES * 60_000;
     const { writer } = fixture;

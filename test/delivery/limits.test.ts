@@ -131,7 +131,7 @@ describe('limits of delivery', () => {
       expect((await close(second!, [ruleid], limits)).ready).to.have.length(2);
     });
 
-    it('goes on by itself when the minute is over', async () => {
+    it('resumes automatically when the minute is over', async () => {
       const ruleid = await createRule(db.database, tenant);
       const [before] = await change(7, { id: 1, secondsAgo: 60 });
       expect((await close(before!, [ruleid], limits)).ready).to.have.length(5);
@@ -192,7 +192,7 @@ describe('limits of delivery', () => {
       }
     });
 
-    it('is said in the log once a minute', () => {
+    it('is logged once a minute', () => {
       const lines: unknown[] = [];
       const log: Logger = createLogger('silent', 'test');
       log.warn = (fields: unknown) => lines.push(fields);

@@ -20,7 +20,7 @@ import {
 } from './pipelineSetup.js';
 
 describe('delivery: a queue that refuses the hint at a retry', () => {
-  it('is told in the log, and the mail is sent all the same', async () => {
+  it('is logged, and the mail is still sent', async () => {
     const db = await createTestDatabase();
     const provider = await startFakeProvider();
     provider.behave = () =>

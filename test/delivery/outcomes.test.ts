@@ -142,7 +142,7 @@ for (const backend of BACKENDS) {
       ).to.deep.equal(Array(4).fill('SG.new'));
     });
 
-    it('429 makes its tenant wait, and nobody else', async () => {
+    it('429 delays its tenant only', async () => {
       const other = await createTenant(db.database);
       await createRule(db.database, other);
       behaviours.set(String(tenant.tenantid), [

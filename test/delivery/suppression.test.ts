@@ -252,7 +252,7 @@ describe('suppressed addresses', () => {
     expect(await list()).to.have.length(1);
   });
 
-  it('are taken off the list by what they were put on it with', async () => {
+  it('are removed by the same spelling they were added with', async () => {
     const written = '"Jürgen" <JÜRGEN@MÜLLER.example>';
     const listed = 'jürgen@xn--mller-kva.example';
     expect((await suppress({ address: written })).errors).to.equal(undefined);

@@ -37,7 +37,7 @@ async function registered(): Promise<ReadonlySet<string>> {
   return new Set(all.flat().map(({ name }) => name));
 }
 
-describe('what is deployed', () => {
+describe('deployment files', () => {
   for (const [file, text] of [
     [RULES, read(RULES)],
     [RULES_TEST, read(RULES_TEST)],

@@ -20,7 +20,7 @@ describe('docs/delivery.md', () => {
   );
   const codes = new Set(sources.flatMap((text) => [...text.matchAll(CODE)].map((match) => match[1]!)));
 
-  it('says of every code of a delivery what its author does', () => {
+  it('documents what to do about every delivery error code', () => {
     expect([...codes]).to.include.members([
       'SUPPRESSED',
       'POISON',

@@ -32,7 +32,7 @@ describe('delivery: addresses (contract 5.4)', () => {
     expect(valid('a@b.org\r\nc@d.org')).to.deep.equal([]);
   });
 
-  it('names what is no address', () => {
+  it('names invalid addresses', () => {
     const bad = [
       'plain',
       '@b.org',

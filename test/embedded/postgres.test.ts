@@ -104,7 +104,7 @@ describe('embedded PostgreSQL', function () {
     }
   });
 
-  it('starts again after its server was killed, with what was committed', async () => {
+  it('restarts with all committed data after its server was killed', async () => {
     const lines: string[] = [];
     const first = await start((line) => lines.push(line));
     await query(first.url, 'create table kept as select 42 as answer');

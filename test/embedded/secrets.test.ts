@@ -11,7 +11,7 @@ describe('secrets of an embedded installation', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('are made once, and decrypt what they encrypted before', async () => {
+  it('are generated once, and still decrypt after a restart', async () => {
     const first = await embeddedSecrets(folder);
     const again = await embeddedSecrets(folder);
     expect(first.pxadminPasswordIsNew).to.be.true;

@@ -226,7 +226,7 @@ describe('files: bad uploads', () => {
     await expectRefused(before, 'x', 404, 'NOT_FOUND');
   });
 
-  it('a table that is no file table has no uploads, and a row that is not there none either', async () => {
+  it('refuses uploads to an ordinary table and to a missing row', async () => {
     const none = await shop.ask('mutation { upload_plain(id: 1, input: { filename: "a" }) { upload_url } }');
     expect(none.errors?.[0]?.extensions.code).to.equal('GRAPHQL_VALIDATION');
     const gone = await shop.ask('mutation { upload_doc(id: 99, input: { filename: "a" }) { upload_url } }');

@@ -9,7 +9,7 @@ describe('files: names', () => {
     expect(sanitizeFileName('a'.repeat(200))).to.equal('a'.repeat(200));
   });
 
-  it('as long as a request are shortened without keeping others waiting', () => {
+  it('as long as a request are shortened without blocking the event loop', () => {
     const startedAt = performance.now();
     expect(sanitizeFileName(`${'a'.repeat(1_000_000)}.txt`)).to.equal(`${'a'.repeat(196)}.txt`);
     expect(performance.now() - startedAt).to.be.lessThan(1_000);

@@ -104,7 +104,7 @@ describe('files of rows', () => {
     expect(await shop.objects()).to.have.length(1);
   });
 
-  it('are none of a row that is made anew under the key of one deleted with SQL', async () => {
+  it('are not inherited by a row created under the key of one deleted with SQL', async () => {
     await shop.store('a.txt', 'a', 1);
     await shop.sql('delete from doc where id = 1');
     await shop.data('mutation { create_doc(input: { id: 1, title: "another" }) { id } }');

@@ -33,7 +33,7 @@ describe('files: a folder as storage', () => {
     }
   });
 
-  it('that is away answers so, up and down, and leaves what it can not remove to the sweeper', async () => {
+  it('that is down fails uploads and downloads, and leaves cleanup to the sweeper', async () => {
     const shop = await openFileShop();
     try {
       await shop.store('a', 'a');

@@ -19,7 +19,7 @@ describe('documents of /query', () => {
     return reply;
   };
 
-  it('tells syntax and validation errors with their place', async () => {
+  it('reports syntax and validation errors with their position', async () => {
     expect(
       await refusedWith('{ customer { name }', 'GRAPHQL_SYNTAX').then((reply) => reply.errors![0]),
     ).to.have.property('locations');

@@ -211,7 +211,7 @@ describe('policies of /query', () => {
     });
   });
 
-  it("tells no value of a row when a rule's own filter can't be computed for it", async () => {
+  it("reveals no value of a row when evaluating a rule's filter fails", async () => {
     const clerk = roleWith(
       shop,
       ['select', 'update'],

@@ -26,7 +26,7 @@ describe('mutations of /query', () => {
     expect(shop.commits()).to.equal(1);
   });
 
-  it('updates only what is given, and records the row before and after', async () => {
+  it('updates only the given columns, and records the row before and after', async () => {
     const data = await shop.data(
       'mutation { update_orders(order_id: 1, input: { status: "paid" }) { order_id status total customer { name } order_item_collection { product } } }',
     );

@@ -6,7 +6,7 @@ describe('/metrics: figures of the ledger', () => {
   before(async () => (fixture = await WebFixture.start()));
   after(() => fixture.stop());
 
-  it('are what waits, and what is held', async () => {
+  it('show waiting and held deliveries', async () => {
     const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
     const { pool } = fixture.testDatabase.database;
     await pool.query(

@@ -44,7 +44,7 @@ describe('workers that are gone', function () {
     return { code, line: /^. backlog.*$/m.exec(stdout)?.[0] ?? stdout };
   };
 
-  it('are told by /readyz, the metrics and the doctor, and mutations still commit', async () => {
+  it('are reported by /readyz, the metrics and the doctor, and mutations still commit', async () => {
     expect(await readiness()).to.deep.equal({ code: 200, body: { status: 'ok', down: [] } });
     await createOrders(fleet, 5);
     const committedAtMs = performance.now();

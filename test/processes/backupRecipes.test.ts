@@ -100,7 +100,7 @@ if (HAS_CLIENT_PROGRAMS) {
         await database.close();
       });
 
-      it('is served: what was sent is not sent again, what was not is sent once', async () => {
+      it('is served: sent mails are not sent again, unsent ones are sent once', async () => {
         await startSenders(fleet);
         await fleet.start('web');
         await sent(fleet, [1, 2]);
@@ -174,7 +174,7 @@ if (HAS_CLIENT_PROGRAMS) {
       });
       after(() => fleet.stop());
 
-      it('bring back a moment: what was committed by then is delivered, what came later is gone', async () => {
+      it('restore a point in time: earlier commits are delivered, later ones are gone', async () => {
         const folder = path.dirname(cluster.data);
         const base = path.join(folder, 'base');
         const env = { REPLICATION_URL: cluster.superuserUrl, BASE: base };

@@ -85,7 +85,7 @@ describe('a start that fails', () => {
     }
   });
 
-  it('when SECRET_KEYS does not decrypt what is stored', async () => {
+  it('when SECRET_KEYS does not decrypt the stored secrets', async () => {
     const env = { DATABASE_URL: testDatabase.url, PXADMIN_PASSWORD: 'pxadmin-password' };
     expect((await runRowpost(['release'], env)).code).to.equal(0);
     const holder = createServer().listen(0);

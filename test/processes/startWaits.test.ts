@@ -123,7 +123,7 @@ describe('a start that waits', function () {
     }
   });
 
-  it('ends at once when it is told to', async () => {
+  it('stops at once on a signal', async () => {
     const web = start('web', { DATABASE_URL: `postgres://u:p@127.0.0.1:${await findFreePort()}/shop` });
     await waitFor('the log', () => web.log().includes('waiting for postgres'), { timeoutMs: 20_000 });
     expect(await web.end()).to.equal(0);

@@ -16,7 +16,7 @@ const tenants = (batches: readonly Batch[]): number[] => batches.map((each) => e
 const NOTHING: ReadonlyMap<number, number> = new Map();
 
 describe('delivery: admission to the queue', () => {
-  it('lets each tenant have so many in flight, in turns', () => {
+  it("limits each tenant's deliveries in flight, round-robin", () => {
     const admission = new Admission(25);
     const offered = [batch(1), batch(1), batch(1), batch(1), batch(2), batch(2), batch(3)];
     expect(tenants(admission.offer(offered))).to.deep.equal([1, 2, 3, 1, 2]);
@@ -34,7 +34,7 @@ describe('delivery: admission to the queue', () => {
     expect(tenants(admission.recount(NOTHING, []))).to.deep.equal([1]);
   });
 
-  it('counts what it admitted until the ledger has it', () => {
+  it('counts admitted deliveries until the ledger has them', () => {
     const admission = new Admission(20);
     const [only] = admission.offer([batch(1, 20), batch(1)]);
     expect(admission.recount(NOTHING, []), 'not evaluated yet').to.deep.equal([]);
@@ -64,7 +64,7 @@ describe('delivery: admission to the queue', () => {
     expect(again.map((each) => each.ahead)).to.deep.equal([0, 0, 10]);
   });
 
-  it('who has little ahead goes before who has much', () => {
+  it('a tenant with little work in flight goes before one with much', () => {
     expect(priorityOf(0)).to.equal(0);
     expect(priorityOf(15)).to.equal(0);
     expect(priorityOf(16)).to.equal(1);

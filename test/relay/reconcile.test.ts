@@ -22,7 +22,7 @@ describe('delivery: the reconciler', () => {
     await db.drop();
   });
 
-  it('adds what is due also when a step before fails, and says so', async () => {
+  it('adds due deliveries even if an earlier step fails, and logs that', async () => {
     const tenant = await createTenant(db.database);
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 1);

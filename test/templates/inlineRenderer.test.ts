@@ -24,7 +24,7 @@ const order = (items: number): string =>
     order: { id: 7, status: 'new', total: 200, lines: Array(items).fill({ name: 'a<b', price: 1.5 }) },
   });
 
-describe('templates: what is rendered without a thread', () => {
+describe('templates: rendering in place, without a thread', () => {
   const runner = new InlineRenderer(DEFAULT_LIMITS);
 
   // What runs for the first time of all takes several times as long.
@@ -97,7 +97,7 @@ describe('templates: what is rendered without a thread', () => {
     ).to.equal(undefined);
   });
 
-  it('passes over for a while what was not for here', () => {
+  it('skips templates for a while that were unsuitable', () => {
     const short = '{"a":"x"}';
     const long = JSON.stringify({ a: Array(3_900).fill(1) });
     const letter = '{% for x in a %}{% for y in a %}{{ x }}{% endfor %}{% endfor %}';

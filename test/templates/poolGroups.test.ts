@@ -140,7 +140,7 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(outputs(others)).to.deep.equal(['1', '2']);
   });
 
-  it('finishes under load what it was given before it closes, and takes no more', async () => {
+  it('completes accepted work under load before it closes, and accepts no more', async () => {
     const pool = open(2);
     const given = numbers(200).map((i) => render(pool, i));
     const doomed = hostile(pool, ENDLESS);

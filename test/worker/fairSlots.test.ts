@@ -25,7 +25,7 @@ const share = (slots: number): TenantShare => ({ alone: slots, contended: () => 
 /** Until all that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('delivery: slots for deliveries in hand', () => {
+describe('delivery: slots for deliveries in flight', () => {
   it('lets no tenant hold more than its share, however many of it wait', async () => {
     const slots = new FairSlots(4, share(2));
     const { begun, work } = openWork();
@@ -63,7 +63,7 @@ describe('delivery: slots for deliveries in hand', () => {
     expect(begun.join(''), 'b has ended, after a while: back to four').to.equal('aaaabaaaa');
   });
 
-  it('holds a tenant to less for as long as the work of others is in hand or waits', async () => {
+  it('limits a tenant further while other tenants have work in flight or waiting', async () => {
     const slots = new FairSlots(3, { alone: 3, contended: () => 1 });
     const { begun, work } = openWork();
     void slots.run(2, work('b'));

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createIdleMeter } from '../../src/worker/idleMeter.js';
 
 describe('delivery: what of its time a worker has nothing to do', () => {
-  it('is told from a busy event loop within a moment, and back', async () => {
+  it('is distinguished from a busy event loop, in both directions', async () => {
     const idle = createIdleMeter();
     await delay(300);
     expect(idle()).to.be.greaterThan(0.5);

@@ -45,7 +45,7 @@ describe('leases of attempts in flight', () => {
     expect(renewals).to.equal(1);
   });
 
-  it('ends by itself when PostgreSQL can not be asked', async () => {
+  it('expires when PostgreSQL is unreachable', async () => {
     open(() => {
       throw new Error('no connection');
     });

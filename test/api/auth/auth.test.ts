@@ -23,7 +23,7 @@ describe('POST /auth, GET /auth', () => {
 
   const credentials = (): Json => ({ tenantid: tenant.tenantid, login: ROOT_LOGIN, password: ROOT_PASSWORD });
 
-  it('answers tokens, who signed in, where to go and both schemas', async () => {
+  it('returns tokens, the role, the routes and both schemas', async () => {
     const response = await fixture.postJson('/auth', credentials());
     expect(response.status).to.equal(200);
     expect(response.headers.get('cache-control')).to.equal('no-store');
@@ -84,7 +84,7 @@ describe('POST /auth, GET /auth', () => {
     ]);
   });
 
-  it('says what is wrong with a request that can not be a sign-in', async () => {
+  it('explains what is wrong with an invalid request', async () => {
     const cases: [unknown, number, string][] = [
       [{ login: 'a', password: 'b' }, 400, 'BAD_REQUEST'],
       [{ ...credentials(), tenantid: 'first' }, 400, 'BAD_REQUEST'],

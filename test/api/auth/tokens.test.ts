@@ -74,7 +74,7 @@ describe('tokens', () => {
     expect(await codeOf(`Bearer ${header}..${signature}`)).to.deep.equal([401, 'TOKEN_INVALID']);
   });
 
-  it('are altered or signed by somebody else: 401', async () => {
+  it('are rejected with 401 when altered or signed with another key', async () => {
     const [header = '', payload = '', signature = ''] = root.access_token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Json;
     const altered = Buffer.from(JSON.stringify({ ...claims, tenantid: 0 })).toString('base64url');
@@ -103,7 +103,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('live as long as ACCESS_TOKEN_SECONDS and REFRESH_TOKEN_SECONDS say', async () => {
+  it('expire after ACCESS_TOKEN_SECONDS and REFRESH_TOKEN_SECONDS', async () => {
     const env = { ACCESS_TOKEN_SECONDS: '120', REFRESH_TOKEN_SECONDS: '3600' };
     const short = await WebFixture.start({ env });
     try {

@@ -47,7 +47,7 @@ describe('sign-in through the certified provider', () => {
     expect(refreshed.status).to.equal(200);
   });
 
-  it('refuses somebody else, without telling either identity', async () => {
+  it('rejects another identity without revealing either', async () => {
     const confid = await fixture.createConfig(await withIssuer());
     const roleid = await fixture.createMappedRole('grace', confid, 'grace-hopper');
     const response = await signInAs('mallory', roleid, confid);
@@ -94,7 +94,7 @@ describe('sign-in through the certified provider', () => {
     expect(text).not.to.include('mistyped');
   });
 
-  it('tells a user who cancels', async () => {
+  it('reports that the user cancelled', async () => {
     const confid = await fixture.createConfig(await withIssuer());
     const roleid = await fixture.createMappedRole('cancel', confid, 'x');
     const browser = new HttpBrowser();

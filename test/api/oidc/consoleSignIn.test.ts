@@ -65,7 +65,7 @@ describe('signing in to the console with a provider', () => {
       .and.include('<strong>shop</strong>');
   });
 
-  it('asks for the login before the provider, and tells nothing of unknown ones', async () => {
+  it('asks for the login before the provider, and reveals nothing about unknown ones', async () => {
     const none = await choose(new HttpBrowser(), { login: '' });
     expect([none.status, (await none.text()).includes('Write your login first')]).to.deep.equal([400, true]);
     const pages = await Promise.all(

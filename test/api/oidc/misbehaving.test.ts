@@ -164,7 +164,7 @@ describe('sign-in through a provider that misbehaves', () => {
     });
   }
 
-  it('tells the redirect URI to register', async () => {
+  it('shows the redirect URI to register', async () => {
     provider.misbehaviour = { token: (res) => json(res, 400, { error: 'redirect_uri_mismatch' }) };
     const body = await expectFailure(await fixture.signIn(roleid, confid), 400, 'OIDC_REDIRECT_URI_MISMATCH');
     expect(body.error).to.include(fixture.redirectUri);

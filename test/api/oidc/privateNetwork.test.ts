@@ -10,7 +10,7 @@ const CREATE =
 const PUBLIC = 'https://login.example.com/';
 
 describe('addresses of providers', () => {
-  it('are told private from public', () => {
+  it('are classified as private or public', () => {
     for (const address of [
       '127.0.0.1',
       '10.1.2.3',

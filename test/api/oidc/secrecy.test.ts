@@ -19,7 +19,7 @@ describe('the log of sign-ins', () => {
     await fixture.stop();
   });
 
-  it('says who came and what failed, and holds no secret, code, token or identity', async () => {
+  it('logs who signed in and what failed, without secrets, codes, tokens or identities', async () => {
     const confid = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
     const roleid = await fixture.createMappedRole('somebody', confid, 'sub-of-somebody');
     const secrets: string[] = [

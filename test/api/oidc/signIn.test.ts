@@ -142,7 +142,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('refuses what is no number', async () => {
+    it('rejects what is not a number', async () => {
       for (const body of [
         { tenantid: 'x' },
         { roleid: null },
@@ -246,7 +246,7 @@ describe('POST /oidc and its callback', () => {
       expect(data).to.deep.equal({ role: [{ roleid: String(roleid) }] });
     });
 
-    it('tells return_to of a failure', async () => {
+    it('reports a failure to return_to', async () => {
       provider.misbehaviour = { claims: { sub: 'someone else' } };
       const { browser, callback } = await untilCallback({ return_to: RETURN_TO });
       const fragment = (await browser.send(callback)).headers.get('location')!.split('#')[1];

@@ -44,14 +44,14 @@ describe('GET /signin', () => {
     expect(response.headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
   });
 
-  it('asks for the tenant when none is given, and tells nothing of unknown ones', async () => {
+  it('asks for a missing tenant, and reveals nothing about unknown ones', async () => {
     expect(await (await fetch(`${fixture.baseUrl}/signin`)).text()).to.include('id="tenantid"');
     const unknown = await fetch(`${fixture.baseUrl}/signin?tenantid=424242`);
     expect(unknown.status).to.equal(200);
     expect(await unknown.text()).not.to.include('Continue with');
   });
 
-  it('repeats what it was given without running it', async () => {
+  it('echoes input without executing it', async () => {
     const evil = encodeURIComponent('"><script>alert(1)</script>');
     const html = await (await fetch(`${page}&login=${evil}&return_to=${evil}&tenantid=${evil}`)).text();
     expect(html).not.to.include('<script>');

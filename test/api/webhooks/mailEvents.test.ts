@@ -101,7 +101,7 @@ describe('events of mails', () => {
       expect(at(data, 'Utility.email_webhook.set_time')).to.be.a('string');
     });
 
-    it('refuses what is no such key', async () => {
+    it('rejects an invalid key', async () => {
       for (const key of ['', 'SG.apikey', 'AAAA', reporter.verificationKey.slice(0, -12)]) {
         expect(codeOf(await fixture.control(root, SET_KEY, { key })), key).to.equal('BAD_USER_INPUT');
       }
@@ -119,7 +119,7 @@ describe('events of mails', () => {
   });
 
   describe('the signature', () => {
-    it('must be there, whoever the tenant is', async () => {
+    it('is required, whether or not the tenant exists', async () => {
       for (const missing of ['signature', 'timestamp']) {
         const name = `x-twilio-email-event-webhook-${missing}`;
         const headers = Object.fromEntries(
@@ -153,7 +153,7 @@ describe('events of mails', () => {
       expect(await eventsOf(deliveryid)).to.deep.equal([]);
     });
 
-    it('tells a tenant that does not exist from a wrong one by nothing', async () => {
+    it('makes a nonexistent tenant indistinguishable from a wrong signature', async () => {
       const other = await fixture.createTenant('no webhook');
       const signed = reporter.sign('[]');
       const answers = await Promise.all(
@@ -272,7 +272,7 @@ describe('events of mails', () => {
       ).to.deep.equal([]);
     });
 
-    it("leaves another tenant's deliveries, and what is none of ours, alone", async () => {
+    it("ignores events of other tenants' deliveries and of unknown mails", async () => {
       const other = await fixture.createTenant('other shop');
       const [theirs] = await insertSentDeliveries(fixture.testDatabase.database, other.tenantid, 1);
       const mine = await deliver();

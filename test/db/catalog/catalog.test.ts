@@ -98,7 +98,7 @@ describe('the catalog', () => {
     });
   });
 
-  it('maps awkward names and tells of collisions', async () => {
+  it('maps illegal names and reports collisions', async () => {
     const { tables, problems } = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
     expect([...tables.keys()]).to.include.members(['Mixed_Case', 'Mixed_Case_2', 'Query_2']);
     expect(tables.get('Mixed_Case_2')!.sqlName).to.equal('Mixed Case');
@@ -146,7 +146,7 @@ describe('the catalog', () => {
       expect((await shop.data('{ tag(limit: 1) { shade } }')).tag).to.deep.equal([{ shade: 'deep' }]);
     });
 
-    it('survives a dropped column: the plan that named it is not valid any more', async () => {
+    it('survives a dropped column: its plan is recompiled', async () => {
       await shop.sql('alter table tag add column brief int default 1');
       for (let run = 0; run < 6; run++) await shop.data('{ tag { brief } }');
       await shop.sql('alter table tag drop column brief');

@@ -73,7 +73,7 @@ describe('the connection pool of all logins', () => {
     await pool.close();
   });
 
-  it('hands a connection that is given back to who waits, and opens another in the place of a broken one', async () => {
+  it('passes a released connection to a waiter, and replaces a broken one', async () => {
     const pool = openPool({ max: 1 });
     const held = await pool.acquire('shared');
     const waiting = pool.acquire('shared');

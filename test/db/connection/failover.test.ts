@@ -121,7 +121,7 @@ describe('connections to a primary that is replaced', function () {
     await postgres.addStandby();
   });
 
-  it('are closed when theirs takes no changes any more, and refuse writes with 503 meanwhile', async () => {
+  it('are closed when their server becomes read-only, and refuse writes with 503 meanwhile', async () => {
     await postgres.configure('default_transaction_read_only', 'on');
     const refused = await waitFor('a write refused', async () => {
       const outcome = await write(20 + Math.floor(Math.random() * 1e6));

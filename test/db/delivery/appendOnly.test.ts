@@ -196,7 +196,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     }
   });
 
-  it('counts what each tenant has in hand, tracked or not', async () => {
+  it("counts each tenant's deliveries in flight, tracked or not", async () => {
     const keys = await record(6);
     await start(keys.slice(0, 4));
     await finish(keys.slice(0, 2));

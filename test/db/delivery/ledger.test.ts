@@ -98,7 +98,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       .update({ due: db.database.knex.raw(`now() - interval '1 second'`) });
   };
 
-  it('records each event and rule once, whoever evaluates the batch, and whatever fails', async () => {
+  it('records each event and rule once, whichever worker evaluates the batch and whatever fails', async () => {
     const { keys, batch, events, ruleid } = await deliver(3);
     expect(keys).to.have.length(3);
     const { ready: again } = await closeBatch(
@@ -357,7 +357,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await recorded()).to.have.length(eventids.length);
     });
 
-    it('is told from one with a condition, which it leaves alone', async () => {
+    it('does not affect rules with a condition', async () => {
       await createRule(db.database, tenant, { emailType: 'plain' });
       await createRule(db.database, tenant, { emailType: 'choosy', condition: 'new.id > 1' });
       const { batch } = await writeBatch(2);

@@ -47,7 +47,7 @@ describe('delivery: the relay finds each committed event once', () => {
     };
   };
 
-  it('batches what is committed, by tenant and size, and nothing twice', async () => {
+  it('batches committed events by tenant and size, each once', async () => {
     const other = await createTenant(db.database);
     await createRule(db.database, other);
     await writeEvents(db.database, tenant, 25);
@@ -86,7 +86,7 @@ describe('delivery: the relay finds each committed event once', () => {
     expect(await count()).to.equal(before);
   });
 
-  it('finds a transaction that commits after later ones, and none that rolls back', async () => {
+  it('finds transactions that commit out of order, and none that rolled back', async () => {
     const slow = await openTransaction(2);
     const doomed = await openTransaction(2);
     await writeEvents(db.database, tenant, 3);

@@ -166,7 +166,7 @@ describe('filter expressions: refusals', () => {
     });
   }
 
-  it('tells line and column', () => {
+  it('reports line and column', () => {
     const error = expectError('FILTER_SYNTAX', () => parseFilter("a = 1\n  and b = 'two\nlines'\n  and ="));
     expect(error.details).to.include({ line: 4, column: 7 });
     expect(error.message).to.match(/line 4, column 7/);
@@ -202,7 +202,7 @@ describe('filter expressions: bounds', () => {
     });
   }
 
-  it('takes what is within them', () => {
+  it('accepts values within the limits', () => {
     parseFilter(many(250, 'a = 1', ' or '));
     parseFilter(`a in [${many(FILTER_LIMITS.listItems, '1', ',')}]`);
     parseFilter(`${many(30, '(')}a = 1${many(30, ')')}`);
