@@ -15,14 +15,14 @@ export function requireCapability(principal: Principal, capability: string): voi
     throw denied(`This needs the capability "${capability}".`, { capability });
 }
 
-/** Nobody grants what it does not hold. Throws AppError PERMISSION_DENIED. */
+/** A role can't grant what it does not hold. Throws AppError PERMISSION_DENIED. */
 export function requireHolding(principal: Principal, capabilities: readonly string[]): void {
   const missing = capabilities.find((capability) => !holds(principal, capability));
   if (missing === undefined) return;
   throw denied(`The role does not hold "${missing}", so it can't grant it.`, { capability: missing });
 }
 
-/** A class brings the rules that name it. Throws AppError PERMISSION_DENIED. */
+/** A class confers the rules that name it. Throws AppError PERMISSION_DENIED. */
 export function requireClasses(principal: Principal, classes: readonly number[]): void {
   if (principal.isAdmin) return;
   const missing = classes.find((classid) => !principal.classes.includes(classid));
@@ -52,7 +52,7 @@ export function requireInstallationAdmin(principal: Principal): void {
   if (!isInstallationAdmin(principal)) throw denied('Only the installation root may do this.');
 }
 
-/** The wall between tenants. Throws AppError PERMISSION_DENIED. */
+/** Isolates tenants. Throws AppError PERMISSION_DENIED. */
 export function requireOwnTenant(principal: Principal, tenantid: number | null | undefined): void {
   if (tenantid == null || tenantid === principal.tenantid) return;
   throw denied('Roles are made and changed in the own tenant only.', { tenantid });

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.js';
 import { isJsonObject } from '../../losslessJson.js';
 import { badInput, requireItems } from '../object/badInput.js';
 
-/** As the carrier with the lowest limits takes them. */
+/** The limits of the most restrictive carrier. */
 const MAX_CATEGORIES = 10;
 const MAX_HEADERS = 20;
 const MAX_HEADER_TEMPLATE_CHARACTERS = 10_000;

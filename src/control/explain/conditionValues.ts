@@ -65,7 +65,7 @@ function neverHolds(condition: string, operations: readonly string[]): string | 
 export interface ShownRecords {
   readonly new: Readonly<Record<string, unknown>> | undefined;
   readonly old: Readonly<Record<string, unknown>> | undefined;
-  /** Nothing is known of large ones: parsing them would hold up everybody. */
+  /** Large ones are skipped: parsing them would block the event loop. */
   readonly isLarge: boolean;
 }
 

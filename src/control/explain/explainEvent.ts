@@ -44,7 +44,7 @@ export interface Explanation {
   readonly writers: Writers | null;
   readonly rowExists: boolean | null;
   readonly retentionDays: number;
-  /** In words: why there may be no event, or not all of them. */
+  /** Messages on why events may be missing. */
   readonly notes: readonly string[];
   /** Newest first. */
   readonly events: readonly ExplainedEvent[];

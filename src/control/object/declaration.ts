@@ -23,7 +23,7 @@ export interface ControlObject<C extends Columns = Columns> {
   readonly key: readonly (keyof C & string)[];
   /** Between the values of a key of two columns, in error messages. */
   readonly keySeparator?: string;
-  /** Rows of other objects that it leads to, besides columns with `shows`. */
+  /** Related rows of other objects, besides columns with `shows`. */
   readonly relations?: Readonly<Record<string, Related>>;
   /** The first fields of the input type, where they come in another order than the columns. */
   readonly inputOrder?: readonly (keyof C & string)[];
@@ -31,41 +31,41 @@ export interface ControlObject<C extends Columns = Columns> {
   readonly listed?: false;
   /** False when its rows belong to the installation: the key alone finds one. */
   readonly ofTenant?: false;
-  /** The column that says when a row was deleted that is kept for a while. */
+  /** The deletion timestamp of rows that are kept for a while. */
   readonly removed?: string;
 
   /** The rows that a principal sees, at every level of a list. */
   visible(principal: Principal, row: Sql): Sql | 'all' | 'none';
-  /** For lists that not everybody may read. */
+  /** For lists with restricted access. */
   mayList?(principal: Principal): unknown;
-  /** Without it the service alone writes the table. */
+  /** If absent, only the service writes the table. */
   mayChange?(principal: Principal, change: ChangeName): unknown;
-  /** The mutations that there are; all three when left out. */
+  /** The supported mutations; all three by default. */
   readonly changes?: readonly ChangeName[];
-  /** Whether a change of it changes what roles may do. */
+  /** Whether changes affect permissions of roles. */
   readonly decidesRights?: true;
 
-  /** Before the input is read, once the row is found. */
+  /** Called once the row is found, before the input is read. */
   authorize?(change: Change<C>): unknown;
   /** Checks that concern several columns. */
   check?(change: CheckedChange<C>): unknown;
-  /** What is written elsewhere, in the same transaction. */
+  /** Further writes in the same transaction. */
   afterWrite?(change: CheckedChange<C>, key: Key): Promise<void>;
   beforeDelete?(context: ControlContext, row: RowOf<C>): Promise<void>;
-  /** When other rows refer to the row that is to go. */
+  /** The error when other rows refer to the row being deleted. */
   inUse?(row: RowOf<C>): AppError;
-  /** When what the row refers to has gone since it was checked. */
+  /** The error when a referenced row was deleted after the check. */
   referenceLost?(row: RowOf<C>): AppError;
   readonly deleteDescription?: string;
 
-  /** In place of the steps that all objects share. `find` throws NOT_FOUND. */
+  /** Replaces the steps shared by all objects. `find` throws NOT_FOUND. */
   readonly own?: {
     readKey?(context: ControlContext, given: Readonly<Record<string, string>>): Promise<Key>;
     create?(context: ControlContext, given: InputOf<C>): Promise<Key>;
     /** The statement alone. */
     insert?(context: ControlContext, row: RowOf<C>): Promise<Key>;
     update?(context: ControlContext, key: Key, given: InputOf<C>, find: () => Promise<object>): Promise<void>;
-    /** @returns the row as it was; undefined when it is still there to be shown. */
+    /** @returns the deleted row; undefined if it can still be read */
     delete?(context: ControlContext, key: Key, find: () => Promise<object>): Promise<object | undefined>;
   };
 }
@@ -75,43 +75,43 @@ export type Columns = Readonly<Record<string, Column>>;
 /** The values of the key's columns. */
 export type Key = Readonly<Record<string, string | number>>;
 
-/** One column: what clients see of it, what they give, and what is checked. */
+/** A column: its output, its input and its checks. */
 export interface Column {
   readonly type: keyof SqlValues;
   readonly description?: string;
   /** The type of its field where that does not follow from `type`. Null: filters know it, and no field shows it. */
   readonly output?: GraphQLOutputType | null;
-  /** In place of ids, the rows that have them. */
+  /** Shows the rows instead of their ids. */
   readonly shows?: Related;
   /** Filters look at this function of the column: see `Column.searchedAs` of the catalog. */
   readonly searchedAs?: string;
 
   /** Whether clients give it: true, the description, or the type where that is not the field's. */
   readonly input?: true | string | { readonly type: GraphQLInputType; readonly description?: string };
-  /** Never null, so it must be given, and not empty. */
+  /** Not null: required, and not empty. */
   readonly required?: true;
-  /** What it is when it is left out or null. */
+  /** The value if omitted or null. */
   readonly fallback?: unknown;
-  /** The texts that it may be; the first is the fallback. */
+  /** The allowed texts; the first is the default. */
   readonly oneOf?: readonly [string, ...string[]];
-  /** Makes the stored value of the given one. */
+  /** Converts the input to the stored value. */
   readonly read?: (given: never, field: string, context: ControlContext) => unknown;
-  /** In an update null leaves it as it is. */
+  /** In an update, null means no change. */
   readonly nullKeeps?: true;
-  /** Throws when what the value names is not there. */
+  /** Throws if the referenced object does not exist. */
   readonly references?: (context: ControlContext, values: never, field: string) => Promise<unknown>;
-  /** No two rows of the tenant, or of the installation, have the same. */
+  /** Unique within the tenant, or within the installation. */
   readonly unique?: true;
-  /** What every update sets it to. */
+  /** The value set by every update. */
   readonly resetTo?: null;
 
-  /** Stored encrypted in `<column>_encrypted`, with a new `<column>_uuid`; shown by its creation alone. */
+  /** Stored encrypted in `<column>_encrypted`, with a new `<column>_uuid`; shown only when created. */
   readonly secret?: true;
-  /** Of rows as the service reads them; clients don't know it. */
+  /** Internal: not visible to clients. */
   readonly internal?: true;
-  /** Not written with the row: it is made of other rows. */
+  /** Not stored in the row, but derived from other rows. */
   readonly derived?: true;
-  /** There is no such column: the input gives it to the object's own functions. */
+  /** Not a column: passed from the input to the object's own functions. */
   readonly inputOnly?: true;
 }
 
@@ -123,12 +123,12 @@ export interface Related {
   /** Of to-one and to-many; of many-to-many to the table between. */
   readonly pairs: Pairs;
   readonly through?: { readonly table: string; readonly pairs: Pairs };
-  /** After a mutation all rows are shown, whatever the arguments of the list. */
+  /** After a mutation all rows are returned, whatever the list's arguments. */
   readonly wholeAfterMutation?: true;
 }
 export type Pairs = Readonly<Record<string, string>>;
 
-/** What is known of a change once it is authorized. */
+/** The context of an authorized change. */
 export interface Change<C extends Columns = Columns> {
   readonly context: ControlContext;
   readonly given: InputOf<C>;
@@ -165,7 +165,7 @@ type ValueOf<C extends Column> = C extends { read: (...given: never[]) => infer 
     : SqlValues[C['type']] | Absent<C>;
 type Absent<C extends Column> = C extends { required: true } | { fallback: unknown } ? never : null;
 
-/** The input as GraphQL has read it: all of it may be left out, and be null. */
+/** The input as coerced by GraphQL: everything is optional and nullable. */
 export type InputOf<C extends Columns> = {
   readonly [K in keyof C as C[K] extends { input: unknown } ? K : never]?: GivenOf<C[K]> | null;
 };
@@ -178,7 +178,7 @@ export type Declared<C extends Columns> = ControlObject & { readonly columns: C 
 /** The row of an object: `Row<typeof policyRule>`. */
 export type Row<O extends ControlObject> = RowOf<O['columns']>;
 
-/** The declaration as it is. Its functions are checked against the types of its own columns. */
+/** Returns the declaration; its functions are type-checked against its own columns. */
 export function controlObject<const C extends Columns>(declaration: ControlObject<C>): Declared<C> {
   return declaration as unknown as Declared<C>;
 }

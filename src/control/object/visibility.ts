@@ -2,7 +2,7 @@ import { isNobody, type Principal } from '../../db/principal.js';
 import { constant, sql, type Sql } from '../../db/sql.js';
 import { holds } from '../permissions.js';
 
-/** The wall between tenants. */
+/** Isolates tenants. */
 export function ofOwnTenant({ tenantid }: Principal, row: Sql): Sql {
   return sql`${row}.tenantid = ${constant(tenantid, 'int4')}`;
 }
@@ -31,7 +31,7 @@ export function seenClasses(principal: Principal, row: Sql): Sql {
     : sql`${tenant} and ${row}.classid = any (${constant(principal.classes, 'int4[]')})`;
 }
 
-/** Rows that concern a role: the own ones and those of the roles directly below. */
+/** Rows of a role: its own, and those of the roles directly below it. */
 export function ofOwnRoles(principal: Principal, row: Sql): Sql {
   if (principal.isAdmin) return ofOwnTenant(principal, row);
   const roleids = [principal.roleid, ...(isNobody(principal) ? [] : principal.children)];

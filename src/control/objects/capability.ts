@@ -1,6 +1,6 @@
 import { controlObject } from '../object/declaration.js';
 
-/** What roles can be allowed to do. Fixed by the service, so there are no mutations. */
+/** What roles can be allowed to do. Fixed by the service, so read-only. */
 export const capability = controlObject({
   table: 'capability',
   label: 'capability',

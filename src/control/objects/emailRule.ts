@@ -7,7 +7,7 @@ import { controlObject } from '../object/declaration.js';
 import { blankToNull, distinct } from '../object/readValues.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** Which changes of which tables send an email. */
+/** Rules: which changes to which tables send an email. */
 export const emailRule = controlObject({
   table: 'email_rule',
   label: 'email rule',

@@ -6,7 +6,7 @@ import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** Addresses that the tenant sends nothing to. Those that bounce or complain come by themselves. */
+/** Addresses that the tenant sends nothing to. Bounces and complaints are added automatically. */
 export const emailSuppression = controlObject({
   table: 'email_suppression',
   label: 'suppressed address',

@@ -24,7 +24,7 @@ import { requireTenantAdmin } from '../permissions.js';
 
 const listOfStrings = new GraphQLList(GraphQLString);
 
-/** What an email is made of: templates, and the queries whose results they show. */
+/** Email types: templates, and the queries whose results they use. */
 export const emailTypes = controlObject({
   table: 'email_types',
   one: 'email_type',

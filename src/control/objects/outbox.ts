@@ -1,7 +1,7 @@
 import { controlObject } from '../object/declaration.js';
 import { toAdmins } from '../object/visibility.js';
 
-/** The change that a delivery is about: kept for RETENTION_DAYS, written by the transaction that made it. */
+/** The change that caused a delivery: kept for RETENTION_DAYS, written in the same transaction. */
 export const outbox = controlObject({
   table: 'outbox',
   label: 'change',

@@ -4,7 +4,7 @@ import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { seenRoles } from '../object/visibility.js';
 
-/** Who acts in a tenant, in a tree of which each role is below the one that it belongs to. */
+/** A tenant's roles: a tree by `parentid`. */
 export const role = controlObject({
   table: 'role',
   label: 'role',
@@ -40,7 +40,7 @@ export const role = controlObject({
   },
   inputOrder: ['login', 'name', 'password'],
   visible: seenRoles,
-  // Who may change which role is asked by each of the three.
+  // Each of the three checks permissions itself.
   mayChange: () => undefined,
   own: { create: makeRole, update: changeRole, delete: removeRole },
   deleteDescription: 'Marks the role as deleted: it can sign in no more, and its tokens end within a second.',

@@ -3,7 +3,7 @@ import { controlObject } from '../object/declaration.js';
 import { ofOwnRoles } from '../object/visibility.js';
 import { changeMapping, makeMapping, readMappingKey, removeMapping } from '../oidc/oidcMappings.js';
 
-/** Which identity at a provider is which role. */
+/** Maps identities at a provider to roles. */
 export const roleOidc = controlObject({
   table: 'role_oidc',
   label: 'mapping of role',
@@ -19,7 +19,7 @@ export const roleOidc = controlObject({
     },
   },
   visible: ofOwnRoles,
-  // Who may map which role is asked by each of the three.
+  // Each of the three checks permissions itself.
   mayChange: () => undefined,
   own: { readKey: readMappingKey, create: makeMapping, update: changeMapping, delete: removeMapping },
 });

@@ -3,7 +3,7 @@ import { ofOwnTenant } from '../object/visibility.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
 import { changeTenant, makeTenant, removeTenant } from '../tenants/changeTenant.js';
 
-/** Whose tables, roles and emails are apart from everybody else's. */
+/** Tenants: their tables, roles and emails are isolated from each other. */
 export const tenant = controlObject({
   table: 'tenant',
   label: 'tenant',

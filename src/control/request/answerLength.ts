@@ -5,7 +5,7 @@ function answerTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
 }
 
-/** As templates read. What is a row's own JSON may be deeper, and writing it down recurses. */
+/** Same limit as templates. A row's own JSON may be deeper, and serializing it recurses. */
 const MAX_LEVELS = 500;
 
 /**

@@ -6,9 +6,9 @@ type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 /** Mutations of one request: they hold a connection and the rows that they change until the last is done. */
 const MAX_MUTATIONS = 100;
-/** Fields of `Utility` in one query: each does something. */
+/** Fields of `Utility` in one query: each does some work. */
 const MAX_UTILITIES = 100;
-/** Values of all lists of one query. Each costs some microseconds of the event loop, which nothing else has meanwhile. */
+/** Values of all lists of one query. Each blocks the event loop for a few microseconds. */
 const MAX_LISTED_VALUES = 50_000;
 
 /** Throws AppError DOCUMENT_TOO_COMPLEX. Those below `Utility` count each. */

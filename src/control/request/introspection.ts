@@ -6,7 +6,7 @@ import { introspect } from '../../graphql/introspect.js';
 import { collectFields } from '../../graphql/read/collectFields.js';
 import type { Steps } from '../../graphql/steps.js';
 
-/** `__schema` and `__type` of a query. graphql-js would hold the event loop for as long as they take. */
+/** `__schema` and `__type` of a query. graphql-js would block the event loop while answering them. */
 export interface Introspected {
   /** By response key, in the order of the answer; undefined for what the rest of the document answers. */
   readonly fields: ReadonlyMap<string, unknown>;
@@ -14,7 +14,7 @@ export interface Introspected {
   readonly rest: DocumentNode | undefined;
 }
 
-/** Some times what tools ask for. */
+/** Several times what tools request. */
 const MAX_INTROSPECTION_CHARACTERS = 1_048_576;
 
 const isIntrospection = (name: string): boolean => name === '__schema' || name === '__type';
@@ -43,7 +43,7 @@ export function* introspectQuery(
   return { fields, rest: roots.every(isAsked) ? undefined : withoutIntrospection(document) };
 }
 
-/** The result of the rest with what was introspected in its places. */
+/** Merges the introspection results into the rest of the answer. */
 export function withIntrospected(result: ExecutionResult, { fields }: Introspected): ExecutionResult {
   const { data } = result;
   if (!data) return result;

@@ -14,13 +14,13 @@ import { rootFields } from '../../graphql/document/rootFields.js';
 
 /** Hashes of the passwords that a request sets. */
 export interface PasswordHashes {
-  /** A hash of a password of the request; another one each time that the request gives the password. */
+  /** A hash of one of the request's passwords; a different one each time the password occurs. */
   take(password: string): string;
 }
 
 /** Each takes 0.1 s of CPU and 32 MiB. */
 const MAX_PASSWORDS = 10;
-/** Hashes of control requests at once in a process; the other threads are for sign-ins. */
+/** Concurrent hashes of control requests per process; the other threads are for sign-ins. */
 const MAX_AT_ONCE = 2;
 /** Mutations that set one, and the field of their input that gives it. */
 const SETTERS: ReadonlyMap<string, string> = new Map([
@@ -90,6 +90,6 @@ function passwordOf(
     return undefined;
   }
   const password = args.input?.[inputField] || undefined;
-  // A weak one is refused when it is to be set, and need not be hashed.
+  // Weak passwords are refused when set, and need not be hashed.
   return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
 }

@@ -11,7 +11,7 @@ import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
-/** What every role may change on itself. */
+/** Fields that every role may change on itself. */
 const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
 
 /** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */

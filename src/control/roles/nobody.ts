@@ -13,7 +13,7 @@ const CAPABILITIES = [
   'view_role',
 ];
 
-/** Makes the tenant's Nobody role when it is missing, below the root role. */
+/** Creates the tenant's Nobody role if missing, below the root role. */
 export async function ensureNobody(db: ControlDb, tenantid: number): Promise<void> {
   if (await findLogin(db, tenantid, NOBODY_LOGIN)) return;
   const tenant = await db('rowpost.tenant')

@@ -1,4 +1,4 @@
-/** Of `create_role` and `update_role`. */
+/** The input of `create_role` and `update_role`. */
 export interface RoleInput {
   readonly login?: string | null;
   readonly name?: string | null;

@@ -44,7 +44,7 @@ export async function requireMember(context: ControlContext, roleid: number): Pr
   else if (!principal.isAdmin) await requireNoExcess(context, roleid, 'subtree');
 }
 
-/** Nobody acts for a role that reaches anything it does not reach itself. Throws AppError PERMISSION_DENIED. */
+/** A role can't act for one with more access than its own. Throws AppError PERMISSION_DENIED. */
 async function requireNoExcess(
   { principal, db }: ControlContext,
   roleid: number,

@@ -6,11 +6,11 @@ import { badInput, requireItems } from '../object/badInput.js';
 import { denied, isNobody, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 
-/** What visitors hold so that they can sign up, and what the role that they make does not need. */
+/** Capabilities that visitors hold to sign up, and that the new role does not need. */
 const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
 const MAX_LOGIN_CHARACTERS = 320;
 const MAX_NAME_CHARACTERS = 200;
-/** Logins that people take for the installation's, or for the tenant's administrators. */
+/** Logins that could be mistaken for the installation's or the tenant's administrators. */
 const RESERVED = ['nobody', 'pxadmin', 'root', 'admin', 'administrator'];
 
 /** What a new role gets. */
@@ -47,8 +47,8 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
 }
 
 /**
- * A login that its bearer chose: not one that people would take for somebody else's. Administrators know what they do.
- * Throws AppError BAD_USER_INPUT, NAME_TAKEN.
+ * Validates a self-chosen login: it must not resemble someone else's. Administrators are not restricted. Throws
+ * AppError BAD_USER_INPUT, NAME_TAKEN.
  */
 export async function requireOwnLogin(
   { principal, db }: ControlContext,
