@@ -20,7 +20,7 @@ interface Service {
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly spec: {
+  readonly spec?: {
     readonly selector?: { readonly matchLabels?: Labels };
     readonly scaleTargetRef?: { readonly name: string };
     readonly template?: {
