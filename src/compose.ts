@@ -4,6 +4,7 @@ import { loadConfig, type Config } from './config.js';
 import { divideConnections, type ProcessRole } from './db/connection/budget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
+import { requireSessions } from './db/connection/pooler.js';
 import { requireReachable } from './db/reachability.js';
 import { toAppError } from './db/sqlState.js';
 import { pendingMigrations } from './db/migrate.js';
@@ -47,7 +48,11 @@ export async function openInstallation(
   const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
   const backend = await openBackend(config, log);
   const database = openDatabase({
-    url: backend.databaseUrl,
+    // Commands need no pooler.
+    ...(role === 'command' || backend.directUrl === undefined
+      ? { url: backend.directUrl ?? backend.databaseUrl }
+      : { url: backend.databaseUrl, directUrl: backend.directUrl }),
+    preparedStatements: config.preparedStatements,
     budget,
     keyRing: backend.keyRing,
     statementTimeoutMs: config.statementTimeoutMs,
@@ -64,6 +69,10 @@ export async function openInstallation(
   });
   try {
     await startup.step(() => requireReachable(database.pool));
+    if (database.isPooled) {
+      await startup.step(() => requireReachable(database.ledgerPool, 'DATABASE_DIRECT_URL'));
+    }
+    if (role !== 'command') await startup.step(() => requireSessions(database, config.preparedStatements));
   } catch (error) {
     await database.close();
     await backend.stop();
@@ -120,6 +129,7 @@ async function announceWaiting(
 /** Database URL and keys. */
 interface Backend {
   readonly databaseUrl: string;
+  readonly directUrl?: string | undefined;
   readonly keyRing: KeyRing;
   readonly pxadminPassword: string | undefined;
   stop(): Promise<void>;
@@ -129,6 +139,7 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
   if (config.databaseUrl !== undefined && config.secretKeys !== undefined) {
     return {
       databaseUrl: config.databaseUrl,
+      directUrl: config.databaseDirectUrl,
       keyRing: config.secretKeys,
       pxadminPassword: config.pxadminPassword,
       stop: () => Promise.resolve(),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
 import { passwordWeakness } from './passwordRules.js';
 import { SETTINGS, type Setting } from './settings.js';
@@ -33,7 +34,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const embedded = values.databaseUrl === undefined;
   if (values.listDefaultLimit > values.listMaxLimit)
     problems.push('LIST_DEFAULT_LIMIT is above LIST_MAX_LIMIT');
-  if ((!embedded || production) && (env['SECRET_KEYS'] ?? '') === '') {
+  if ((!embedded || production) && values.secretKeys === undefined) {
     problems.push('SECRET_KEYS is required: id:base64-of-32-bytes (see .env.example)');
   }
   if (production) problems.push(...productionProblems(values));
@@ -53,13 +54,39 @@ function readSetting<T>(
   env: Readonly<Record<string, string | undefined>>,
   problems: string[],
 ): T {
-  const given = env[row.env];
+  const given = readGiven(row.env, env, problems);
   if (given === undefined || given === '') return row.fallback;
   try {
     return row.parse(given);
   } catch (error) {
     problems.push(`${row.env} ${error instanceof Error ? error.message : 'is invalid'}`);
     return row.fallback;
+  }
+}
+
+/** Settings that hold secrets; `<name>_FILE` names a file that holds the value instead, as containers mount them. */
+const IN_FILES: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'REDIS_URL',
+  'SECRET_KEYS',
+  'PXADMIN_PASSWORD',
+]);
+
+function readGiven(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+  problems: string[],
+): string | undefined {
+  const given = env[name];
+  const file = IN_FILES.has(name) ? (env[`${name}_FILE`] ?? '') : '';
+  if (file === '') return given;
+  if ((given ?? '') !== '') problems.push(`${name} and ${name}_FILE are both set`);
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    problems.push(`${name}_FILE can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    return given;
   }
 }
 

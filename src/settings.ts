@@ -47,6 +47,19 @@ export const SETTINGS = {
     'PostgreSQL for the control and tenant schemas. The role needs CREATEROLE and CREATE on the database. Several hosts, `host1:port,host2:port`, are a primary and its standbys: the one that accepts writes is used.',
     'embedded PostgreSQL under `.rowpost/`',
   ),
+  databaseDirectUrl: setting(
+    'DATABASE_DIRECT_URL',
+    optional(databaseAddress),
+    undefined,
+    'PostgreSQL itself, where `DATABASE_URL` leads to a connection pooler such as PgBouncer: for LISTEN, migrations, the ledger of relay and worker, and the queue.',
+    '`DATABASE_URL`',
+  ),
+  preparedStatements: setting(
+    'PREPARED_STATEMENTS',
+    flag,
+    true,
+    '`off` for a connection pooler that shares sessions between transactions and does not know prepared statements, such as PgBouncer before 1.21.',
+  ),
   redisUrl: setting(
     'REDIS_URL',
     optional(url('redis', 'rediss')),

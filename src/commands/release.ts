@@ -1,4 +1,5 @@
 import { openInstallation, type Installation } from '../compose.js';
+import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
 import { closeDatabase } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
@@ -33,6 +34,10 @@ export async function releaseInstallation(installation: Installation): Promise<v
   for (const problem of problems) log.error(`${problem}: see "rowpost doctor"`);
   for (const { tenantid, schema } of await listTenants(database.knex)) {
     if (schema !== null) await database.tenants.settle(tenantid, schema);
+  }
+  if (config.databaseDirectUrl !== undefined) {
+    const { pool, tenants, settings } = database;
+    await setDefaultsOfRoles(pool, await tenants.names(), settings);
   }
   if (!(await closeDatabase(database.pool))) {
     log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { poolerRefusesOptions, type AddressSetting } from './connection/pooler.js';
 import { UsageError } from '../errors.js';
 import { networkWaitMs, NotReadyError } from '../startup.js';
 
@@ -24,25 +25,27 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /** Throws UsageError, with a message without host or password; NotReadyError if waiting may help. */
-export async function requireReachable(pool: Pool): Promise<void> {
+export async function requireReachable(pool: Pool, setting: AddressSetting = 'DATABASE_URL'): Promise<void> {
+  const hint = `Set ${setting} to a PostgreSQL 15 or newer.`;
   try {
     const { rows } = await pool.query<{ version: string }>(
       `select current_setting('server_version_num') as version`,
     );
     const version = Number(rows[0]?.version);
     if (version >= OLDEST_SERVER_VERSION) return;
-    throw new UsageError(`PostgreSQL ${Math.floor(version / 10_000)} is too old. ${HINT}`);
+    throw new UsageError(`PostgreSQL ${Math.floor(version / 10_000)} is too old. ${hint}`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code } = error as { code?: unknown };
-    if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${HINT}`, 'postgres');
-    const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${HINT}`;
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    if (code === '08P01' && String(message).includes('startup parameter')) {
+      throw new UsageError(poolerRefusesOptions(setting));
+    }
+    if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${hint}`, 'postgres');
+    const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${hint}`;
     const maxWaitMs = PASSING.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }
 }
-
-const HINT = 'Set DATABASE_URL to a PostgreSQL 15 or newer.';
 
 /** What a reachable PostgreSQL reports about itself. */
 export interface ServerFacts {

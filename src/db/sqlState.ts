@@ -49,6 +49,14 @@ export function isRefusal(error: pg.DatabaseError): boolean {
   return error.code === REFUSED;
 }
 
+/**
+ * Whether a connection broke further on: a pooler says so in PostgreSQL's place, and does not know what became of what it
+ * had passed on.
+ */
+export function isConnectionFailure(error: pg.DatabaseError): boolean {
+  return error.code?.startsWith('08') === true;
+}
+
 /** Whether the server terminated the session, so that the outcome of a commit in progress is unknown. */
 export function isSessionEnd(error: pg.DatabaseError): boolean {
   return /^(57P0|08)/.test(error.code ?? '');

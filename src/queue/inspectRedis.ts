@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { modeProblem } from './redisMode.js';
 
 export interface RedisFacts {
   /** E.g. 7.2.4. */
@@ -6,6 +7,8 @@ export interface RedisFacts {
   /** Undefined where the server doesn't report it. */
   readonly maxmemoryPolicy: string | undefined;
   readonly roundTripMs: number;
+  /** Why it can't be the queue in the mode that it runs in. */
+  readonly modeProblem: string | undefined;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -29,6 +32,7 @@ export async function inspectRedis(url: string): Promise<RedisFacts> {
     return {
       version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version',
       maxmemoryPolicy: /^maxmemory_policy:(\S+)/m.exec(info)?.[1],
+      modeProblem: modeProblem(/^redis_mode:(\S+)/m.exec(info)?.[1]),
       roundTripMs: performance.now() - startedAt,
     };
   } catch (error) {

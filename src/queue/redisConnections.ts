@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { networkWaitMs, NotReadyError } from '../startup.js';
+import { modeProblem } from './redisMode.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 
@@ -32,6 +33,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   };
   try {
     await Promise.all(connections.map((connection) => connectOnce(connection)));
+    await requireStandalone(producer);
     await requireNoEviction(producer);
   } catch (error) {
     await close();
@@ -64,6 +66,11 @@ async function connectOnce(connection: Redis): Promise<void> {
   } finally {
     connection.off('error', keepReason);
   }
+}
+
+async function requireStandalone(connection: Redis): Promise<void> {
+  const problem = modeProblem(/^redis_mode:(\S+)/m.exec(await connection.info('server'))?.[1]);
+  if (problem !== undefined) throw new UsageError(problem);
 }
 
 /** Any other policy evicts jobs when memory runs out. INFO works even where managed Redis forbids CONFIG. */

@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
@@ -111,6 +114,23 @@ describe('a start that fails', () => {
     } finally {
       admin.disconnect();
       await redis.stop();
+    }
+  });
+
+  it('when Redis is a node of a cluster', async () => {
+    const node = await startRedis(undefined, {
+      'cluster-enabled': 'yes',
+      'cluster-config-file': `nodes-${process.pid}.conf`,
+      databases: '1',
+    });
+    try {
+      for (const part of ['relay', 'worker']) {
+        const said = await refusal([part], { DATABASE_URL: testDatabase.url, REDIS_URL: node.url });
+        expect(said).to.include('REDIS_URL leads to a node of a Redis Cluster').and.include('MOVED');
+      }
+    } finally {
+      await node.stop();
+      await rm(path.join(os.tmpdir(), `nodes-${process.pid}.conf`), { force: true });
     }
   });
 

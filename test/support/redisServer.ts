@@ -19,12 +19,15 @@ const DATABASES = 1024;
 const START_TRIES = 5;
 
 /** @param port to start again where an earlier one was; a free one by default */
-export async function startRedis(port?: number): Promise<RedisServer> {
+export async function startRedis(
+  port?: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RedisServer> {
   const program = await findRedisServer();
   for (let tries = 1; ; tries++) {
     const chosen = port ?? (await findFreePort());
     const output: string[] = [];
-    const child = spawn(program, serverArguments(chosen), {
+    const child = spawn(program, serverArguments(chosen, settings), {
       cwd: os.tmpdir(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -35,7 +38,7 @@ export async function startRedis(port?: number): Promise<RedisServer> {
   }
 }
 
-function serverArguments(port: number): string[] {
+function serverArguments(port: number, over: Readonly<Record<string, string>>): string[] {
   const settings = {
     port: String(port),
     bind: '127.0.0.1',
@@ -43,6 +46,7 @@ function serverArguments(port: number): string[] {
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
     databases: String(DATABASES),
+    ...over,
   };
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
 }

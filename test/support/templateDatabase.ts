@@ -19,10 +19,11 @@ export async function migrateTemplate(url: string): Promise<void> {
   }
 }
 
-export function openTestDatabase(url: string, budget = TEST_BUDGET): Database {
+/** @param pooledUrl through a pooler that knows no prepared statements, if there is one */
+export function openTestDatabase(url: string, budget = TEST_BUDGET, pooledUrl?: string): Database {
   const config = testConfig();
   return openDatabase({
-    url,
+    ...(pooledUrl === undefined ? { url } : { url: pooledUrl, directUrl: url, preparedStatements: false }),
     budget,
     keyRing: testKeyRing,
     statementTimeoutMs: config.statementTimeoutMs,

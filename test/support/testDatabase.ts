@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ConnectionBudget } from '../../src/db/connection/budget.js';
 import type { Database } from '../../src/db/connection/database.js';
+import { setDefaultsOfRoles } from '../../src/db/connection/sessionSettings.js';
+import { throughPgBouncer } from './pgbouncer.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
 import { createTemplateSql, databaseUrl, migrateTemplate, openTestDatabase } from './templateDatabase.js';
@@ -32,11 +34,23 @@ export async function createTestDatabase(
   const name = `rowpost_test_${RUN_ID}_${++created}`;
   await server.run(`create database ${name} template ${template}`);
   const url = databaseUrl(server.url, name);
-  const database = openTestDatabase(url, options.budget);
+  const pooledUrl = server.pooled && throughPgBouncer(url, server.pooled);
+  if (pooledUrl !== undefined) await setServiceDefaults(url);
+  const database = openTestDatabase(url, options.budget, pooledUrl);
   let dropped: Promise<void> | undefined;
   const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(server, name)));
   atEndOfRun(drop);
   return { url, database, drop };
+}
+
+/** As a release does. */
+async function setServiceDefaults(url: string): Promise<void> {
+  const database = openTestDatabase(url);
+  try {
+    await setDefaultsOfRoles(database.pool, await database.tenants.names(), database.settings);
+  } finally {
+    await database.close();
+  }
 }
 
 function templateOf(server: TestServer): Promise<string> {

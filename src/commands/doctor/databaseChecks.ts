@@ -1,14 +1,19 @@
 import type { Installation } from '../../compose.js';
+import { divideConnections } from '../../db/connection/budget.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
-import type { Database } from '../../db/connection/database.js';
+import type { Config } from '../../config.js';
+import type { KeyRing } from '../../secrets.js';
+import { openDatabase, type Database } from '../../db/connection/database.js';
+import { requireSessions } from '../../db/connection/pooler.js';
+import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/delivery/emailApiKeys.js';
 import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
-import { readServerFacts } from '../../db/reachability.js';
+import { readServerFacts, requireReachable } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
@@ -50,6 +55,9 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         }),
     },
     { name: 'roles', run: () => ready(() => checkRoles(database)) },
+    ...(config.databaseDirectUrl === undefined
+      ? []
+      : [{ name: 'pooler', run: () => ready(() => checkPooler(config, database, keyRing, log)) }]),
     { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
     { name: 'adopted', run: () => ready(() => checkAdoptedSchemas(database)) },
     {
@@ -99,6 +107,35 @@ async function checkRoles({ pool }: Database): Promise<Finding> {
       ? 'Run "rowpost release".'
       : 'Restore it as well, or delete the tenant.',
   );
+}
+
+/** Commands go past the pooler: this asks it as a web process does, the shared login of tenants too. */
+async function checkPooler(
+  config: Config,
+  direct: Database,
+  keyRing: KeyRing,
+  log: Logger,
+): Promise<Finding> {
+  const { databaseUrl: url = '', databaseDirectUrl: directUrl, preparedStatements } = config;
+  const budget = divideConnections(config.pgPool, 'command', false);
+  const applicationName = 'rowpost doctor';
+  const database = openDatabase({ ...config, url, directUrl, keyRing, budget, applicationName, log });
+  try {
+    await requireReachable(database.pool);
+    await requireSessions(database, preparedStatements);
+    const { shared } = await direct.tenants.names();
+    const lease = await database.tenants.acquireShared();
+    try {
+      const problems = await settingsNotInForce(lease.client, database.settings);
+      if (problems.length > 0) return bad(`for ${shared} ${problems.join('; ')}`, 'Run "rowpost release".');
+    } finally {
+      lease.release(true);
+    }
+    const names = preparedStatements ? 'with' : 'without';
+    return good(`statement_timeout and all other settings are in force, ${names} prepared statements`);
+  } finally {
+    await database.close();
+  }
 }
 
 async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> {

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { statementName } from '../connection/preparedStatements.js';
 import { schemaTooLarge } from './schemaSize.js';
 
 /** Maximum catalog rows of a schema: PostgreSQL counts this many in a few hundred milliseconds. */
@@ -14,7 +15,7 @@ const MAX_CATALOG_ROWS = 500_000;
  */
 export async function readFingerprint(pool: Pool, schema: string, seed: bigint): Promise<string> {
   const { rows } = await pool.query<{ rows: string; sum: string }>({
-    name: 'rowpost_fingerprint',
+    name: statementName(FINGERPRINT_SQL),
     text: FINGERPRINT_SQL,
     values: [schema, seed.toString()],
   });

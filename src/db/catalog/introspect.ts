@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { statementName } from '../connection/preparedStatements.js';
 import type { RawType } from './types.js';
 
 /** A schema's tables as pg_catalog has them. */
@@ -57,7 +58,7 @@ export interface RawForeignKey {
 export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
   const result = await pool.query<{ tables: string }>({
     // Planning takes longer than execution.
-    name: 'rowpost_schema',
+    name: statementName(INTROSPECTION_SQL),
     text: INTROSPECTION_SQL,
     values: [schema],
   });

@@ -23,6 +23,8 @@ export interface Connector {
   createClient(config?: pg.ClientConfig): pg.Client;
   /** One to the server that the other one leads to, whichever accepts writes by now. */
   createClientBeside(other: pg.ClientBase): pg.Client;
+  /** Asks for the end of what the other one runs, as a pooler understands it. Nobody says whether it arrived. */
+  requestCancel(other: pg.ClientBase): Promise<void>;
   /** Looks whether the server answers, every second, where there are several; and moves to another that accepts writes. */
   watch(isAlive: () => Promise<unknown>): Stoppable;
 }
@@ -95,6 +97,15 @@ export function createConnector({ url, config, connectTimeoutMs, log }: Connecto
       const { host, port } = other as unknown as DatabaseHost;
       return new pg.Client({ ...shared, host, port });
     },
+    async requestCancel(other) {
+      const { host, port, processID, secretKey } = other as unknown as Session;
+      const canceler = new pg.Client({ ...shared, host, port });
+      canceler.on('error', () => undefined);
+      const { connection } = canceler as unknown as Canceler;
+      // In the place of the startup, behind TLS if there is any. The server closes the connection.
+      connection.startup = () => connection.cancel(processID, secretKey);
+      await canceler.connect().catch(() => undefined);
+    },
     watch: (isAlive) => (isChoice ? watchPrimary(primary, isAlive) : { stop: () => Promise.resolve() }),
   };
 }
@@ -161,6 +172,18 @@ async function askServer(config: pg.ClientConfig, requiresWritableSessions: bool
 const STATE = `
   select case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
     current_setting('default_transaction_read_only')::bool as "isReadOnly"`;
+
+interface Session extends DatabaseHost {
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+interface Canceler {
+  readonly connection: {
+    startup: () => void;
+    cancel(processID: number, secretKey: number): void;
+  };
+}
 
 interface Internals {
   readonly connection: {

@@ -1,13 +1,16 @@
 import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from '../../log.js';
+import { stopAll } from '../../shutdown.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ConnectionBudget } from './budget.js';
-import { createConnector } from './connector.js';
+import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
 import { closeWhenReadOnly } from './readOnly.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
+import { dropStatementNames } from './preparedStatements.js';
+import { asStartupOptions, sessionSettings, type SessionSettings } from './sessionSettings.js';
 import { statementTrace, traceClient } from './statementTrace.js';
 import { TenantConnections } from './tenantConnections.js';
 import { Transactions } from './transactions.js';
@@ -29,12 +32,18 @@ export interface Database {
   readonly knex: Knex;
   /** Outbox, batches and deliveries. */
   readonly ledger: Ledger;
+  /** Its connections, which lead past a pooler. */
+  readonly ledgerPool: pg.Pool;
   /** How many connections there are and may be, by what they are for; BullMQ's apart. */
   poolUse(): readonly PoolUse[];
   /** BullMQ's connections, whose statements name no schema. Ended by whoever opened it. */
   openQueuePool(): pg.Pool;
   /** A connection of its own for the relay, to listen or to watch; not open yet. */
   readonly createClient: () => pg.Client;
+  /** Whether `DATABASE_URL` leads to a connection pooler. */
+  readonly isPooled: boolean;
+  /** What every session must have set. */
+  readonly settings: SessionSettings;
   /** Waits for queries in hand, then closes every connection. */
   close(): Promise<void>;
 }
@@ -49,6 +58,10 @@ export interface PoolUse {
 export interface DatabaseOptions {
   /** As `DATABASE_URL`. */
   readonly url: string;
+  /** As `DATABASE_DIRECT_URL`: given where `url` leads to a connection pooler. */
+  readonly directUrl?: string | undefined;
+  /** As `PREPARED_STATEMENTS`; on when absent. */
+  readonly preparedStatements?: boolean;
   readonly budget: ConnectionBudget;
   /** Derives the passwords of the tenants' logins. */
   readonly keyRing: KeyRing;
@@ -62,33 +75,22 @@ export interface DatabaseOptions {
   readonly log: Logger;
 }
 
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
-
 export function openDatabase(options: DatabaseOptions): Database {
-  const { budget, log } = options;
-  const connection = {
+  const { budget, log, directUrl, preparedStatements = true } = options;
+  const settings = sessionSettings(options);
+  const base = {
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs,
     keepAlive: true,
-    // JIT costs tens of milliseconds of planning for statements that run for one. Times leave in UTC.
-    options: [
-      '-c jit=off',
-      '-c timezone=UTC',
-      '-c datestyle=ISO',
-      '-c intervalstyle=iso_8601',
-      `-c statement_timeout=${options.statementTimeoutMs}`,
-      `-c lock_timeout=${options.lockTimeoutMs}`,
-      `-c idle_in_transaction_session_timeout=${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
-    ].join(' '),
   };
-  const connector = createConnector({
-    url: options.url,
-    config: connection,
-    connectTimeoutMs: options.connectTimeoutMs,
-    log,
-  });
+  const connectTo = (url: string, config: pg.ClientConfig): Connector =>
+    createConnector({ url, config, connectTimeoutMs: options.connectTimeoutMs, log });
+  const startupOptions = asStartupOptions(settings);
+  const direct = connectTo(directUrl ?? options.url, { ...base, options: startupOptions });
+  // A pooler refuses the startup parameter: the sessions' roles have the settings as defaults.
+  const pooled = directUrl === undefined ? direct : connectTo(options.url, base);
   const trace = statementTrace(log);
-  const openPool = (max: number, config: pg.PoolConfig): pg.Pool => {
+  const openPool = (connector: Connector, max: number, config: pg.PoolConfig): pg.Pool => {
     const opened = new pg.Pool({
       ...connector.config,
       Client: connector.Client,
@@ -103,16 +105,17 @@ export function openDatabase(options: DatabaseOptions): Database {
       client.on('error', () => undefined);
       limitMessages(client);
       breakOnCanceledReplicationWait(client);
+      if (connector === pooled && !preparedStatements) dropStatementNames(client);
       if (trace) traceClient(client, trace);
     });
     closeWhenReadOnly(opened);
     return opened;
   };
   // pipeline: the statements of a transaction leave in one write and cost one round trip.
-  const pool = openPool(budget.service, { pipeline: true });
-  const ledgerPool = openPool(budget.ledger, {
+  const pool = openPool(pooled, budget.service, { pipeline: true });
+  const ledgerPool = openPool(direct, budget.ledger, {
     pipeline: true,
-    options: `${connection.options} ${PLANNER_OPTIONS}`,
+    options: `${startupOptions} ${PLANNER_OPTIONS}`,
   });
   const knex = knexFactory({
     client: 'pg',
@@ -126,33 +129,40 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const tenants = new TenantConnections({
     pool,
-    connector,
+    connector: pooled,
+    direct,
+    roleDefaults: directUrl === undefined ? undefined : settings,
     keyRing: options.keyRing,
     max: budget.tenants,
     acquireTimeoutMs: options.connectTimeoutMs,
     log,
   });
-  const watch = connector.watch(() => pool.query('select'));
+  const watches = [pooled.watch(() => pool.query('select'))];
+  if (direct !== pooled) watches.push(direct.watch(() => ledgerPool.query('select')));
   return {
     tenants,
     transactions: new Transactions(tenants, {
       timeoutMs: options.requestTimeoutMs ?? 2 * options.statementTimeoutMs,
-      createClientBeside: (other) => connector.createClientBeside(other),
+      canceler: { ...pooled, isPooled: directUrl !== undefined },
+      preparedStatements,
       trace,
     }),
     pool,
     knex,
     ledger: createLedger(ledgerPool),
+    ledgerPool,
     poolUse: () => [
       { pool: 'tenants', max: budget.tenants, ...tenants.use },
       { pool: 'service', max: pool.options.max, ...useOf(pool) },
       { pool: 'ledger', max: ledgerPool.options.max, ...useOf(ledgerPool) },
     ],
     openQueuePool: () =>
-      openPool(budget.queue, { options: `${connection.options} -c search_path=${QUEUE_SCHEMA}` }),
-    createClient: () => connector.createClient(),
+      openPool(direct, budget.queue, { options: `${startupOptions} -c search_path=${QUEUE_SCHEMA}` }),
+    createClient: () => direct.createClient(),
+    isPooled: directUrl !== undefined,
+    settings,
     async close() {
-      await watch.stop();
+      await stopAll(watches);
       await tenants.close();
       await knex.destroy();
       await Promise.all([pool.end(), ledgerPool.end()]);

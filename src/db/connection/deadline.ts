@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** A connection to the server that the other one leads to; not open yet. */
-export type CreateClientBeside = (other: pg.ClientBase) => pg.Client;
+/** Ends what a connection runs. */
+export interface Canceler {
+  /** A connection to the server that the other one leads to; not open yet. */
+  createClientBeside(other: pg.ClientBase): pg.Client;
+  requestCancel(other: pg.ClientBase): Promise<void>;
+  /** Whether a pooler is between: it gives connections numbers of its own, which are other sessions' in PostgreSQL. */
+  readonly isPooled: boolean;
+}
 
 /** Time that a transaction has to end after it was canceled. */
 const CANCEL_GRACE_MS = 2_000;
@@ -21,7 +27,7 @@ export class Deadline {
 
   constructor(
     private readonly client: pg.ClientBase,
-    private readonly createClientBeside: CreateClientBeside,
+    private readonly canceler: Canceler,
     timeoutMs: number,
   ) {
     this.#timer = setTimeout(() => {
@@ -55,26 +61,46 @@ export class Deadline {
     this.#onPass?.();
   }
 
-  /** On a connection of its own: those of the pool may all be waiting for the same thing. */
   async #cancel(): Promise<void> {
-    const { processID, connection } = this.client as unknown as Backend;
+    const { connection } = this.client as unknown as Backend;
     const passed = this.#passed;
-    const other = this.createClientBeside(this.client);
     try {
-      await other.connect();
-      await other.query('select pg_cancel_backend($1)', [processID]);
-      const ended = new Promise<void>((resolve) => (this.#onPass = resolve));
-      if (this.#passed === passed) await Promise.race([ended, delay(CANCEL_GRACE_MS)]);
-      if (this.#passed !== passed) return;
-      // A tenant's code may catch the cancellation and go on.
-      await other.query('select pg_terminate_backend($1)', [processID]);
-      connection.stream.destroy();
+      const hasEnded = this.canceler.isPooled
+        ? await this.#cancelBehindPooler(passed)
+        : await this.#cancelBackend(passed);
+      if (!hasEnded) connection.stream.destroy();
     } catch {
       // Nobody can reach the server: the pipeline reports the broken connection.
       connection.stream.destroy();
+    }
+  }
+
+  /** On a connection of its own: those of the pool may all be waiting for the same thing. */
+  async #cancelBackend(passed: number): Promise<boolean> {
+    const { processID } = this.client as unknown as Backend;
+    const other = this.canceler.createClientBeside(this.client);
+    try {
+      await other.connect();
+      await other.query('select pg_cancel_backend($1)', [processID]);
+      if (await this.#endsAfter(passed)) return true;
+      // A tenant's code may catch the cancellation and go on.
+      await other.query('select pg_terminate_backend($1)', [processID]);
+      return false;
     } finally {
       await other.end().catch(() => undefined);
     }
+  }
+
+  /** What goes on nevertheless loses its session with the connection: PostgreSQL looks for its client meanwhile. */
+  async #cancelBehindPooler(passed: number): Promise<boolean> {
+    await this.canceler.requestCancel(this.client);
+    return this.#endsAfter(passed);
+  }
+
+  async #endsAfter(passed: number): Promise<boolean> {
+    const ended = new Promise<void>((resolve) => (this.#onPass = resolve));
+    if (this.#passed === passed) await Promise.race([ended, delay(CANCEL_GRACE_MS)]);
+    return this.#passed !== passed;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Lease } from './connectionPool.js';
-import { Deadline, type CreateClientBeside } from './deadline.js';
+import { Deadline, type Canceler } from './deadline.js';
 import { inOneWrite } from './oneWrite.js';
 
 /** A transaction that can be sent on a pipelined connection. */
@@ -15,8 +15,7 @@ export interface ConnectionSource {
   acquire(): Promise<Lease>;
   /** Whether somebody waits for a connection. */
   readonly isBusy: boolean;
-  /** Makes connections that end what another one runs. */
-  readonly createClientBeside: CreateClientBeside;
+  readonly canceler: Canceler;
 }
 
 /** Transactions after which the connection goes back to the pool, so that other waiters get it. */
@@ -72,7 +71,7 @@ export class PipelinedConnection {
   async #open(): Promise<void> {
     try {
       const lease = await this.source.acquire();
-      const deadline = new Deadline(lease.client, this.source.createClientBeside, this.timeoutMs);
+      const deadline = new Deadline(lease.client, this.source.canceler, this.timeoutMs);
       this.#connection = { lease, deadline };
     } catch (error) {
       this.onEnd?.(this);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 
 /** A statement's text with what is known of its runs. Plans hold these; equal text in two plans is two statements. */
@@ -7,7 +8,7 @@ export interface PreparedText {
   runs: number;
   /** The quickest of its recent runs, network included; undefined before the first. */
   quickestMs?: number;
-  /** Given when the statement turns hot. */
+  /** Known once the statement is hot. */
   name?: string;
 }
 
@@ -27,14 +28,35 @@ const MAX_PER_CONNECTION = 100;
 /** Each run makes the remembered quickest one slower by this factor: what was quick once may have turned slow. */
 const QUICKEST_DECAY = 1.001;
 
+/** Characters of 6 bits each. PostgreSQL cuts names off at 63. */
+const NAME_LENGTH = 32;
+
 const UNNAMED: PreparedUse = { name: '', parse: true, close: [] };
+
+/** Has what is sent by `client.query` parsed each time, for `PREPARED_STATEMENTS=off`. */
+export function dropStatementNames(client: ClientBase): void {
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
+    if (typeof config !== 'object' || config === null || 'submit' in config) return send(config, ...rest);
+    return send({ ...config, name: undefined }, ...rest);
+  };
+  client.query = unnamed as typeof client.query;
+}
 
 export function preparedText(text: string): PreparedText {
   return { text, runs: 0 };
 }
 
 export function isHot(statement: PreparedText): boolean {
-  return statement.name !== undefined;
+  return statement.runs >= HOT_AFTER_RUNS;
+}
+
+/**
+ * Nobody else's: behind a connection pooler processes share sessions, and a name that counts would run whatever another
+ * process has given that number.
+ */
+export function statementName(text: string): string {
+  return `rowpost_${createHash('sha256').update(text).digest('base64url').slice(0, NAME_LENGTH)}`;
 }
 
 /** The quickest run says what the statement costs; the others also what the machine was doing meanwhile. */
@@ -46,17 +68,15 @@ export function noteRun(statement: PreparedText, ms: number): void {
 export class PreparedStatements {
   /** By name: whether the connection surely holds it. */
   readonly #held = new WeakMap<ClientBase, Map<string, boolean>>();
-  #lastName = 0;
+
+  /** @param isOn `PREPARED_STATEMENTS` */
+  constructor(private readonly isOn: boolean) {}
 
   /** Counts as a run. What is to be parsed is held once it is confirmed, and parsed again until then. */
   use(client: ClientBase, statement: PreparedText): PreparedUse {
-    if (statement.name === undefined) {
-      statement.runs += 1;
-      if (statement.runs < HOT_AFTER_RUNS) return UNNAMED;
-      this.#lastName += 1;
-      statement.name = `p${this.#lastName}`;
-    }
-    const { name } = statement;
+    if (!isHot(statement)) statement.runs += 1;
+    if (!this.isOn || !isHot(statement)) return UNNAMED;
+    const name = (statement.name ??= statementName(statement.text));
     let held = this.#held.get(client);
     if (!held) this.#held.set(client, (held = new Map<string, boolean>()));
     const state = held.get(name) ?? false;

@@ -9,12 +9,17 @@ import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
 import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
+import type { SessionSettings } from './sessionSettings.js';
 import { TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {
   /** The service's own connections, for roles and grants. */
   readonly pool: Pool;
   readonly connector: Connector;
+  /** To PostgreSQL itself: for changes of schemas. */
+  readonly direct: Connector;
+  /** Defaults that a role gets with its login, where a pooler is between. */
+  readonly roleDefaults: SessionSettings | undefined;
   readonly keyRing: KeyRing;
   /** Connections of all logins together. */
   readonly max: number;
@@ -43,9 +48,9 @@ export class TenantConnections {
   readonly #own = new Map<number, 'settled' | 'refused'>();
 
   constructor(private readonly options: TenantConnectionsOptions) {
-    const { pool, connector, keyRing, max, log } = options;
+    const { pool, connector, direct, roleDefaults, keyRing, max, log } = options;
     this.fingerprintSeed = keyRing.number('schema fingerprints');
-    this.#logins = new TenantLogins({ pool, connector, keyRing });
+    this.#logins = new TenantLogins({ pool, connector, direct, roleDefaults, keyRing });
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
@@ -114,7 +119,12 @@ export class TenantConnections {
 
   /** Whether the shared login can connect. Throws what pg throws. */
   async checkSharedLogin(): Promise<void> {
-    (await this.#pool.acquire('shared')).release(true);
+    (await this.acquireShared()).release(true);
+  }
+
+  /** A connection of the shared login that serves no tenant yet. Throws what pg throws. */
+  acquireShared(): Promise<Lease> {
+    return this.#pool.acquire('shared');
   }
 
   /** Whether somebody waits for a connection of this kind. */
@@ -170,9 +180,9 @@ export class TenantConnections {
 
   /** Runs `change` on a connection of its own, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
-    const { pool, connector } = this.options;
-    return withoutSharedAccess(pool, connector, await this.names(), tenantid, async () => {
-      const client = await this.#logins.connect(tenantid);
+    const { pool, direct } = this.options;
+    return withoutSharedAccess(pool, direct, await this.names(), tenantid, async () => {
+      const client = await this.#logins.connectDirectly(tenantid);
       try {
         return await change(client);
       } finally {

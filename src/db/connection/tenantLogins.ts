@@ -5,6 +5,7 @@ import type { KeyRing } from '../../secrets.js';
 import type { Login } from './connectionPool.js';
 import type { Connector } from './connector.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
+import { setRoleDefaults, type SessionSettings } from './sessionSettings.js';
 import { quoted } from '../sql.js';
 
 /** What one tenant's own login may take of the server's connections, all processes together. */
@@ -19,6 +20,14 @@ const CONCURRENTLY_UPDATED = 'XX000';
 
 /** The role is missing, has no LOGIN, or has another password. */
 const REFUSED = new Set(['28000', '28P01']);
+/** PgBouncer has one code for all that it refuses. */
+const POOLER_REFUSES = '08P01';
+
+function isRefused({ code = '', message }: { readonly code?: string; readonly message: string }): boolean {
+  return (
+    REFUSED.has(code) || (code === POOLER_REFUSES && /authentication failed|no such user/i.test(message))
+  );
+}
 
 /**
  * Opens connections of the installation's own roles. Their passwords are derived from SECRET_KEYS, so none is stored;
@@ -33,6 +42,8 @@ export class TenantLogins {
     private readonly deps: {
       readonly pool: Pool;
       readonly connector: Connector;
+      readonly direct: Connector;
+      readonly roleDefaults: SessionSettings | undefined;
       readonly keyRing: KeyRing;
     },
   ) {}
@@ -51,20 +62,29 @@ export class TenantLogins {
   }
 
   /** Opens a connection. Throws what pg throws. */
-  async connect(login: Login): Promise<pg.Client> {
+  connect(login: Login): Promise<pg.Client> {
+    return this.#connect(login, this.deps.connector);
+  }
+
+  /** Opens one past the pooler, if there is one. Throws what pg throws. */
+  connectDirectly(login: Login): Promise<pg.Client> {
+    return this.#connect(login, this.deps.direct);
+  }
+
+  async #connect(login: Login, connector: Connector): Promise<pg.Client> {
     const names = await this.names();
     const role = login === 'shared' ? names.shared : names.tenant(login);
     try {
-      return await connected(this.#client(role));
+      return await connected(this.#client(role, connector));
     } catch (error) {
-      if (!REFUSED.has((error as { code?: string }).code ?? '')) throw error;
+      if (!isRefused(error as { code?: string; message: string })) throw error;
       await this.#enableLoginOnce(role, login === 'shared' ? -1 : MAX_CONNECTIONS_PER_TENANT);
-      return connected(this.#client(role));
+      return connected(this.#client(role, connector));
     }
   }
 
-  #client(role: string): pg.Client {
-    return this.deps.connector.createClient({ user: role, password: this.#password(role), pipeline: true });
+  #client(role: string, connector: Connector): pg.Client {
+    return connector.createClient({ user: role, password: this.#password(role), pipeline: true });
   }
 
   #password(role: string): string {
@@ -82,6 +102,8 @@ export class TenantLogins {
 
   async #enableLogin(role: string, limit: number): Promise<void> {
     const verifier = scramVerifier(this.#password(role));
+    const { pool, roleDefaults } = this.deps;
+    if (roleDefaults) await setRoleDefaults(pool, role, roleDefaults);
     // One query, one transaction. No lock that others wait for: the tenant may hold its role by a change of its own.
     await this.deps.pool
       .query(

@@ -2,14 +2,14 @@ import type pg from 'pg';
 import { AppError } from '../../errors.js';
 import type { AnswerShare } from '../answerBudget.js';
 import type { Lease } from './connectionPool.js';
-import type { CreateClientBeside } from './deadline.js';
+import type { Canceler } from './deadline.js';
 import type { TenantConnections } from './tenantConnections.js';
 import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
-import { isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
+import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
 
 export interface TransactionStatement {
   readonly statement: PreparedText;
@@ -50,7 +50,7 @@ const MAX_CONNECTIONS_PER_TENANT = 4;
  * write: system calls and context switches are half of what they cost.
  */
 export class Transactions {
-  readonly #prepared = new PreparedStatements();
+  readonly #prepared: PreparedStatements;
   readonly #quick = new TickBatcher<number | null, PipelinedTransaction>((tenantid, work) =>
     this.#share(tenantid, work),
   );
@@ -71,11 +71,14 @@ export class Transactions {
     private readonly options: {
       /** Longest time of one transaction, all of its statements together. */
       readonly timeoutMs: number;
-      /** Makes connections that end what another one runs. */
-      readonly createClientBeside: CreateClientBeside;
+      readonly canceler: Canceler;
+      /** `PREPARED_STATEMENTS` */
+      readonly preparedStatements: boolean;
       readonly trace?: StatementTrace | undefined;
     },
-  ) {}
+  ) {
+    this.#prepared = new PreparedStatements(options.preparedStatements);
+  }
 
   run(request: TransactionRequest): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
@@ -122,7 +125,7 @@ export class Transactions {
       get isBusy() {
         return connections.isBusy(tenantid);
       },
-      createClientBeside: options.createClientBeside,
+      canceler: options.canceler,
     };
     return new PipelinedConnection(source, options.timeoutMs, onEnd);
   }
@@ -219,7 +222,9 @@ export class Transactions {
       statement: mode === 'read' ? this.#enterAndRead : this.#enter,
       values: [this.connections.role(tenantid)],
     };
-    return lease.servedTenant === tenantid ? [enter] : [{ statement: this.#clean, values: [] }, enter];
+    // Behind a pooler the session may be any that others have used.
+    const isClean = lease.servedTenant === tenantid && !this.options.canceler.isPooled;
+    return isClean ? [enter] : [{ statement: this.#clean, values: [] }, enter];
   }
 }
 
@@ -252,7 +257,7 @@ function judge(
   if (error === undefined) return { kind: 'done', results: rows.slice(opening) };
   const failedAt = rows.length - opening;
   const isCommit = failedAt === statements.length;
-  if (!isDatabaseAnswer(error) || (isCommit && isSessionEnd(error))) {
+  if (!isDatabaseAnswer(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
     if (mode === 'read') return failed(toAppError(error));
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));

@@ -149,7 +149,11 @@ describe('transactions', () => {
 
   it('end as a whole when their time is over, however short each statement is', async () => {
     const { pool, createClient, tenants } = shop.test.database;
-    const brief = new Transactions(tenants, { timeoutMs: 300, createClientBeside: createClient });
+    const brief = new Transactions(tenants, {
+      timeoutMs: 300,
+      canceler: { createClientBeside: createClient, requestCancel: () => Promise.resolve(), isPooled: false },
+      preparedStatements: true,
+    });
     const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
     const change = preparedText(
       `insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`,

@@ -1,0 +1,88 @@
+import type { RoleNames, StatementRunner } from './roleNames.js';
+import { literal, quoted } from '../sql.js';
+
+/** Settings that every session must have, by name. */
+export type SessionSettings = Readonly<Record<string, string>>;
+
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
+
+export function sessionSettings(timeouts: {
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+}): SessionSettings {
+  return {
+    // JIT costs tens of milliseconds of planning for statements that run for one. Times leave in UTC.
+    jit: 'off',
+    timezone: 'UTC',
+    datestyle: 'ISO',
+    intervalstyle: 'iso_8601',
+    statement_timeout: String(timeouts.statementTimeoutMs),
+    lock_timeout: String(timeouts.lockTimeoutMs),
+    idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_TIMEOUT_MS),
+  };
+}
+
+/** As the startup parameter `options`, which goes before all defaults. */
+export function asStartupOptions(settings: SessionSettings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+}
+
+/** How soon a session looks whether its client is still there: a pooler that loses a client has no other way to end a statement. */
+const CLIENT_CHECK_INTERVAL_MS = 2_000;
+
+/**
+ * Makes the settings defaults of a role's sessions in this database, for connections through a pooler, which refuses the
+ * startup parameter or ignores it. Sessions that are open keep what they have. Throws what pg throws.
+ */
+export async function setRoleDefaults(
+  runner: StatementRunner,
+  role: string,
+  settings: SessionSettings,
+): Promise<void> {
+  const { rows } = await runner.query('select current_database()::text as name');
+  const [{ name: database } = { name: '' }] = rows as readonly { readonly name: string }[];
+  const all = { ...settings, client_connection_check_interval: String(CLIENT_CHECK_INTERVAL_MS) };
+  for (const [name, value] of Object.entries(all)) {
+    await runner.query(
+      `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = ${literal(value)}`,
+    );
+  }
+}
+
+/** For all roles that log in, where a pooler is between. Throws what pg throws. */
+export async function setDefaultsOfRoles(
+  runner: StatementRunner,
+  names: RoleNames,
+  settings: SessionSettings,
+): Promise<void> {
+  for (const role of await rolesThatLogIn(runner, names)) await setRoleDefaults(runner, role, settings);
+}
+
+/** The roles of this installation that log in: the service, the one that enters tenants' roles, and tenants with a login. */
+async function rolesThatLogIn(runner: StatementRunner, names: RoleNames): Promise<readonly string[]> {
+  const { rows } = await runner.query(
+    `select rolname::text as name from pg_catalog.pg_roles
+     where rolname in (${literal(names.service)}, ${literal(names.shared)})
+       or (starts_with(rolname, ${literal(names.tenantPrefix)}) and rolcanlogin)`,
+  );
+  return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
+}
+
+/** Settings that are not in force in the session, each as `name is value, not value`. Throws what pg throws. */
+export async function settingsNotInForce(
+  runner: StatementRunner,
+  settings: SessionSettings,
+): Promise<readonly string[]> {
+  const list = Object.entries(settings)
+    .map(([name, value]) => `(${literal(name)}, ${literal(value)})`)
+    .join(', ');
+  // pg_settings has times in their own unit, and `ISO` as `ISO, MDY`.
+  const { rows } = await runner.query(
+    `select wanted.name || ' is ' || s.setting || ', not ' || wanted.value as problem
+     from (values ${list}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
+     where split_part(s.setting, ',', 1) <> wanted.value`,
+  );
+  return (rows as readonly { readonly problem: string }[]).map(({ problem }) => problem);
+}
