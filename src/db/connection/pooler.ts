@@ -73,7 +73,7 @@ async function readIdentity(pool: Pool): Promise<string> {
 }
 
 /** Prepares a statement, keeps the session that it was prepared in busy, and runs it in another. */
-export async function keepsPreparedStatements(pool: Pool): Promise<boolean> {
+async function keepsPreparedStatements(pool: Pool): Promise<boolean> {
   const [first, second] = [await pool.connect(), await pool.connect()];
   try {
     const probe = { name: `rowpost_probe_${randomBytes(8).toString('hex')}`, text: 'select 1' };
