@@ -9,7 +9,7 @@ export interface FailoverOptions {
   readonly kills: number;
   /** In turn; all by default. */
   readonly ways?: readonly Way[];
-  /** None begins after so many. */
+  /** No failover starts after this many minutes. */
   readonly minutes: number | undefined;
   /** Mutations per second. */
   readonly rate: number;
@@ -17,10 +17,10 @@ export interface FailoverOptions {
 }
 
 const SHOPS = 3;
-/** So that some mails are on their way at any moment. */
+/** So that some mails are always in flight. */
 const PROVIDER_MS = 100;
 
-/** Takes the primary away under load, again and again, each time with a synchronous standby that takes over. */
+/** Repeatedly removes the primary under load; each time a synchronous standby takes over. */
 export function runFailovers({
   kills,
   minutes,

@@ -19,13 +19,16 @@ export interface FaultsOptions {
 
 const SHOPS = 4;
 const WARM_UP_MS = 1_500;
-/** Over how much of a fault's time rates are counted. */
+/** Share of a fault's duration over which rates are counted. */
 const SHARE_FOR_RATES = 0.75;
 
-/** So that what a tenant's trouble leads to can be waited for. Those that a whole installation meets are as shipped. */
+/**
+ * Shortened, so that the effects of a tenant's fault can be waited for. Settings for installation-wide faults keep
+ * their defaults.
+ */
 const ENV = { SEND_DEADLINE_MS: '3000', BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' };
 
-/** Takes from the processes, one after another, all that they depend on, under load, and judges the run. */
+/** Takes each dependency away from the processes in turn, under load, and judges the run. */
 export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
   const isWanted = (fault: { readonly name: string }): boolean =>
     faults.length === 0 || faults.includes(optionName(fault));

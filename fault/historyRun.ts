@@ -11,7 +11,7 @@ export interface HistoryOptions {
   readonly kills: number;
   /** How far at most. */
   readonly seconds: number;
-  /** No strike begins after so many. */
+  /** No strike starts after this many minutes. */
   readonly minutes: number | undefined;
   /** Mutations per second. */
   readonly rate: number;
@@ -20,11 +20,11 @@ export interface HistoryOptions {
 
 const SHOPS = 3;
 const WARM_UP_MS = 1_000;
-/** So that some mails are on their way at any moment. */
+/** So that some mails are always in flight. */
 const PROVIDER_MS = 150;
 const LEAST_BACK_MS = 1_000;
 
-/** Has PostgreSQL go back in time under load, again and again, and judges by what it then still held. */
+/** Makes PostgreSQL go back in time under load, and judges by what survived. */
 export function runHistory({
   kills,
   seconds,
@@ -36,7 +36,8 @@ export function runHistory({
     shops: SHOPS,
     strength: { web: 2, relay: 2, worker: 2 },
     postgresSettings: TIME_MACHINE_SETTINGS,
-    // A query of an email that met the moment is repeated after the backoff: as shipped that is most of the recovery.
+    // An email query that fails at that moment is retried after the backoff: the default would dominate the recovery
+    // time.
     env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
@@ -47,7 +48,7 @@ export function runHistory({
       for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {
         const way = WAYS[turn % WAYS.length] ?? 'restored';
         const aftermath = AFTERMATHS[Math.floor(Math.random() * AFTERMATHS.length)] ?? 'nothing';
-        // Short times are as likely as long ones are long.
+        // Log-uniform: short times are as likely as long ones.
         const backMs = LEAST_BACK_MS * Math.max(1, seconds) ** Math.random();
         const strike = await strikeHistory(rig, { way, aftermath, backMs });
         strikes.push(strike);

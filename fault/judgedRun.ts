@@ -7,38 +7,41 @@ import { createRig, GRACE_MS, type Rig, type RigOptions } from './rig/rig.js';
 import { settle } from './rig/settle.js';
 import { startWitness } from './rig/witness.js';
 
-/** What every run comes to, whatever was done in it. */
+/** The result of a run, whatever faults it had. */
 export interface RunResult<Row> {
   readonly backend: Backend;
   readonly rows: readonly Row[];
   readonly verdicts: readonly Verdict[];
-  /** What was wrong besides: late exits, processes that ended by themselves. */
+  /** Problems that no invariant covers: late exits, processes that exited on their own. */
   readonly complaints: readonly string[];
   readonly mailsDue: number;
-  /** Of these, the ones of orders that were written by plain SQL. */
+  /** Of these, mails of orders written by plain SQL. */
   readonly mailsDueBySql: number;
   readonly mailsAccepted: number;
   readonly seconds: number;
-  /** Of all processes: the product's, PostgreSQL, Redis, the provider and ours. */
+  /** Of all processes: the product's, PostgreSQL, Redis, the provider and this one. */
   readonly cpuSeconds: number;
 }
 
 export interface RunOptions<Row> extends RigOptions {
-  /** Does the faults, while the load goes on. @returns what makes the table's rows of the accounts */
+  /**
+   * Injects the faults while the load runs.
+   * @returns a function that makes the table's rows from the accounts
+   */
   readonly disturb: (
     rig: Rig,
   ) => Promise<(accounts: Accounts, duplicates: readonly Duplicate[]) => readonly Row[]>;
   /** Mutations per second. */
   readonly rate: number;
-  /** Whether rates of this run are compared with one another. */
+  /** Whether the run compares its rates with one another. */
   readonly exactRate?: true;
   readonly say: (line: string) => void;
 }
 
-/** So long may the last mails take once nothing is done any more. */
+/** Longest wait for the last mails after the load has stopped. */
 const SETTLE_MS = 90_000;
 
-/** Sets up an installation, disturbs it under load, lets it come to rest, and compares all accounts. */
+/** Sets up an installation, injects faults under load, waits for it to settle, and compares all accounts. */
 export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResult<Row>> {
   const before = cpuSecondsWithChildren();
   const result = await runAndJudge(options);

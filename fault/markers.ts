@@ -1,7 +1,7 @@
-// What passes on the wire at the edge of each window. The one place to change when a statement gets another name.
+// The requests on the wire at the edge of each window. The one place to change when a statement is renamed.
 import type { Service } from './rig/member.js';
 
-/** What a held request concerns, read from its own bytes. */
+/** What a held request is about, parsed from its bytes. */
 export interface Concerned {
   readonly deliveryids?: readonly string[];
   readonly batchids?: readonly string[];
@@ -9,7 +9,7 @@ export interface Concerned {
   readonly marks?: readonly string[];
 }
 
-/** A kind of request that tells where in its work a process is. */
+/** A kind of request that shows what a process is doing. */
 export interface Marker {
   readonly name: string;
   readonly on: Service;
@@ -18,7 +18,7 @@ export interface Marker {
   readonly concerns: (request: string) => Concerned;
 }
 
-/** The queue's own service: Redis, or the same PostgreSQL. */
+/** The queue's store: Redis, or the same PostgreSQL. */
 export type Backend = 'redis' | 'postgres';
 
 const all = (pattern: RegExp, text: string): readonly string[] => [
@@ -37,7 +37,7 @@ export const mutation: Marker = {
   concerns: (request) => ({ marks: all(/(mk-\d+-\d+)/g, request) }),
 };
 
-/** The relay begins to look for what has committed. */
+/** The relay starts a tick. */
 export const relayTick: Marker = {
   name: 'relay_tick_lock',
   on: 'postgres',
@@ -45,7 +45,7 @@ export const relayTick: Marker = {
   concerns: nothing,
 };
 
-/** The end of a transaction of several statements; the relay's are its ticks. */
+/** The commit of a transaction of several statements; the relay's are its ticks. */
 export const relayCommit: Marker = {
   name: "the tick's commit",
   on: 'postgres',
@@ -53,7 +53,7 @@ export const relayCommit: Marker = {
   concerns: nothing,
 };
 
-/** Batches are handed to the queue. Jobs hold their ids as JSON, which PostgreSQL's backend sends inside JSON. */
+/** Batches are added to the queue. Jobs hold their ids as JSON, which the PostgreSQL backend sends inside JSON. */
 export const addBatches = (backend: Backend): Marker => ({
   name: 'adding batches to the queue',
   on: backend,
@@ -62,8 +62,8 @@ export const addBatches = (backend: Backend): Marker => ({
 });
 
 /**
- * A worker begins to evaluate a batch, or does all of it at once. The batch's id is the first parameter, behind counts
- * and lengths that are no digits.
+ * A worker starts to evaluate a batch, or does all of it at once. The batch's id is the first parameter, after counts
+ * and lengths, which contain no digits.
  */
 export const batchBegun: Marker = {
   name: 'batch_close_plain or batch_load',
@@ -74,7 +74,7 @@ export const batchBegun: Marker = {
 
 const BATCH_BEGUN = /\0batch_(?:close_plain|load)\0/;
 
-/** A worker takes deliveries in hand. Its second parameter is the list of their ids. */
+/** A worker claims deliveries. Its second parameter is the list of their ids. */
 export const deliveryLoad: Marker = {
   name: 'delivery_load',
   on: 'postgres',
@@ -82,7 +82,7 @@ export const deliveryLoad: Marker = {
   concerns: (request) => ({ deliveryids: secondList(request) }),
 };
 
-/** The ledger is told that deliveries are about to be sent. Its second parameter is the list of their ids. */
+/** The ledger records that deliveries are about to be sent. Its second parameter is the list of their ids. */
 export const sendingStart: Marker = {
   name: 'sending_start',
   on: 'postgres',
@@ -90,7 +90,7 @@ export const sendingStart: Marker = {
   concerns: (request) => ({ deliveryids: secondList(request) }),
 };
 
-/** A mail on its way to the provider. */
+/** A mail is sent to the provider. */
 export const mail: Marker = {
   name: 'a call of the provider',
   on: 'provider',

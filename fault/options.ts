@@ -4,16 +4,16 @@ import { FAULT_NAMES } from './faults/index.js';
 import { WINDOWS } from './windows/index.js';
 
 export const USAGE = `npm run fault -- [options]
-  --kills <n>       strikes in each window (10; the long form has 200)
-  --backend <name>  redis or postgres, where the queue lives (both, one after the other)
-  --window <name>   only this window, such as W8; may be given again
-  --minutes <n>     begins no strike after so many, and judges what was done
-  --seconds <n>     how long each dependency fault lasts (4; the long form has 60)
-  --fault <name>    only this fault, such as backends-terminated, for as long as --seconds says; may be given again
-  --only <part>     windows, faults, history or failover: one of the four tables. history has PostgreSQL go back in time --kills
-                    times, by a second to --seconds; failover has its primary replaced by a synchronous standby --kills times
-  --rate <n>        mutations per second (20)
-  --json <file>     writes the results there as well`;
+  --kills <n>       strikes in each window (default 10; 200 in the long form)
+  --backend <name>  queue backend: redis or postgres (default: both, one after the other)
+  --window <name>   run only this window, such as W8; repeatable
+  --minutes <n>     start no strike after this many minutes, and judge what was done
+  --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
+  --fault <name>    run only this fault, such as backends-terminated; repeatable
+  --only <part>     produce only this table: windows, faults, history or failover. history sends PostgreSQL back in time --kills
+                    times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills times
+  --rate <n>        mutations per second (default 20)
+  --json <file>     also write the results to a file`;
 
 export interface FaultOptions {
   readonly kills: number;
@@ -23,13 +23,13 @@ export interface FaultOptions {
   /** Names of faults; all when empty. */
   readonly faults: readonly string[];
   readonly seconds: number;
-  /** Which tables are asked for. */
+  /** Which tables to produce; all when undefined. */
   readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
   readonly rate: number;
   readonly json: string | undefined;
 }
 
-/** Throws an Error with a line for the user. */
+/** Throws an Error with a one-line message for the user. */
 export function readOptions(args: readonly string[]): FaultOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -1,5 +1,5 @@
-// npm run fault: kills the shipped processes at every moment that matters, takes from them what they depend on, under
-// load, and accounts for every mail.
+// npm run fault: kills the built processes at every critical moment and takes away their dependencies, under load,
+// then accounts for every mail.
 import { writeFile } from 'node:fs/promises';
 import { describeMachine } from '../bench/support/report.js';
 import { runFaults } from './faultsRun.js';
@@ -10,9 +10,9 @@ import { readOptions, USAGE } from './options.js';
 import { failoverTable, faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
 import { runWindows } from './windowsRun.js';
 
-// What was started ends when this process exits, and a signal alone is no exit.
+// Child processes are cleaned up on exit, which a signal alone does not trigger.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-// Each process that is up waits for that.
+// Each running child process adds a listener.
 process.setMaxListeners(0);
 
 const options = optionsOrExit();

@@ -14,7 +14,7 @@ export interface WindowsOptions {
   readonly kills: number;
   /** Names of windows; all when empty. */
   readonly only: readonly string[];
-  /** No strike begins after so many; by default as long as they can take. */
+  /** No strike starts after this many minutes; by default long enough for all strikes. */
   readonly minutes: number | undefined;
   /** Mutations per second. */
   readonly rate: number;
@@ -22,10 +22,10 @@ export interface WindowsOptions {
 }
 
 const SHOPS = 4;
-/** One of each is enough to go on while another is being replaced. */
+/** Enough to continue while one of each is being replaced. */
 const UNDISTURBED: Strength = { web: 2, relay: 2, worker: 3 };
 const WARM_UP_MS = 1_000;
-/** A run is stuck when a strike in each window takes longer than this on average. */
+/** A run counts as stuck if a strike in each window takes longer than this on average. */
 const MAX_PER_STRIKE_MS = 30_000;
 const MAX_FOR_ALL_MS = 120_000;
 
@@ -44,14 +44,14 @@ export function runWindows({
     strength: strengthFor(windows),
     async disturb(rig) {
       await delay(WARM_UP_MS);
-      const mostMs = minutes === undefined ? MAX_FOR_ALL_MS + kills * MAX_PER_STRIKE_MS : minutes * 60_000;
-      await driveWindows(rig, windows, { times: kills, mostMs, say: options.say });
+      const maxMs = minutes === undefined ? MAX_FOR_ALL_MS + kills * MAX_PER_STRIKE_MS : minutes * 60_000;
+      await driveWindows(rig, windows, { times: kills, maxMs, say: options.say });
       return (accounts, duplicates) => reportWindows(rig, windows, accounts, duplicates);
     },
   });
 }
 
-/** Processes that stand still for long are missed by the others. */
+/** Adds processes for windows that pause one for a long time. */
 function strengthFor(windows: readonly FaultWindow[]): Strength {
   const missing = (part: Part): number =>
     windows.reduce((sum, { keeps, atOnce }) => sum + (keeps === part ? atOnce : 0), 0);

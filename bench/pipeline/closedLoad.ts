@@ -6,7 +6,7 @@ export interface Sustained {
   readonly mutationsPerSecond: number;
   readonly emailsPerSecond: number;
   /** Most mutations that were acknowledged and not yet mailed. */
-  readonly mostBehind: number;
+  readonly maxBehind: number;
   /** Of the whole run, with warm-up and end. */
   readonly emails: number;
 }
@@ -17,7 +17,7 @@ export interface ClosedLoad {
   readonly warmUpSeconds: number;
   readonly seconds: number;
   /** No mutation is sent while so many have not become mails yet. */
-  readonly mostBehind: number;
+  readonly maxBehind: number;
 }
 
 const LOOK_EVERY_MS = 25;
@@ -36,18 +36,18 @@ export async function runClosedLoad(
   let stopped = false;
   let acknowledged = 0;
   let accepted = 0;
-  let mostBehind = 0;
+  let maxBehind = 0;
   const look = async (): Promise<void> => {
     while (!stopped) {
       accepted = (await provider.counts()).accepted;
-      mostBehind = Math.max(mostBehind, acknowledged - accepted);
+      maxBehind = Math.max(maxBehind, acknowledged - accepted);
       await delay(LOOK_EVERY_MS);
     }
   };
   const isStopped = (): boolean => stopped;
   const connection = async (): Promise<void> => {
     while (!isStopped()) {
-      if (acknowledged - accepted >= load.mostBehind) {
+      if (acknowledged - accepted >= load.maxBehind) {
         await delay(HOLD_MS);
         continue;
       }
@@ -84,7 +84,7 @@ export async function runClosedLoad(
   return {
     mutationsPerSecond: (to.acknowledged - from.acknowledged) / seconds,
     emailsPerSecond: (to.accepted - from.accepted) / seconds,
-    mostBehind,
+    maxBehind,
     emails: acknowledged,
   };
 }

@@ -11,7 +11,7 @@ const CONNECTIONS = 32;
  * Until V8 has compiled what runs often: services run for days, and before that a mail takes up to twice as long. As fast
  * as the machine sends, so that none is overrun.
  */
-const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 30, mostBehind: 200 };
+const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 30, maxBehind: 200 };
 const P50_MS = 10;
 const P99_MS = 50;
 

@@ -17,7 +17,7 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
     connections: CONNECTIONS,
     warmUpSeconds: WARM_UP_SECONDS,
     seconds,
-    mostBehind: MAX_BEHIND,
+    maxBehind: MAX_BEHIND,
   };
   const rates = new Map<Backend, number>();
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {
@@ -65,6 +65,6 @@ async function readCpu(site: Site, { web, relay, worker }: Running): Promise<Rec
   };
 }
 
-function shown({ emailsPerSecond, mutationsPerSecond, mostBehind }: Sustained): string {
-  return `${emailsPerSecond.toFixed(0)} emails/s, ${mutationsPerSecond.toFixed(0)} mutations/s, at most ${mostBehind} behind`;
+function shown({ emailsPerSecond, mutationsPerSecond, maxBehind }: Sustained): string {
+  return `${emailsPerSecond.toFixed(0)} emails/s, ${mutationsPerSecond.toFixed(0)} mutations/s, at most ${maxBehind} behind`;
 }

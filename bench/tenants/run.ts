@@ -74,7 +74,7 @@ async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: str
   const times = { plain: [] as number[], code: [] as number[] };
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  let mostConnections = 0;
+  let maxConnections = 0;
   const endsAt = performance.now() + MIXED_MS;
   const request = async (): Promise<void> => {
     while (performance.now() < endsAt) {
@@ -87,7 +87,7 @@ async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: str
       const { rows } = await client.query<{ count: number }>(
         "select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = 'rowpost web'",
       );
-      mostConnections = Math.max(mostConnections, rows[0]?.count ?? 0);
+      maxConnections = Math.max(maxConnections, rows[0]?.count ?? 0);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
@@ -96,7 +96,7 @@ async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: str
   const perSecond = ((times.plain.length + times.code.length) * 1000) / MIXED_MS;
   const said = (values: readonly number[]): string =>
     `p50 ${median(values).toFixed(1)} ms, p95 ${percentile(values, 0.95)} ms`;
-  return `${IN_FLIGHT} in flight, tenants at random: ${perSecond.toFixed(0)}/s; without code ${said(times.plain)}; with code ${said(times.code)}; at most ${mostConnections} connections`;
+  return `${IN_FLIGHT} in flight, tenants at random: ${perSecond.toFixed(0)}/s; without code ${said(times.plain)}; with code ${said(times.code)}; at most ${maxConnections} connections`;
 }
 
 async function countBuilds({ process: { child, log } }: BenchWeb): Promise<unknown> {

@@ -13,18 +13,20 @@ export interface Expected {
   readonly delivery: DeliveryRow | undefined;
 }
 
-/** Everything that the invariants compare: the tenants' tables, the product's ledger, the provider's. */
+/** Everything that the invariants compare: the tenants' tables, the product's ledger and the provider's. */
 export interface Accounts {
   readonly expected: readonly Expected[];
-  /** Orders whose mutation was not committed. */
+  /** Orders whose mutation did not commit. */
   readonly rolledBack: readonly Order[];
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
-  /** Deliveries that no order and rule explain. */
+  /** Deliveries without an order and a rule. */
   readonly unexpected: readonly DeliveryRow[];
   readonly attempts: ReadonlyMap<string, readonly AttemptRow[]>;
-  /** Mails that the provider has taken, oldest first, by delivery; without those that PostgreSQL can know nothing of. */
+  /**
+   * Mails accepted by the provider by delivery, oldest first; without those from a time that PostgreSQL has lost.
+   */
   readonly accepted: ReadonlyMap<string, readonly ProviderEntry[]>;
-  /** Orders that each batch carries, as marks. */
+  /** Marks of the orders in each batch. */
   readonly batches: ReadonlyMap<string, readonly string[]>;
   /** Deliveries of each order, by its mark. */
   readonly ofOrder: ReadonlyMap<string, readonly string[]>;

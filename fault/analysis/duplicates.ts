@@ -6,24 +6,26 @@ import type { Accounts } from './accounts.js';
 import { groupBy } from './groupBy.js';
 import { struckDeliveries } from './struck.js';
 
-/** A mail that the provider has taken once more. */
+/** A mail that the provider accepted again. */
 export interface Duplicate {
   readonly deliveryid: string;
   /** Whether the ledger holds an ambiguous attempt for it. */
   readonly accounted: boolean;
-  /** The window of the strike that lost the first mail's answer, or the fault that did; undefined when there is none. */
+  /**
+   * The window of the strike, or the fault, that lost the response to the first mail; undefined if there is none.
+   */
   readonly window: string | undefined;
-  /** Whether an answer may have been lost there. */
+  /** Whether that can lose a response. */
   readonly explained: boolean;
-  /** Who sent the first of the two, and how long the ledger held its attempt to be under way. */
+  /** The sender of the first mail, and how long the ledger considered its attempt to be in flight. */
   readonly first: FirstMail | undefined;
-  /** All calls of the provider for this delivery that were seen on the wire. */
+  /** All provider calls for this delivery seen on the wire. */
   readonly calls: readonly Call[];
-  /** What had been done to the sender of the first before that. */
+  /** The last strike on the sender before the first mail. */
   readonly before: Strike | undefined;
 }
 
-/** A mail that was sent again, from its call of the provider until the ledger gave its attempt up. */
+/** A mail that was sent again: from the provider call until the ledger gave up the attempt. */
 export interface FirstMail {
   readonly by: string;
   readonly sentAtMs: number;
@@ -37,9 +39,9 @@ export interface WhatWasDone {
 }
 
 /**
- * A mail is sent again when its attempt was given up. What explains that was done to the process that sent the first
- * mail, after it had called the provider and before the ledger gave up: a process that was well all that time should
- * have kept its lease and recorded the end.
+ * A mail is sent again after its attempt was given up. The explanation must be something done to the process that
+ * sent the first mail, between its provider call and the moment the ledger gave up: an undisturbed process should
+ * have kept its lease and recorded the outcome.
  */
 export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly Duplicate[] {
   const strikesOn = groupBy(done.strikes, ({ member }) => member);
@@ -53,7 +55,8 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
       const strike = first && strikesOn.get(first.by)?.find((candidate) => concerns(candidate, first));
       const tenantid = accounts.deliveries.get(deliveryid)?.tenantid;
       const span = first && spanOver(done.spans, first, tenantid);
-      // With the provider while their process was struck for another's sake: that is W8, whatever struck it.
+      // In flight to the provider when their process was struck for another reason: that counts as W8, whatever the
+      // strike.
       const window =
         strike && (struckDeliveries(strike, accounts).includes(deliveryid) ? strike.window : 'W8');
       duplicates.push({
@@ -70,7 +73,7 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
   return duplicates;
 }
 
-/** PostgreSQL's times have parts of milliseconds, ours have not. */
+/** PostgreSQL's timestamps have fractions of milliseconds, ours don't. */
 const ROUNDING_MS = 1;
 
 function firstMail(
@@ -90,7 +93,7 @@ function concerns({ atMs, overAtMs = atMs }: Strike, { sentAtMs, givenUpAtMs }: 
   return atMs <= givenUpAtMs && overAtMs >= sentAtMs;
 }
 
-/** One that may have lost the answer, before one that may not. */
+/** Prefers a cause that can lose the response. */
 function spanOver(
   spans: readonly Span[],
   { sentAtMs, givenUpAtMs }: FirstMail,

@@ -1,8 +1,8 @@
 import type { Accounts, Expected } from './accounts.js';
 
 /**
- * Why a mail that had to be sent was not, in a few words. Undefined when it was, when it is visibly unknown, and when
- * it ended in the failure that its shop asks for.
+ * Why a due mail was not sent, in a few words. Undefined if it was sent, is recorded as unknown, or failed in a way
+ * its shop expects.
  */
 export function lossOf({ delivery, order }: Expected, { accepted }: Accounts): string | undefined {
   if (!delivery) return `order ${order.mark} has no delivery`;

@@ -6,25 +6,25 @@ import { struckDeliveries } from './struck.js';
 /** What one delivery needed after a strike, in milliseconds. */
 export interface Recovery {
   readonly deliveryid: string;
-  /** When the process was lost to it, in milliseconds since the epoch. */
+  /** When it lost its process, in milliseconds since the epoch. */
   readonly fromMs: number;
   /**
-   * Until it moved again: accepted by the provider, ended without that, or in the hands of another process, as the next
-   * strike on it shows. That strike's recovery counts from its own time.
+   * Until it progressed: accepted by the provider, finished otherwise, or taken by another process, as the next
+   * strike on that one shows. The next strike's recovery counts from its own time.
    */
   readonly movedMs: number;
-  /** Until accepted by the provider, or ended, however often it was struck meanwhile. */
+  /** Until accepted by the provider or finished, however often it was struck in between. */
   readonly settledMs: number;
 }
 
-/** When each delivery was held in a request of some process, by which it was struck: by its id, oldest first. */
+/** When each delivery was in a request of a process that was struck, oldest first, by delivery id. */
 export type CaughtAt = ReadonlyMap<string, readonly number[]>;
 
-/** Strikes that name a delivery because the process was about to do something for it, not because it was new. */
+/** Strikes whose process was about to handle the delivery, rather than to create it. */
 export function caughtAt(strikes: readonly Strike[], accounts: Accounts): CaughtAt {
   const times = new Map<string, number[]>();
   for (const { deliveryids, batchids, atMs, window } of strikes) {
-    // What a process had in hand when it was struck at random may have been there before the strike before.
+    // Work in flight during a random strike may date from before the previous strike.
     if (window === 'random') continue;
     const caught = struckDeliveries(
       { ...(deliveryids && { deliveryids }), ...(batchids && { batchids }) },
@@ -39,10 +39,10 @@ export function caughtAt(strikes: readonly Strike[], accounts: Accounts): Caught
   return times;
 }
 
-/** What was done, and which process had what in hand. */
+/** The strikes, and which process had what in flight. */
 export type Struck = Pick<Rig, 'strikes' | 'calls'>;
 
-/** Of the deliveries that a strike concerned, those that had not ended before. */
+/** The strike's deliveries that had not finished before it. */
 export function recoveries(
   strike: Strike,
   rig: Struck,
@@ -53,7 +53,7 @@ export function recoveries(
   const concerned = new Set([
     ...struckDeliveries(strike, accounts),
     ...struckDeliveries(strike.beside ?? {}, accounts),
-    // Told to end, it may have taken some from the queue before it heard of it.
+    // It may have taken some from the queue before handling the signal.
     ...rig.calls.loadedBy(strike.member, fromStrike(strike)),
   ]);
   return [...concerned].flatMap((deliveryid) => {
@@ -71,7 +71,7 @@ export function recoveries(
 
 const fromStrike = ({ atMs, lostAtMs = atMs }: Strike) => ({ fromMs: atMs, toMs: lostAtMs });
 
-/** When a process took it in hand that was then struck itself, or on its way to its end, before it was done. */
+/** When the delivery was taken by a process that was itself struck, or stopping, before it finished. */
 function loadedByStruck(rig: Struck, deliveryid: string, fromMs: number, settledAtMs: number): number {
   const load = rig.calls
     .loadsOf(deliveryid)
@@ -85,7 +85,7 @@ function loadedByStruck(rig: Struck, deliveryid: string, fromMs: number, settled
   return load?.atMs ?? Infinity;
 }
 
-/** Times that PostgreSQL gives are those of a statement's begin. */
+/** PostgreSQL's now() is the start of the statement. */
 const CLOCK_MS = 50;
 
 function settledAfter(deliveryid: string, atMs: number, accounts: Accounts): number | undefined {
@@ -101,7 +101,7 @@ function settledAfter(deliveryid: string, atMs: number, accounts: Accounts): num
   return settled === Infinity ? undefined : settled;
 }
 
-/** The value below which the share of all lies; undefined of none. */
+/** The quantile of the values; undefined if there are none. */
 export function quantile(values: readonly number[], share: number): number | undefined {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

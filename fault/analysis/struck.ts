@@ -1,7 +1,7 @@
 import type { Concerned } from '../markers.js';
 import type { Accounts } from './accounts.js';
 
-/** The deliveries that a strike concerned, however they are named. */
+/** The deliveries affected by a strike, whether named by id, batch or order. */
 export function struckDeliveries(strike: Concerned, { batches, ofOrder }: Accounts): readonly string[] {
   const marks = [
     ...(strike.marks ?? []),

@@ -3,7 +3,7 @@ import type { Accounts } from './accounts.js';
 import type { Recovery } from './recovery.js';
 import { struckDeliveries } from './struck.js';
 
-/** What happened to one delivery that was struck, oldest first: times in milliseconds after the strike. */
+/** The history of a struck delivery, oldest first, in milliseconds after the strike. */
 export interface Timeline extends Recovery {
   readonly events: readonly string[];
 }

@@ -12,17 +12,17 @@ export interface WindowRow {
   readonly window: string;
   readonly what: string;
   readonly kills: number;
-  /** Deliveries of committed changes that the strikes concerned. */
+  /** Deliveries of committed changes affected by the strikes. */
   readonly committed: number;
   readonly lost: number;
   readonly duplicates: number;
-  /** Duplicates that the ledger has an ambiguous attempt for. */
+  /** Duplicates with an ambiguous attempt in the ledger. */
   readonly accounted: number;
-  /** Until each moved again. Undefined when nothing had to recover. */
+  /** Until each progressed. Undefined if nothing had to recover. */
   readonly recoveryMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
-  /** Until the last was accepted by the provider, or ended, however often it was struck. */
+  /** Until the last was accepted by the provider or finished, however often it was struck. */
   readonly settledMaxMs: number | undefined;
-  /** Deliveries that took longest to move again, for whoever has to find out why. */
+  /** The deliveries that took longest to recover, for debugging. */
   readonly slowest: readonly Timeline[];
 }
 

@@ -9,14 +9,14 @@ import { WAYS, type Failover } from './strike.js';
 export interface FailoverRow {
   readonly way: string;
   readonly failovers: number;
-  /** Mails of committed orders that have not been sent. Of the whole run, as are the next two. */
+  /** Unsent mails of committed orders. Counts the whole run, as do the next two. */
   readonly lost: number;
   readonly duplicates: number;
-  /** Of these, with their ambiguous attempt on record. */
+  /** Of these, those with an ambiguous attempt on record. */
   readonly accounted: number;
-  /** What clients were told between the loss of the primary and the first order after it, by code. */
+  /** Error codes that clients got between the loss of the primary and the first order after it. */
   readonly answers: Readonly<Record<string, number>>;
-  /** Refusals to be repeated that did not say when. */
+  /** Retryable refusals without Retry-After. */
   readonly withoutRetryAfter: number;
   readonly writesMs: Times;
   readonly mailsMs: Times;
@@ -34,7 +34,7 @@ export function reportFailovers(
   accounts: Accounts,
   duplicates: readonly Duplicate[],
 ): readonly FailoverRow[] {
-  // Those that are built to fail are refused at any time.
+  // Orders that are built to fail don't count.
   const refusals = [...rig.load.orders.values()].flatMap(({ doomed, refusal }) =>
     refusal && !doomed ? [refusal] : [],
   );

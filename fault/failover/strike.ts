@@ -14,17 +14,17 @@ export interface Failover {
   /** From the promotion to the next acknowledged order, and to the next mail accepted; undefined when none came. */
   readonly writesMs: number | undefined;
   readonly mailsMs: number | undefined;
-  /** From the promotion until every order that was placed before is confirmed; undefined when that took too long. */
+  /** From the promotion until every earlier order is confirmed; undefined on timeout. */
   readonly recoveryMs: number | undefined;
 }
 
-/** So long nobody is the primary, as while a cluster manager makes sure. */
+/** Time without a primary, as while a cluster manager detects the failure. */
 const VACANT_MS = 1_500;
 const LIVE_MS = 1_500;
 const MAX_MS = 30_000;
 const ASK_MS = 20;
 
-/** Takes the primary away under load, has the standby take over, and gives it a new one. */
+/** Removes the primary under load, promotes the standby, and gives it a new standby. */
 export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
   const { replicated, spans } = rig;
   if (!replicated) throw new Error('there is no standby');
@@ -62,7 +62,7 @@ export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
   };
 }
 
-/** As docs/operations.md has it: no changes any more, all of them at the standby, then the end of the primary. */
+/** The switchover of docs/operations.md: stop changes, wait until the standby has all of them, stop the primary. */
 async function handOver({ replicated, ledger }: Rig): Promise<void> {
   if (!replicated) return;
   await replicated.configure('default_transaction_read_only', 'on');

@@ -1,17 +1,17 @@
 import type { Backend } from '../markers.js';
 import type { Rig } from '../rig/rig.js';
 
-/** Something that processes depend on is not well for a while, and then is again. */
+/** A dependency of the processes fails for a while, and recovers. */
 export interface DependencyFault {
   readonly name: string;
   /** What happens, in a few words. */
   readonly what: string;
-  /** Where the queue has to be for it; anywhere by default. */
+  /** The queue backend it requires; any by default. */
   readonly backend?: Backend;
-  /** Times the duration that was asked for. */
+  /** Multiple of the requested duration. */
   readonly times?: number;
-  /** Whether the end of a mail may not be recorded meanwhile, so that it may be sent again. */
+  /** Whether outcomes of mails may go unrecorded meanwhile, so that mails may be sent again. */
   readonly losesAnswers?: true;
-  /** Does it for so long. When it resolves the dependency is well again. */
+  /** Injects the fault for this long. When it resolves, the dependency works again. */
   inflict(rig: Rig, durationMs: number): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { queueEmptied, redisAway, redisFull, redisRestarted, redisSilent, redisS
 import type { TenantFault } from './tenantFault.js';
 import { eventWebhook } from './webhook.js';
 
-/** One after the other: each concerns everybody. */
+/** Run one after the other: each affects all tenants. */
 export const DEPENDENCY_FAULTS: readonly DependencyFault[] = [
   snapshotHeld,
   queueEmptied,
@@ -20,7 +20,7 @@ export const DEPENDENCY_FAULTS: readonly DependencyFault[] = [
   postgresRestarted,
 ];
 
-/** A group at a time, all of it at once: each concerns one tenant, and nobody else may notice. */
+/** Run in groups, each group concurrently: each fault affects one tenant, and others must not notice. */
 export const TENANT_FAULTS: readonly (readonly TenantFault[])[] = [
   PROVIDER_FAULTS,
   POISON,

@@ -7,7 +7,7 @@ import { mailsPerSecond } from './rate.js';
 import { untilConfirmed } from './recover.js';
 import type { TenantFault } from './tenantFault.js';
 
-/** What a fault did, before the accounts are read. */
+/** What a fault did, measured before the accounts are read. */
 export interface Inflicted {
   readonly fault: string;
   readonly what: string;
@@ -23,13 +23,13 @@ export interface Inflicted {
 
 export interface InflictOptions {
   readonly durationMs: number;
-  /** Over which rates are counted. */
+  /** Period over which rates are counted. */
   readonly rateMs: number;
 }
 
-/** Rates over less than this say too little to be judged. */
+/** Rates over less than this are not meaningful. */
 const TELLING_MS = 60_000;
-/** Of the rate before, once a fault is over. */
+/** Share of the previous rate that is required after a fault. */
 const MIN_RATE = 0.98;
 
 export async function inflict(rig: Rig, fault: DependencyFault, options: InflictOptions): Promise<Inflicted> {
@@ -59,7 +59,7 @@ export async function inflict(rig: Rig, fault: DependencyFault, options: Inflict
 
 const ORDERS_OF_A_TENANT = 8;
 
-/** All tenants' faults at once; the rate is that of the tenants without any. */
+/** Runs all tenant faults at once; the rate is that of the unaffected tenants. */
 export async function inflictOnTenants(
   rig: Rig,
   faults: readonly (readonly [TenantFault, OpenShop])[],
@@ -99,7 +99,7 @@ export async function inflictOnTenants(
 const ASK_MS = 250;
 const MAX_MS = 150_000;
 
-/** Until every delivery of the tenant has ended, well or not. */
+/** Resolves once every delivery of the tenant has finished, successfully or not. */
 async function untilEnded({ ledger, complaints }: Rig, shop: OpenShop): Promise<number | undefined> {
   const begunAtMs = Date.now();
   while (Date.now() - begunAtMs < MAX_MS) {

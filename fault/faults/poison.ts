@@ -31,7 +31,7 @@ const hugeQuery: TenantFault = {
   },
 };
 
-/** Every worker that is about to send a mail of this tenant dies of it. */
+/** Kills every worker that is about to send a mail of this tenant. */
 export const killer: TenantFault = {
   name: 'kills its process',
   what: 'each worker that takes it is killed',
@@ -56,7 +56,7 @@ export const killer: TenantFault = {
         await fleet.kill(member);
       }
     };
-    // It ends when there are no more: they have failed.
+    // Ends when there are none left: they have failed.
     killAll().catch(() => undefined);
     return Promise.resolve();
   },

@@ -5,18 +5,18 @@ import type { DependencyFault } from './fault.js';
 export const postgresRestarted: DependencyFault = {
   name: 'postgres restarted',
   losesAnswers: true,
-  what: 'ended with all its sessions, and started again',
+  what: 'restarted, ending all sessions',
   inflict: (rig) => rig.restartPostgres(),
 };
 
 const TERMINATE_EVERY_MS = 500;
-/** In the long form this is three minutes. */
+/** Three minutes in the long form. */
 const TERMINATIONS_LAST = 3;
 
 export const backendsTerminated: DependencyFault = {
   name: 'backends terminated',
   losesAnswers: true,
-  what: 'every session of the processes ended, twice a second',
+  what: 'all sessions of the processes terminated twice a second',
   times: TERMINATIONS_LAST,
   async inflict({ ledger }, durationMs) {
     const until = Date.now() + durationMs;
@@ -34,7 +34,7 @@ export const backendsTerminated: DependencyFault = {
 export const connectionsExhausted: DependencyFault = {
   name: 'connections exhausted',
   losesAnswers: true,
-  what: 'every connection that PostgreSQL gives is taken by somebody else',
+  what: 'no free connections left in PostgreSQL',
   async inflict({ services, ledger }, durationMs) {
     const hoard: pg.Client[] = [];
     const until = Date.now() + durationMs;
@@ -46,7 +46,8 @@ export const connectionsExhausted: DependencyFault = {
         () => false,
       );
       if (got) hoard.push(client);
-      // All are taken. Now and then one of the processes' own sessions ends, so that they need a new one.
+      // Takes all connections. Occasionally one of the processes' own sessions is terminated, so that they need a new
+      // one.
       else await endOneSession(ledger).catch(() => undefined);
     }
     await Promise.all(hoard.map((client) => client.end()));

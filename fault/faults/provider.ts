@@ -4,7 +4,7 @@ import type { TenantFault } from './tenantFault.js';
 
 const HTML_PAGE = '<html><body><h1>413 Request Entity Too Large</h1></body></html>';
 
-/** The provider behaves so for one key, and then takes its mails again. */
+/** The provider behaves this way for one key, then accepts its mails again. */
 function behaving(
   name: string,
   what: string,
@@ -29,7 +29,7 @@ const answering = (
   ...rest,
 });
 
-/** Refused until another key is set, which the provider takes. */
+/** Refuses until a key that the provider accepts is set. */
 const keyRefused: TenantFault = {
   name: 'provider 401',
   what: 'the key is refused; then another is set',

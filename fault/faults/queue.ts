@@ -5,7 +5,7 @@ import type { DependencyFault } from './fault.js';
 
 export const redisRestarted: DependencyFault = {
   name: 'redis restarted',
-  what: 'killed, and started again, empty',
+  what: 'killed and restarted empty',
   backend: 'redis',
   inflict: (rig) => rig.restartRedis(),
 };
@@ -24,7 +24,7 @@ export const queueEmptied: DependencyFault = {
 
 export const redisFull: DependencyFault = {
   name: 'redis out of memory',
-  what: 'every write is refused: noeviction, and no memory',
+  what: 'every write refused: noeviction, no memory',
   backend: 'redis',
   async inflict({ queueStore }, durationMs) {
     await queueStore.limitMemory(1);
@@ -35,7 +35,7 @@ export const redisFull: DependencyFault = {
 
 export const redisAway: DependencyFault = {
   name: 'redis away',
-  what: 'connections break, and new ones are refused',
+  what: 'connections broken, new ones refused',
   backend: 'redis',
   async inflict(rig, durationMs) {
     const links = redisLinks(rig);
@@ -47,7 +47,7 @@ export const redisAway: DependencyFault = {
 
 export const redisSilent: DependencyFault = {
   name: 'redis silent',
-  what: 'nothing comes back, and nobody is told',
+  what: 'connections open but silent',
   backend: 'redis',
   async inflict(rig, durationMs) {
     const links = redisLinks(rig);

@@ -8,7 +8,7 @@ const MAX_MS = 60_000;
 
 /**
  * Waits until the confirmation of each of these orders has been accepted.
- * @returns how long that took, in milliseconds; undefined when it took too long
+ * @returns how long that took, in milliseconds; undefined on timeout
  */
 export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promise<number | undefined> {
   const begunAtMs = Date.now();

@@ -4,18 +4,18 @@ import { post } from '../rig/post.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
 
-/** What the provider reports of one shop's mails, and what it was answered. */
+/** The provider's reports on one shop's mails, and the responses to them. */
 export class Reports {
   readonly #reporter = new Reporter();
   /** Nobody's key. */
   readonly #forger = new Reporter();
-  /** Ids of events of reports that were answered 2xx. */
+  /** Ids of events in reports that got a 2xx. */
   readonly taken = new Set<string>();
   /** Ids of events whose signature is not the shop's. */
   readonly forged = new Set<string>();
-  /** What was answered to forged reports by mistake. */
+  /** Forged reports that were accepted. */
   readonly mistakes: string[] = [];
-  /** Reports that had no answer, or none that is one, and were sent again. */
+  /** Reports that got no valid response, and were sent again. */
   repeatedAfterFailure = 0;
 
   constructor(
@@ -23,7 +23,7 @@ export class Reports {
     private readonly shop: OpenShop,
   ) {}
 
-  /** Gives the shop the provider's key, as its administrator would. */
+  /** Sets the provider's public key for the shop, as its administrator would. */
   async setKey(): Promise<void> {
     const query =
       'mutation ($key: String) { Utility { set_email_webhook_key(verification_key: $key) { url } } }';
@@ -41,7 +41,7 @@ export class Reports {
     });
   }
 
-  /** Sends a report until it is answered 2xx, as the provider does. */
+  /** Sends a report until it gets a 2xx, as the provider does. */
   async deliver(events: readonly GivenEvent[]): Promise<void> {
     const body = bodyOf(events);
     const headers = this.#reporter.sign(body);
@@ -52,7 +52,7 @@ export class Reports {
     for (const { sg_event_id: id = '' } of events) this.taken.add(id);
   }
 
-  /** Sends a report with a signature of another key; with its own, of other bytes. */
+  /** Sends reports with forged signatures: one by another key, and one over other bytes. */
   async forge(events: readonly GivenEvent[]): Promise<void> {
     const body = bodyOf(events);
     for (const { sg_event_id: id = '' } of events) this.forged.add(id);
@@ -68,7 +68,7 @@ export class Reports {
     return webs[Math.floor(Math.random() * webs.length)]?.baseUrl ?? 'http://127.0.0.1:9';
   }
 
-  /** @returns the status, undefined when no answer came */
+  /** @returns the status; undefined if there was no response */
   async #send(body: string, headers: Record<string, string>): Promise<number | undefined> {
     const url = `${this.#baseUrl}/events/sendgrid/${this.shop.tenantid}`;
     const signal = AbortSignal.timeout(PATIENCE_MS);

@@ -5,17 +5,17 @@ import { Reports } from './reports.js';
 import type { TenantFault } from './tenantFault.js';
 
 const NAME = 'event webhook';
-/** In the order in which things happen; reports come in any. */
+/** In chronological order; reports arrive in any order. */
 const LIFE = ['deferred', 'delivered', 'open', 'click'] as const;
 const PAUSE_MS = 20;
-/** With fewer nothing is shown. */
+/** Fewer events would prove nothing. */
 const MIN_EVENTS = 50;
-/** Longest that reporting may take. */
+/** Maximum time for reporting. */
 const MAX_MS = 90_000;
 
 /**
- * The provider reports on one shop's mails: each event in two reports, in no order, with forged ones between, while a
- * web process is killed and PostgreSQL is restarted. Then it reports a bounce, and the shop orders once more.
+ * The provider reports on one shop's mails: each event twice, in random order, with forged reports in between, while
+ * a web process is killed and PostgreSQL is restarted. Then it reports a bounce, and the shop places another order.
  */
 export const eventWebhook: TenantFault = {
   name: NAME,
@@ -45,7 +45,7 @@ interface Running {
 
 const under = new WeakMap<OpenShop, Running>();
 
-/** Reports on until the fault is over and everything has been done to the processes meanwhile. */
+/** Keeps reporting until the fault is over and all process faults are done. */
 async function reportAndDisturb(
   rig: Rig,
   shop: OpenShop,
@@ -62,7 +62,7 @@ async function reportAndDisturb(
   ]);
 }
 
-/** Each round reports on all mails of the shop there are, with events of its own. */
+/** Each round reports on all of the shop's mails so far, with new events. */
 async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const mails = await mailsOf(rig, shop);
@@ -71,7 +71,7 @@ async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, isOver: (
     if (events.length > 0) {
       const reversed = [...events].reverse();
       const halves = [reversed.slice(0, events.length / 2), reversed.slice(events.length / 2)];
-      // The same events at the same time, in one report and in two.
+      // Sends the same events concurrently, in one report and in two.
       await Promise.all(
         [...halves, events].map((report) => reports.deliver(report)).concat(reports.forge(forged)),
       );
@@ -88,14 +88,14 @@ async function disturb(rig: Rig, reports: Reports): Promise<void> {
   const web = await fleet.take('web');
   strikes.push({ window: NAME, member: web.name, atMs: Date.now() });
   await fleet.kill(web);
-  // A process that starts while PostgreSQL is away ends, for its supervisor to start it again: not what is asked here.
+  // A process started while PostgreSQL is down exits and is restarted by its supervisor: not what is tested here.
   while (fleet.webs.length < strength) await delay(100);
   const fromMs = Date.now();
   await rig.restartPostgres();
   spans.push({ fault: NAME, fromMs, toMs: Date.now(), losesAnswers: true });
 }
 
-/** Deliveries of the shop that the provider has taken. */
+/** Deliveries of the shop that the provider has accepted. */
 async function mailsOf({ provider }: Rig, { tenantid }: OpenShop): Promise<readonly string[]> {
   await provider.refresh();
   const mails = provider.entries.filter((entry) => entry.accepted && entry.tenantid === String(tenantid));
@@ -104,7 +104,7 @@ async function mailsOf({ provider }: Rig, { tenantid }: OpenShop): Promise<reado
 
 const SKIPPED_MS = 20_000;
 
-/** The address bounces: what is ordered from then on is skipped, and says so. */
+/** Makes the address bounce: later orders must be skipped, with that reason. */
 async function bounce(rig: Rig, shop: OpenShop, reports: Reports): Promise<void> {
   const [deliveryid] = await mailsOf(rig, shop);
   if (deliveryid === undefined) throw new Error('the shop has sent nothing');

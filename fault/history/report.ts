@@ -6,18 +6,18 @@ import type { Rig } from '../rig/rig.js';
 import { isLost } from '../rig/timeMachine.js';
 import { WAYS, type HistoryStrike } from './strike.js';
 
-/** One line of the table of going back in time. */
+/** One row of the table on PostgreSQL going back in time. */
 export interface HistoryRow {
   readonly way: string;
   readonly strikes: number;
-  readonly backMs: { readonly least: number; readonly most: number };
-  /** Mails of orders that are still there, and that have not been sent. Of the whole run, as are the next three. */
+  readonly backMs: { readonly min: number; readonly max: number };
+  /** Unsent mails of surviving orders. Counts the whole run, as do the next three. */
   readonly lost: number;
-  /** Mails sent once more, each with its ambiguous attempt on record. */
+  /** Mails sent again, each with an ambiguous attempt on record. */
   readonly duplicates: number;
-  /** Mails sent once more because their record was lost. */
+  /** Mails sent again because their record was lost. */
   readonly withoutRecord: number;
-  /** Mails whose orders were lost, sent before that. */
+  /** Mails sent for orders that were lost afterwards. */
   readonly gone: number;
   readonly recoveryMs: { readonly p50: number; readonly max: number };
 }
@@ -43,7 +43,7 @@ export function reportHistory(
       {
         way,
         strikes: done.length,
-        backMs: { least: Math.min(...back), most: Math.max(...back) },
+        backMs: { min: Math.min(...back), max: Math.max(...back) },
         lost: accounts.expected.filter((expected) => lossOf(expected, accounts) !== undefined).length,
         duplicates: duplicates.length,
         withoutRecord: unknown.filter(({ subject }) => due.has(markOf(subject))).length,

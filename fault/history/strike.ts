@@ -4,11 +4,11 @@ import type { Part } from '../rig/member.js';
 import type { Rig } from '../rig/rig.js';
 import type { LostTime } from '../rig/timeMachine.js';
 
-/** How PostgreSQL comes to hold an earlier state. */
+/** How PostgreSQL returns to an earlier state. */
 export const WAYS = ['restored', 'promoted'] as const;
 export type Way = (typeof WAYS)[number];
 
-/** What happens next, before the processes have come to rest. */
+/** What happens next, before the processes have settled. */
 export const AFTERMATHS = [
   'nothing',
   'queue wiped',
@@ -24,17 +24,17 @@ export interface HistoryStrike {
   readonly lost: LostTime;
   /** How far PostgreSQL went back: what was committed since then is gone. */
   readonly backMs: number;
-  /** Until every order that PostgreSQL still held was with the provider; undefined when that took too long. */
+  /** Until the mails of all surviving orders were accepted by the provider; undefined on timeout. */
   readonly recoveryMs: number | undefined;
 }
 
-/** Takes a backup, lets the load go on for a while, and has PostgreSQL go back to it or to a moment since. */
+/** Takes a backup, lets the load continue for a while, and makes PostgreSQL go back to it or to a later moment. */
 export async function strikeHistory(
   rig: Rig,
   { way, aftermath, backMs }: { readonly way: Way; readonly aftermath: Aftermath; readonly backMs: number },
 ): Promise<HistoryStrike> {
   const { timeMachine, spans } = rig;
-  // What is struck is work in hand: a process that starts while PostgreSQL is away waits.
+  // Strikes work in flight: a process that starts while PostgreSQL is down waits.
   await rig.fleet.atStrength();
   await delay(LIVE_MS);
   if (way === 'restored') await burst(rig);
@@ -42,7 +42,7 @@ export async function strikeHistory(
   if (way === 'promoted') await burst(rig);
   await delay(backMs);
   const struckAtMs = Date.now();
-  // Recovery wants a commit behind the moment at which it ends.
+  // Point-in-time recovery needs a commit after its target.
   await rig.ledger.query('select pg_current_xact_id()');
   const lost = await (way === 'restored' ? timeMachine.restore(backup) : timeMachine.promote(backup, backMs));
   spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesAnswers: true });
@@ -52,13 +52,13 @@ export async function strikeHistory(
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };
 }
 
-/** What is committed then stays. */
+/** Commits until then survive. */
 const LIVE_MS = 2_000;
 const BURST = 15;
-/** A burst lasts about as long; the moment to which PostgreSQL goes back is anywhere in it. */
+/** About the length of a burst; PostgreSQL goes back to a random moment in it. */
 const BURST_MS = 400;
 
-/** So that much is under way at that moment. */
+/** So that much work is in flight at that moment. */
 async function burst({ load }: Rig): Promise<void> {
   for (let placed = 0; placed < BURST; placed++) load.placeOrder();
   await delay(Math.random() * BURST_MS);
@@ -105,7 +105,7 @@ async function kill(rig: Rig, part: Part, window: string): Promise<void> {
   await rig.fleet.kill(member);
 }
 
-/** Orders that PostgreSQL holds now. */
+/** Orders currently in PostgreSQL. */
 async function survivors({ ledger, load, shops }: Rig) {
   const committed = new Set<number>();
   for (const shop of shops) for (const id of await ledger.committedOrders(shop)) committed.add(id);

@@ -2,7 +2,7 @@ import { isLost } from '../rig/timeMachine.js';
 import type { Invariant } from './invariant.js';
 
 export const answersTrue: Invariant = {
-  name: '11 what clients were answered is true: acknowledged is there, refused is not, anything else is said to be unknown',
+  name: "11 answers to clients are true: acknowledged orders exist, refused ones don't, all others were reported as unknown",
   breaches({ accounts, rig }) {
     const committed = new Set(accounts.expected.map(({ order }) => order.mark));
     return [...rig.load.orders.values()].flatMap(({ mark, acknowledgedAtMs, refusal }) => {

@@ -6,7 +6,7 @@ const MAX_OVERDUE_SECONDS = 5 + 5;
 export const nothingNeglected: Invariant = {
   name: "8 every open delivery is touched within the reconciler's period",
   async breaches({ witness, rig }) {
-    const { seconds, deliveryid } = witness.mostOverdue;
+    const { seconds, deliveryid } = witness.maxOverdue;
     const forgotten = await rig.ledger.forgotten();
     return [
       ...(seconds > MAX_OVERDUE_SECONDS

@@ -1,7 +1,7 @@
 import type { AttemptRow } from '../rig/ledger.js';
 import type { Invariant } from './invariant.js';
 
-/** Outcomes that are nobody's failure. */
+/** Outcomes that count as no failure. */
 const WITHOUT_ERROR = new Set(['sent', 'redriven']);
 
 export const historyMonotone: Invariant = {

@@ -11,9 +11,9 @@ export interface Evidence {
   readonly witness: Witness;
 }
 
-/** Something that holds whatever was done to the processes. */
+/** Something that holds whatever faults were injected. */
 export interface Invariant {
   readonly name: string;
-  /** Each breach in one line that names the delivery, the order or the place. */
+  /** One line per breach, naming the delivery, order or place. */
   breaches(evidence: Evidence): readonly string[] | Promise<readonly string[]>;
 }

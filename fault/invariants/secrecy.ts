@@ -1,7 +1,7 @@
 import { namesIn } from '../rig/canaries.js';
 import type { Invariant } from './invariant.js';
 
-/** Processes must have ended: what they printed counts to the last line. */
+/** The processes must have exited, so that their output is complete. */
 export const secretsKept: Invariant = {
   name: '9 no secret in logs or rows',
   async breaches({ rig }) {

@@ -18,7 +18,7 @@ export const sendsAccounted: Invariant = {
   },
 };
 
-/** What no strike and no fault of the provider explains was sent twice by the product of its own accord. */
+/** A duplicate that no strike or provider fault explains is the product's own doing. */
 export const duplicatesExplained: Invariant = {
   name: '3b duplicates only where the answer was lost',
   breaches: ({ duplicates, accounts }) =>

@@ -2,10 +2,10 @@ import { startChildServer } from '../../bench/support/childServer.js';
 import type { Canary } from '../rig/canaries.js';
 import type { Behaviour, ProviderEntry } from './ledger.js';
 
-/** The provider as the harness reads and rules it. */
+/** The harness's client for the fake provider. */
 export interface Provider {
   readonly url: string;
-  /** All that it has seen so far, in order. */
+  /** All calls so far, in order. */
   readonly entries: readonly ProviderEntry[];
   /** Fetches what is new. */
   refresh(): Promise<void>;
@@ -14,7 +14,7 @@ export interface Provider {
   stop(): Promise<void>;
 }
 
-/** An answer that is still out is asked for again. */
+/** Entries whose response is pending are read again. */
 const UNSETTLED_MS = 30_000;
 
 export async function startProvider(): Promise<Provider> {

@@ -8,17 +8,17 @@ export interface ProviderEntry {
   /** The start of the mail's HTML. */
   readonly html: string;
   readonly receivedAtMs: number;
-  /** Null when the provider has not answered, or the connection was gone. */
+  /** Null if the provider has not responded, or the connection was gone. */
   readonly answeredAtMs: number | null;
-  /** Whether the provider has taken the mail, whatever it then answered. */
+  /** Whether the provider accepted the mail, whatever it responded. */
   readonly accepted: boolean;
-  /** What it did with the call. */
+  /** How it handled the call. */
   readonly behaviour: Behaviour['kind'];
-  /** Secrets found where none belongs: anywhere but in the Authorization header. */
+  /** Secrets found anywhere but in the Authorization header. */
   readonly secrets: readonly string[];
 }
 
-/** What the provider does with the mails that come with a certain key. */
+/** How the provider handles mails with a certain key. */
 export type Behaviour =
   | { readonly kind: 'accept' }
   | {
@@ -27,22 +27,22 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Takes the mail and answers 202 after a while. */
+  /** Accepts the mail and responds 202 after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Reads the mail, and says nothing. */
+  /** Reads the mail and never responds. */
   | { readonly kind: 'hang' }
-  /** Sends a header every 50 ms without end. */
+  /** Sends a header every 50 ms forever. */
   | { readonly kind: 'header-drip' }
-  /** Takes the mail, answers 202, and sends the body a byte every 50 ms without end. */
+  /** Accepts the mail, responds 202, and sends the body a byte every 50 ms forever. */
   | { readonly kind: 'body-drip' }
-  /** Breaks the connection when the head has come; there is no entry for it. */
+  /** Breaks the connection after the request's head; leaves no entry. */
   | { readonly kind: 'reset-before' }
-  /** Takes the mail, and breaks the connection instead of answering. */
+  /** Accepts the mail, and breaks the connection instead of responding. */
   | { readonly kind: 'reset-after' };
 
 export const ACCEPT: Behaviour = { kind: 'accept' };
 
-/** Whether a call that meets this behaviour leaves the mail with the provider. */
+/** Whether the provider has accepted the mail after this behaviour. */
 export function accepts(behaviour: Behaviour): boolean {
   switch (behaviour.kind) {
     case 'accept':

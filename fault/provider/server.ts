@@ -10,7 +10,7 @@ import { namesIn, type Canary } from '../rig/canaries.js';
 import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js';
 
 const DRIP_MS = 50;
-/** What a provider that is near takes. */
+/** Latency of a nearby provider. */
 const ANSWER_MS = 5;
 const MAX_HTML = 500;
 
@@ -42,7 +42,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   const body = await readBody(request).catch(() => undefined);
-  // The caller was killed while it wrote.
+  // The caller was killed while writing.
   if (body === undefined) return;
   if (url.pathname === '/behaviours') {
     const given = Object.entries(JSON.parse(body) as Record<string, Behaviour>);

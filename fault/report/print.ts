@@ -87,7 +87,7 @@ export function historyTable(rows: readonly HistoryRow[]): string {
     rows.map((row) => [
       row.way,
       row.strikes,
-      `${seconds(row.backMs.least)} to ${seconds(row.backMs.most)}`,
+      `${seconds(row.backMs.min)} to ${seconds(row.backMs.max)}`,
       row.lost,
       row.duplicates,
       row.withoutRecord,

@@ -4,11 +4,11 @@ import { testLog } from '../../test/support/testConfig.js';
 
 const CONNECTIONS = 4;
 
-/** A tenant's own application, which knows nothing of Rowpost: it writes by plain SQL. */
+/** A tenant's own application, independent of Rowpost: it writes plain SQL. */
 export class Application {
   readonly #pool: pg.Pool;
 
-  /** @param patienceMs a statement that has no answer by then has none */
+  /** @param patienceMs timeout of a statement */
   constructor(databaseUrl: string, patienceMs: number) {
     const { Client, config } = createConnector({
       url: databaseUrl,
@@ -21,7 +21,7 @@ export class Application {
     this.#pool.on('error', () => undefined);
   }
 
-  /** One transaction. Rejects where it failed, and where its outcome is unknown. */
+  /** One transaction. Rejects if it failed or its outcome is unknown. */
   async insertOrder(
     schema: string,
     order: { readonly orderId: number; readonly channel: string; readonly mark: string },

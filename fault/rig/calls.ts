@@ -2,7 +2,7 @@ import { batchBegun, deliveryLoad, jobDone, mail, type Backend } from '../marker
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
-/** A call of the provider, as it went over the wire from one process. */
+/** A provider call, as seen on the wire of one process. */
 export interface Call {
   readonly deliveryid: string;
   /** The process's name. */
@@ -10,25 +10,25 @@ export interface Call {
   readonly sentAtMs: number;
 }
 
-/** A process that took a delivery in hand, to prepare its mail. */
+/** A process that claimed a delivery, to prepare its mail. */
 export interface Load {
   readonly by: string;
   readonly atMs: number;
 }
 
-/** What a process has in its hands at a moment, as its own requests tell. */
+/** What a process has in flight at a moment, derived from its requests. */
 export interface InHand {
-  /** Taken in hand or given to the provider, and not surely recorded yet. */
+  /** Claimed or sent to the provider, and perhaps not recorded yet. */
   readonly deliveryids: readonly string[];
-  /** Batches it has begun with, whose jobs it has not ended. */
+  /** Batches that it has started and whose jobs it has not completed. */
   readonly batchids: readonly string[];
 }
 
-/** An answer that came so lately may not be in the ledger yet. Which were is told from the ledger afterwards. */
+/** A response this recent may not be in the ledger yet. The ledger tells later. */
 const SETTLING_MS = 10_000;
 const MAX_REMEMBERED = 1_000;
 
-/** Every call that any process of a run has made, and which process it was. */
+/** Every provider call of a run, and which process made it. */
 export class CallBook {
   readonly #calls = new Map<string, Call[]>();
   readonly #loads = new Map<string, Load[]>();
@@ -40,12 +40,12 @@ export class CallBook {
     return this.#calls.get(deliveryid) ?? [];
   }
 
-  /** When processes took a delivery in hand, oldest first. */
+  /** When processes claimed a delivery, oldest first. */
   loadsOf(deliveryid: string): readonly Load[] {
     return this.#loads.get(deliveryid) ?? [];
   }
 
-  /** Deliveries that a process took in hand within a time. */
+  /** Deliveries that a process claimed within a period. */
   loadedBy(
     member: string,
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -56,7 +56,10 @@ export class CallBook {
       .map(([deliveryid]) => deliveryid);
   }
 
-  /** Watches a process by its links. @returns what it has in hand at the moment of asking */
+  /**
+   * Watches a process through its links.
+   * @returns a function that tells what it has in flight
+   */
   watch(by: string, { provider, postgres, redis }: Member['links']): () => InHand {
     const mails = new Recent();
     const batches = new Recent();
@@ -104,9 +107,9 @@ function add<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else lists.set(key, [item]);
 }
 
-/** What has begun, and what has ended lately. */
+/** What has started, and what has ended recently. */
 class Recent {
-  /** When each has ended; undefined while it has not. */
+  /** When each ended; undefined while in flight. */
   readonly #ends = new Map<string, number | undefined>();
 
   begin(name: string): void {
@@ -119,7 +122,7 @@ class Recent {
     if (this.#ends.has(name)) this.#ends.set(name, Date.now());
   }
 
-  /** Those that have not ended so long ago. The others are forgotten. */
+  /** Those that ended recently; forgets the others. */
   names(agoMs: number): readonly string[] {
     const since = Date.now() - agoMs;
     for (const [name, endedAtMs] of this.#ends) {

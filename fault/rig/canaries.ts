@@ -1,10 +1,10 @@
-/** A secret that must appear nowhere, and what it is. */
+/** A secret that must not appear anywhere, and its description. */
 export interface Canary {
   readonly name: string;
   readonly secret: string;
 }
 
-/** Searches a stream for secrets, also where one lies across two chunks. */
+/** Searches a stream for secrets, including across chunk boundaries. */
 export class CanarySearch {
   #rest = '';
   readonly #longest: number;

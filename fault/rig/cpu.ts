@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** CPU time of this process and of all its children that have ended, where the system tells; else of this process. */
+/** CPU time of this process and, on Linux, of all its children that have exited. */
 export function cpuSecondsWithChildren(): number {
   try {
-    // Behind the name: utime, stime, cutime and cstime are the fields 14 to 17.
+    // After the name: utime, stime, cutime and cstime are fields 14 to 17.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     return ticks / TICKS_PER_SECOND;
@@ -13,5 +13,5 @@ export function cpuSecondsWithChildren(): number {
   }
 }
 
-/** What Linux reports in, whatever the kernel counts in. */
+/** USER_HZ, the unit in which Linux reports, whatever the kernel's tick. */
 const TICKS_PER_SECOND = 100;

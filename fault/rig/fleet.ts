@@ -1,6 +1,6 @@
 import type { Marker } from '../markers.js';
 import type { Hold } from '../wire/trap.js';
-import { Hunts, type Prey } from './hunts.js';
+import { RequestTraps, type CaughtProcess } from './requestTraps.js';
 import { killHard, type ExitOfProcess, type Member, type Part, type Service } from './member.js';
 import { startMember, type MemberOptions } from './memberProcess.js';
 import { within } from './within.js';
@@ -13,19 +13,19 @@ export interface UnexpectedExit extends ExitOfProcess {
   readonly lastWords: string;
 }
 
-/** Longest wait for a process that nobody else is disturbing, and for a request of one. */
+/** Longest wait for an undisturbed process, and for a request to be caught. */
 const TAKE_MS = 300_000;
-/** Of each part so many stay undisturbed, or nothing would be left to go on. */
+/** Processes of each part that stay undisturbed, so that work can continue. */
 const MIN_FREE = 1;
 const STARTS_AT_ONCE = 2;
 
 /** The processes of the installation. Each that is killed is replaced at once, as a supervisor would. */
 export class Fleet {
   readonly #members = new Set<Member>();
-  /** Whoever disturbs a process has it for itself. */
+  /** Processes reserved by a fault. */
   readonly #taken = new Set<Member>();
-  readonly #hunts = new Hunts(
-    (member, mercy) => this.#mayTake(member, mercy),
+  readonly #traps = new RequestTraps(
+    (member, spareLast) => this.#mayTake(member, spareLast),
     (member) => this.#taken.add(member),
   );
   readonly #waiting: { readonly part: Part; readonly give: (member: Member) => void }[] = [];
@@ -35,7 +35,7 @@ export class Fleet {
   readonly #waitingForSlot: (() => void)[] = [];
   #started = 0;
   #closing = false;
-  /** Processes that ended though nobody had ended them. */
+  /** Processes that exited on their own. */
   readonly unexpectedExits: UnexpectedExit[] = [];
   /** Starts that failed. */
   readonly failedStarts: Error[] = [];
@@ -60,19 +60,20 @@ export class Fleet {
   }
 
   /**
-   * Holds the next request that bears the marker, from whichever process of the part sends it, and has that process
-   * from then on. Throws when there is none for long. @param mercy leaves the last process of a part alone
+   * Holds the next request that matches the marker, from any process of the part, and reserves that process. Rejects
+   * if there is none in time.
+   * @param spareLast never takes the last undisturbed process of a part
    */
-  async catchAt(part: Part, marker: Marker, hold: Hold, mercy = true): Promise<Prey> {
-    const { prey, giveUp } = this.#hunts.begin(part, marker, hold, mercy);
+  async catchAt(part: Part, marker: Marker, hold: Hold, spareLast = true): Promise<CaughtProcess> {
+    const { caught, close } = this.#traps.open(part, marker, hold, spareLast);
     try {
-      return await within(TAKE_MS, `${marker.name} from any ${part}`, prey);
+      return await within(TAKE_MS, `${marker.name} from any ${part}`, caught);
     } finally {
-      giveUp();
+      close();
     }
   }
 
-  /** How many processes are up, are being disturbed, and are still to start. */
+  /** Counts of processes that are up, disturbed and starting. */
   describe(): string {
     const up = (['web', 'relay', 'worker'] as const).map(
       (part) => `${this.all.filter((member) => member.part === part).length} ${part}`,
@@ -80,12 +81,12 @@ export class Fleet {
     return `up: ${up.join(', ')}; disturbed: ${this.#taken.size}; starting: ${this.#starting.size}`;
   }
 
-  /** Until every process that was killed has been replaced. */
+  /** Resolves once every killed process has been replaced. */
   async atStrength(): Promise<void> {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
   }
 
-  /** A process of the part that nobody else disturbs; when all are taken, the next that is free. */
+  /** Reserves an undisturbed process of the part, waiting for one if necessary. */
   async take(part: Part): Promise<Member> {
     const free = this.#free(part).filter((candidate) => this.#mayTake(candidate));
     const member =
@@ -99,13 +100,13 @@ export class Fleet {
     return member;
   }
 
-  /** Nobody disturbs the process any more. */
+  /** Releases a reserved process. */
   giveBack(member: Member): void {
     this.#taken.delete(member);
     this.#offer();
   }
 
-  /** The process is about to be ended on purpose: another takes its place. */
+  /** Call before ending a process on purpose: starts its replacement. */
   replace(member: Member): void {
     this.#expectedToEnd.add(member);
     this.#members.delete(member);
@@ -113,14 +114,14 @@ export class Fleet {
     if (!this.#closing) this.#startOne(member.part);
   }
 
-  /** Kills it at once; another takes its place. */
+  /** Kills the process with SIGKILL and starts its replacement. */
   async kill(member: Member): Promise<void> {
     const ended = killHard(member);
     this.replace(member);
     await ended;
   }
 
-  /** Ends all; those that can't end in time are killed. */
+  /** Stops all processes; kills those that exceed the grace period. */
   async stop(graceMs: number): Promise<void> {
     this.#closing = true;
     await this.atStrength();
@@ -149,7 +150,7 @@ export class Fleet {
   #welcome(member: Member): void {
     this.#members.add(member);
     for (const [service, link] of Object.entries(member.links)) {
-      link.trapFor = (request) => this.#hunts.trapFor(member, service as Service, request);
+      link.trapFor = (request) => this.#traps.trapFor(member, service as Service, request);
     }
     void member.exited.then((exit) => {
       this.#members.delete(member);
@@ -164,14 +165,14 @@ export class Fleet {
     return [...this.#members].filter((member) => member.part === part && !this.#taken.has(member));
   }
 
-  /** No sooner than the last ones are replaced: else the processes would dwindle, and what is measured is their lack. */
-  #mayTake(member: Member, mercy = true): boolean {
+  /** Waits for earlier replacements: otherwise the fleet would shrink, and a lack of processes would be measured. */
+  #mayTake(member: Member, spareLast = true): boolean {
     const free = this.#free(member.part);
-    if (!mercy) return free.includes(member);
+    if (!spareLast) return free.includes(member);
     return this.#starting.size < STARTS_AT_ONCE && free.length > MIN_FREE && free.includes(member);
   }
 
-  /** For those who wait to take a process. Who hunts for a request finds it by itself. */
+  /** Serves callers waiting in `take`. Request traps don't need it. */
   #offer(): void {
     for (const waiting of [...this.#waiting]) {
       const member = this.#free(waiting.part).find((candidate) => this.#mayTake(candidate));

@@ -1,4 +1,4 @@
-// What the product's own tables say. The one place that knows their columns.
+// Reads the product's tables. The only place that knows their columns.
 import pg from 'pg';
 import { createConnector } from '../../src/db/connection/connector.js';
 import { testLog } from '../../test/support/testConfig.js';
@@ -27,7 +27,7 @@ export interface AttemptRow {
 const TERMINAL_STATES = ['sent', 'failed', 'skipped', 'unknown'];
 const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
 
-/** Reads the product's tables past the product. */
+/** Reads the product's tables directly. */
 export class LedgerReader {
   readonly #pool: pg.Pool;
 
@@ -61,13 +61,13 @@ export class LedgerReader {
       from rowpost.email_attempt order by deliveryid, attempt`);
   }
 
-  /** Orders whose change has committed, as the shop's own table says. */
+  /** Committed orders, from the shop's own table. */
   async committedOrders(shop: Shop): Promise<ReadonlySet<number>> {
     const rows = await this.query<{ order_id: number }>(`select order_id from ${shop.schema}.orders`);
     return new Set(rows.map((row) => row.order_id));
   }
 
-  /** Orders that each batch carries, by batch id. */
+  /** Orders of each batch, by batch id. */
   async ordersOfBatches(batchids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const rows = await this.query<{ batchid: string; marks: string[] }>(
       `select b.batchid::text as batchid, array_agg(o.new ->> 'mark') as marks
@@ -78,8 +78,8 @@ export class LedgerReader {
     return new Map(rows.map(({ batchid, marks }) => [batchid, marks]));
   }
 
-  /** How many seconds the most neglected open delivery is past the time at which somebody was to look at it. */
-  async mostOverdueSeconds(): Promise<{ readonly seconds: number; readonly deliveryid: string | null }> {
+  /** Seconds by which the most overdue open delivery is late. */
+  async longestOverdue(): Promise<{ readonly seconds: number; readonly deliveryid: string | null }> {
     const [row] = await this.query<{ seconds: number; deliveryid: string }>(`
       select extract(epoch from now() - due)::float8 as seconds, deliveryid::text as deliveryid
       from rowpost.delivery where due is not null and state in ('pending', 'sending', 'retrying')
@@ -87,7 +87,7 @@ export class LedgerReader {
     return row ?? { seconds: 0, deliveryid: null };
   }
 
-  /** Open deliveries that nobody would ever look at again, once nothing has happened for a while. */
+  /** Open deliveries that would never be looked at again. Zero once the system is idle. */
   async forgotten(): Promise<readonly string[]> {
     const rows = await this.query<{ deliveryid: string }>(`
       select deliveryid::text as deliveryid from rowpost.email_delivery
@@ -105,7 +105,7 @@ export class LedgerReader {
     return row?.open ?? 0;
   }
 
-  /** Committed orders of the shop that have no confirmation in the ledger yet. */
+  /** Committed orders of the shop without a confirmation in the ledger. */
   async countUnrecorded({ schema, confirmRuleid }: OpenShop): Promise<number> {
     const [row] = await this.query<{ missing: number }>(
       `select (select count(*) from ${schema}.orders)::int
@@ -115,7 +115,7 @@ export class LedgerReader {
     return row?.missing ?? 0;
   }
 
-  /** Deliveries that have ended, for the witness of endings. */
+  /** Finished deliveries, for the witness. */
   async ended(): Promise<ReadonlyMap<string, string>> {
     const rows = await this.query<{ deliveryid: string; state: string }>(
       `select deliveryid::text as deliveryid, state from rowpost.email_delivery where state in (${TERMINAL})`,
@@ -123,7 +123,7 @@ export class LedgerReader {
     return new Map(rows.map(({ deliveryid, state }) => [deliveryid, state]));
   }
 
-  /** Every row of every table of a schema as text, for the search for secrets. */
+  /** Every row of every table of a schema as text, to search for secrets. */
   async *texts(schema: string): AsyncGenerator<{ readonly table: string; readonly text: string }> {
     const tables = await this.query<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -4,19 +4,19 @@ import type { Fleet } from './fleet.js';
 import { post, Refused } from './post.js';
 import type { OpenShop } from './shop.js';
 
-/** A mutation that was sent. Whether it has committed, its tenant's table says. */
+/** A mutation that was sent. Whether it committed, its tenant's table shows. */
 export interface Order {
   readonly shop: OpenShop;
   readonly orderId: number;
-  /** Unique, and of a form that can be found on the wire. */
+  /** Unique, and recognizable on the wire. */
   readonly mark: string;
   readonly channel: 'once' | 'often';
-  /** By a mutation, or past Rowpost by plain SQL. */
+  /** By a mutation, or by plain SQL without Rowpost. */
   readonly writer: 'api' | 'sql';
-  /** Built to fail after its row was written. */
+  /** Designed to fail after its row was written. */
   readonly doomed: boolean;
   acknowledgedAtMs: number | undefined;
-  /** The answer that named errors, if that is what came. */
+  /** The response, if it had errors. */
   refusal?: Refused;
 }
 
@@ -28,12 +28,12 @@ const ONCE_EVERY = 4;
 const DOOMED_EVERY = 25;
 const RETRY_MS = 50;
 const EXACT_TIMER_MS = 10;
-/** A mutation or a statement that has no answer by then has none. */
+/** Timeout of a mutation or statement. */
 export const PATIENCE_MS = 10_000;
 
 /**
- * Orders at a steady rate, the shops in turn: mutations through whatever web processes are up, and plain SQL for every second
- * order of a captured shop.
+ * Places orders at a steady rate, shops in round-robin: mutations through any web process that is up, and plain SQL
+ * for every second order of a captured shop.
  */
 export class Load {
   readonly orders = new Map<string, Order>();
@@ -48,7 +48,7 @@ export class Load {
     readonly shops: readonly OpenShop[],
   ) {}
 
-  /** @param exact makes up for timers that come late: else a machine without CPU time gets fewer orders as well */
+  /** @param exact compensates for late timers: otherwise a machine short of CPU time gets fewer orders as well */
   start(perSecond: number, exact: boolean): void {
     if (!exact) {
       this.#timer = setInterval(() => this.placeOrder(), 1000 / perSecond);
@@ -67,13 +67,13 @@ export class Load {
     await Promise.all(this.#running);
   }
 
-  /** Orders acknowledged in the last so many milliseconds. */
+  /** Orders acknowledged within the last `ageMs` milliseconds. */
   acknowledgedWithin(ageMs: number): readonly Order[] {
     const since = Date.now() - ageMs;
     return [...this.orders.values()].slice(-RECENT).filter((order) => (order.acknowledgedAtMs ?? 0) > since);
   }
 
-  /** @param shop the next in turn by default */
+  /** @param shop round-robin by default */
   placeOrder(shop?: OpenShop): Order {
     const orderId = ++this.#lastOrderId;
     const chosen = shop ?? this.shops[orderId % this.shops.length];
@@ -99,7 +99,7 @@ export class Load {
       await this.application.insertOrder(order.shop.schema, order, order.doomed ? 2 : 1);
       this.#acknowledge(order);
     } catch {
-      // Committed or not, the table says it in the end.
+      // Whether it committed, the table shows in the end.
     }
   }
 
@@ -122,7 +122,7 @@ export class Load {
       await post(`${web.baseUrl}/query`, { query, variables }, shop.token, PATIENCE_MS);
       this.#acknowledge(order);
     } catch (error) {
-      // Without an answer: committed or not, the table says it in the end.
+      // No response: whether it committed, the table shows in the end.
       if (error instanceof Refused) order.refusal = error;
     }
   }

@@ -2,7 +2,7 @@ import type { Link } from '../wire/link.js';
 import type { InHand } from './calls.js';
 
 export type Part = 'web' | 'relay' | 'worker';
-/** What a process depends on. */
+/** A dependency of a process. */
 export type Service = 'postgres' | 'redis' | 'provider';
 
 export interface ExitOfProcess {
@@ -10,7 +10,7 @@ export interface ExitOfProcess {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One process of the fleet, with links of its own to all that it depends on. */
+/** A process of the fleet, with its own links to its dependencies. */
 export interface Member {
   readonly part: Part;
   /** Such as "worker 12". */
@@ -19,7 +19,7 @@ export interface Member {
   readonly links: Readonly<Partial<Record<Service, Link>>>;
   /** Of a web process. */
   readonly baseUrl: string;
-  /** Its last lines, for whoever has to find out why. */
+  /** Its last lines of output, for debugging. */
   readonly lastWords: () => string;
   readonly exited: Promise<ExitOfProcess>;
   hasExited(): boolean;
@@ -27,7 +27,7 @@ export interface Member {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Kills at once; nothing that is held goes on, nor what waits for a connection to be accepted. */
+/** Kills immediately; held requests and pending connections are dropped. */
 export async function killHard(member: Member): Promise<void> {
   member.signal('SIGKILL');
   for (const link of Object.values(member.links)) link.close();

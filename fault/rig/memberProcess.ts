@@ -10,7 +10,7 @@ import { CanarySearch, type Canary } from './canaries.js';
 import type { ExitOfProcess, Member, Part } from './member.js';
 import { within } from './within.js';
 
-/** The services as they are, without links. */
+/** The actual services, without links. */
 export interface Services {
   readonly databaseUrl: string;
   /** Undefined when the queue is in PostgreSQL. */
@@ -22,19 +22,19 @@ export interface MemberOptions {
   readonly services: Services;
   readonly env: Readonly<Record<string, string>>;
   readonly canaries: readonly Canary[];
-  /** Where its calls of the provider are written down. */
+  /** Records its provider calls. */
   readonly calls: CallBook;
-  /** Told the names of secrets that the process has printed. */
+  /** Called with the names of secrets that the process has printed. */
   readonly onSecrets: (names: readonly string[]) => void;
 }
 
 const START_MS = 60_000;
 const LAST_WORDS = 20_000;
 
-/** Starts a shipped process behind links of its own, and waits until it says that it has started. */
+/** Starts a built process behind its own links, and waits until it reports that it has started. */
 export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
   const { databaseUrl, redisUrl, providerUrl } = options.services;
-  // Several hosts are to be told apart by the process itself.
+  // With several hosts, the process itself must choose.
   const postgres = databaseUrl.includes(',')
     ? undefined
     : await Link.open(targetOf(databaseUrl), postgresProtocol);
@@ -42,7 +42,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
   const redis = redisUrl === undefined ? undefined : await Link.open(targetOf(redisUrl), redisProtocol);
   const links = { ...(postgres ? { postgres } : {}), provider, ...(redis ? { redis } : {}) };
   const name = `${part} ${number}`;
-  // Before it starts: it takes work in hand, and calls the provider, before it says that it has started.
+  // Watched before it starts: it claims work and calls the provider before it reports its start.
   const inHand = options.calls.watch(name, links);
   const child = spawnRowpost([part], {
     ...options.env,
@@ -94,7 +94,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
 
 const alive = new Set<ChildProcess>();
 
-/** Also those that are stopped, and would wait for ever to be resumed. */
+/** Includes stopped processes, which would wait forever to be resumed. */
 function endWithUs(child: ChildProcess): void {
   if (alive.size === 0) process.once('exit', killAll);
   alive.add(child);

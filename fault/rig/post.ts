@@ -1,4 +1,4 @@
-/** An answer that names errors. */
+/** A response with errors. */
 export class Refused extends Error {
   readonly atMs = Date.now();
   /** Of the first error. */
@@ -8,7 +8,7 @@ export class Refused extends Error {
     url: string,
     readonly status: number,
     readonly body: string,
-    /** Seconds after which to repeat it, where the answer says so. */
+    /** From Retry-After, in seconds. */
     readonly retryAfter: string | null,
   ) {
     super(`${url} answered ${body}`);
@@ -16,7 +16,7 @@ export class Refused extends Error {
   }
 }
 
-/** Posts JSON and reads the JSON that comes back. Rejects when no answer came, with `Refused` when it names errors. */
+/** Posts JSON and parses the JSON response. Rejects if there is none, with `Refused` if it has errors. */
 export async function post<T>(url: string, body: unknown, token?: string, timeoutMs = 20_000): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

@@ -2,13 +2,13 @@ import { Redis } from 'ioredis';
 import type { LedgerReader } from './ledger.js';
 import type { Services } from './memberProcess.js';
 
-/** The queue's own storage, past the product. */
+/** Direct access to the queue's storage. */
 export interface QueueStore {
-  /** All that it holds is gone, as if it had been started anew. */
+  /** Wipes it, as if it had just been started. */
   wipe(): Promise<void>;
-  /** Redis only: the most memory that it may use, in bytes; 0 for no limit. */
+  /** Redis only: memory limit in bytes; 0 for none. */
   limitMemory(bytes: number): Promise<void>;
-  /** Everything that is in it, as text, piece by piece. */
+  /** Its entire contents as text, in pieces. */
   texts(): AsyncIterable<string>;
   close(): Promise<void>;
 }
@@ -31,8 +31,8 @@ function postgresStore(ledger: LedgerReader): QueueStore {
         [QUEUE_SCHEMA],
       );
       const names = tables.map(({ name }) => name);
-      // It locks table after table, as the processes do in another order: PostgreSQL breaks off one of them, and where that
-      // is this one, the next try begins with another table.
+      // It locks tables one by one, in another order than the processes: on a deadlock PostgreSQL may abort this
+      // transaction, and the next try starts with another table.
       for (let tries = 1; ; tries++) {
         try {
           await ledger.query(`truncate ${names.join(', ')}`);

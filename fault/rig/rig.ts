@@ -23,14 +23,14 @@ import { createShop, openShop, secretsOf, type OpenShop, type Shop, type Special
 import type { Span, Strike } from './strikes.js';
 import { createTimeMachine, type TimeMachine } from './timeMachine.js';
 
-/** Settings of the processes that the faults reckon with. All others are as shipped. */
+/** Settings that the faults rely on. All others have their defaults. */
 export const LEASE_MS = 6_000;
 export const GRACE_MS = 3_000;
 
 const DAYS_PAST = 3;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** A whole installation under load, and everything that is known of what was done to it. */
+/** A whole installation under load, and the record of what was done to it. */
 export interface Rig {
   readonly backend: Backend;
   readonly fleet: Fleet;
@@ -43,17 +43,17 @@ export interface Rig {
   readonly shops: readonly OpenShop[];
   readonly canaries: readonly Canary[];
   readonly strikes: Strike[];
-  /** Times in which a dependency was not well. */
+  /** Times in which a dependency failed. */
   readonly spans: Span[];
-  /** What was seen to be wrong while it happened. */
+  /** Problems noticed during the run. */
   readonly complaints: string[];
   /** Names of secrets that processes have printed. */
   readonly printedSecrets: Set<string>;
   readonly services: Services;
   readonly timeMachine: TimeMachine;
-  /** Where there is a standby. */
+  /** Undefined without a standby. */
   readonly replicated: ReplicatedPostgres | undefined;
-  /** Ends PostgreSQL as an operator's restart does, and starts it again where it was. */
+  /** Restarts PostgreSQL as an operator would. */
   restartPostgres(): Promise<void>;
   /** Kills Redis and starts it again, empty. */
   restartRedis(): Promise<void>;
@@ -62,14 +62,14 @@ export interface Rig {
 
 export interface RigOptions {
   readonly backend: Backend;
-  /** Shops that the load's orders are for, in turn. */
+  /** Shops that get the load's orders, round-robin. */
   readonly shops: number;
   /** Shops that get only the orders that are placed for them. */
   readonly special?: readonly Speciality[];
   readonly strength: Strength;
-  /** Every second shop captures all writers of its orders, half of which come by plain SQL. */
+  /** Every second shop captures its orders, half of which are written by plain SQL. */
   readonly sqlWriters?: true;
-  /** Of PostgreSQL, `name=value`, over those of all rigs. */
+  /** PostgreSQL settings, `name=value`, overriding those of all rigs. */
   readonly postgresSettings?: readonly string[];
   /** A primary with a synchronous standby. */
   readonly replicated?: true;
@@ -146,7 +146,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     printedSecrets,
     services,
     timeMachine: createTimeMachine(folder, {
-      // At once, in the midst of everything, as when its machine is lost.
+      // Immediate shutdown, as when its machine is lost.
       crash: async () => {
         const file = path.join(folder, 'postgres', 'data', 'postmaster.pid');
         process.kill(Number((await readFile(file, 'utf8')).split('\n')[0]), 'SIGQUIT');
@@ -206,7 +206,7 @@ async function setUp(databaseUrl: string, specialities: readonly Speciality[]): 
   }
 }
 
-/** As an installation has them after some days: then the partition of today is not the first of its table. */
+/** As after some days of operation: today's partition is not the table's first. */
 async function makeDaysPast(database: Database): Promise<void> {
   await makePartitions(database.ledger, Date.now() - DAYS_PAST * DAY_MS, DAYS_PAST);
 }

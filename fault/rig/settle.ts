@@ -4,8 +4,8 @@ import type { Rig } from './rig.js';
 const ASK_MS = 500;
 
 /**
- * Waits until every committed order is in the ledger and has ended there. A run that does not settle is not an error
- * here: the invariants then name what is open.
+ * Waits until every committed order is in the ledger and finished. A timeout is not an error here: the invariants
+ * then name what is open.
  */
 export async function settle({ ledger, shops }: Rig, timeoutMs: number): Promise<void> {
   const until = Date.now() + timeoutMs;

@@ -5,38 +5,38 @@ import type { Database } from '../../src/db/connection/database.js';
 import type { Canary } from './canaries.js';
 import { post } from './post.js';
 
-/** A tenant whose every order becomes a mail, and everything about it can be told from another's. */
+/** A tenant whose orders all become mails, all of it distinguishable from other tenants'. */
 export interface Shop {
   readonly number: number;
   readonly tenantid: number;
   readonly schema: string;
   readonly rootPassword: string;
   readonly apiKey: string;
-  /** In the text of its templates. */
+  /** Appears in its templates. */
   readonly marker: string;
   readonly special: Speciality;
 }
 
-/** What sets a shop apart from the ordinary ones. */
+/** How a special shop differs from ordinary ones. */
 export interface Speciality {
-  /** SQL that is run after that of its tables. */
+  /** SQL to run after creating its tables. */
   readonly tables?: string;
-  /** In the templates, behind what all have. */
+  /** Appended to the common templates. */
   readonly template?: string;
-  /** Run besides the query that all have. */
+  /** Run in addition to the common query. */
   readonly query?: string;
-  /** Error codes that its deliveries may fail with: the visible end of what can't be sent. */
+  /** Error codes with which its deliveries may fail: the visible result of mails that can't be sent. */
   readonly mayFailWith?: readonly string[];
 }
 
-/** A shop that its web processes serve. */
+/** A shop that is being served. */
 export interface OpenShop extends Shop {
   readonly token: string;
-  /** Whoever writes an order, it is mailed. */
+  /** All writers of orders are captured. */
   readonly captured: boolean;
-  /** Every key that it has had: `apiKey`, and those set later. */
+  /** All its keys so far: `apiKey`, and those set later. */
   readonly apiKeys: string[];
-  /** Sends every order, again when the outcome is unknown. */
+  /** Sends every order, and again if the outcome is unknown. */
   readonly confirmRuleid: string;
   /** Sends orders of the channel `once`, and never twice. */
   readonly receiptRuleid: string;
@@ -68,7 +68,7 @@ export async function createShop(
   return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};`, special };
 }
 
-/** Sets the shop's mails up, as its administrator would. */
+/** Sets up the shop's emails, as its administrator would. */
 export async function openShop(
   shop: Shop,
   baseUrl: string,
@@ -113,7 +113,7 @@ export async function openShop(
   };
 }
 
-/** Sets another key, which lets paused deliveries go on. */
+/** Sets a new key, which resumes paused deliveries. */
 export async function replaceKey(shop: OpenShop, baseUrl: string): Promise<void> {
   const apiKey = newKey(shop.number);
   shop.apiKeys.push(apiKey);
@@ -123,7 +123,7 @@ export async function replaceKey(shop: OpenShop, baseUrl: string): Promise<void>
 
 const newKey = (number: number): string => `SG.canary-${number}-${randomBytes(16).toString('hex')}`;
 
-/** A role that may see visible customers, and nothing else. */
+/** A role that may only read visible customers. */
 async function createClerk(control: <T>(query: string, input?: object) => Promise<T>): Promise<number> {
   const { create_role } = await control<{ create_role: { roleid: string } }>(
     'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
@@ -145,7 +145,7 @@ async function createClerk(control: <T>(query: string, input?: object) => Promis
   return roleid;
 }
 
-/** Both mails list every customer that their query sees: one, by the rights of its role. */
+/** Both mails list all customers that their query returns: one, under the role's policies. */
 function emailTypes({ number, marker, special }: Shop): readonly object[] {
   const common = {
     sender: `sender-${number}@example.com`,

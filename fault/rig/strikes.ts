@@ -1,28 +1,28 @@
 import type { Concerned } from '../markers.js';
 
-/** One fault, done to one process at one moment. */
+/** One fault, injected into one process at one moment. */
 export interface Strike extends Concerned {
   /** Such as "W8". */
   readonly window: string;
-  /** The process that it was done to. */
+  /** The struck process. */
   readonly member: string;
   readonly atMs: number;
-  /** When the process went on, or came to its end, if that was later: until then it may have called the provider. */
+  /** When the process resumed or, if later, exited: until then it may have called the provider. */
   overAtMs?: number;
-  /** When the process was gone, if it ended later: from then on its deliveries are for others. */
+  /** When the process was gone, if later: from then on other processes take its deliveries. */
   lostAtMs?: number;
-  /** What else the process had in hand. */
+  /** What else the process had in flight. */
   readonly beside?: Concerned;
 }
 
-/** A time in which something that processes depend on was not well. */
+/** A period in which a dependency failed. */
 export interface Span {
   /** Such as "redis away". */
   readonly fault: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whose mails it concerned; all by default. */
+  /** Whose mails it affected; all by default. */
   readonly tenantid?: number;
-  /** Whether the answer to a mail could not be recorded then, or did not come. */
+  /** Whether responses to mails may have been lost or not recorded. */
   readonly losesAnswers: boolean;
 }

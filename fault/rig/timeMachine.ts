@@ -3,18 +3,18 @@ import { chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** PostgreSQL's files as they were once. */
+/** A backup of PostgreSQL's files. */
 export interface Backup {
   readonly folder: string;
-  /** PostgreSQL had stopped: what is later is not in it. */
+  /** When PostgreSQL had stopped: nothing later is included. */
   readonly takenAtMs: number;
 }
 
-/** What PostgreSQL knew of this time is lost: after `fromMs` it went on with what happens after `toMs`. */
+/** PostgreSQL has lost this period: after `fromMs` it continued with what happened after `toMs`. */
 export interface LostTime {
   readonly fromMs: number;
   readonly toMs: number;
-  /** When all that survived had been sent; set by whoever waits for that. */
+  /** When everything that survived had been sent; set by the code that waits for it. */
   recoveredAtMs?: number;
 }
 
@@ -23,11 +23,11 @@ export interface TimeMachine {
   /** Told each time. */
   readonly listeners: (() => void)[];
   backUp(): Promise<Backup>;
-  /** Puts the backup in the place of what is there: the same timeline again. */
+  /** Restores the backup: the same timeline again. */
   restore(backup: Backup): Promise<LostTime>;
   /**
-   * What an asynchronous standby comes to that was made of the backup, was behind by so much when the primary was lost, and
-   * was promoted: a new timeline.
+   * The state of an asynchronous standby made from the backup, lagging by `behindMs` when the primary was lost, and then
+   * promoted: a new timeline.
    */
   promote(backup: Backup, behindMs: number): Promise<LostTime>;
 }
@@ -110,7 +110,7 @@ async function recoverUntil(data: string, archive: string, untilMs: number): Pro
   }
 }
 
-/** Whether PostgreSQL can know nothing of what happened then. */
+/** Whether PostgreSQL has lost that moment. */
 export function isLost(lostTimes: readonly LostTime[], atMs: number): boolean {
   return lostTimes.some(({ fromMs, toMs }) => atMs > fromMs && atMs < toMs);
 }

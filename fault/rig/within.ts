@@ -1,4 +1,7 @@
-/** Waits for a promise, but not for ever: an Error then says for what. @param what completes "waited … for …" */
+/**
+ * Waits for a promise with a timeout.
+ * @param what completes "waited … for …"
+ */
 export async function within<T>(timeoutMs: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_, reject) => {

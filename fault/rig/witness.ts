@@ -1,28 +1,28 @@
 import type { Rig } from './rig.js';
 
-/** What was seen while it ran, that can't be told from the end. */
+/** What was observed during the run and can't be derived afterwards. */
 export interface Witness {
-  /** Deliveries whose ending changed afterwards. */
+  /** Deliveries whose final state changed. */
   readonly changedEndings: readonly string[];
-  /** The most that an open delivery was past the time at which somebody was to look at it. */
-  readonly mostOverdue: { readonly seconds: number; readonly deliveryid: string | null };
-  /** One more look, then no more. */
+  /** The longest that an open delivery was overdue. */
+  readonly maxOverdue: { readonly seconds: number; readonly deliveryid: string | null };
+  /** Checks once more, then stops. */
   stop(): Promise<void>;
 }
 
 const LOOK_MS = 1_000;
-/** Endings are many: comparing them may take this share of the time. */
+/** Share of the time that comparing the many final states may take. */
 const SHARE_FOR_ENDINGS = 0.05;
 const ENDINGS_MS = 10_000;
 
-/** After PostgreSQL has gone back and what survived is sent, what was due meanwhile may take so long. */
+/** Grace after PostgreSQL went back and everything that survived was sent, for work that became due meanwhile. */
 const CATCH_UP_MS = 10_000;
 
-/** Looks at the ledger all the time. A look that fails, because PostgreSQL is away, is left out. */
+/** Polls the ledger. Polls that fail because PostgreSQL is down are skipped. */
 export function startWitness({ ledger, timeMachine }: Rig): Witness {
   const endings = new Map<string, string>();
   const changedEndings: string[] = [];
-  let mostOverdue: Witness['mostOverdue'] = { seconds: 0, deliveryid: null };
+  let maxOverdue: Witness['maxOverdue'] = { seconds: 0, deliveryid: null };
   let nextEndingsAtMs = Date.now() + ENDINGS_MS;
   let looking: Promise<void> | undefined;
   timeMachine.listeners.push(() => endings.clear());
@@ -42,8 +42,8 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
     nextEndingsAtMs = Date.now() + Math.max(ENDINGS_MS, (Date.now() - begunAtMs) / SHARE_FOR_ENDINGS);
   };
   const look = async (): Promise<void> => {
-    const overdue = await ledger.mostOverdueSeconds();
-    if (!isCatchingUp() && overdue.seconds > mostOverdue.seconds) mostOverdue = overdue;
+    const overdue = await ledger.longestOverdue();
+    if (!isCatchingUp() && overdue.seconds > maxOverdue.seconds) maxOverdue = overdue;
     if (Date.now() >= nextEndingsAtMs) await compareEndings();
   };
   const timer = setInterval(() => {
@@ -53,8 +53,8 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
   }, LOOK_MS);
   return {
     changedEndings,
-    get mostOverdue() {
-      return mostOverdue;
+    get maxOverdue() {
+      return maxOverdue;
     },
     async stop() {
       clearInterval(timer);

@@ -30,5 +30,8 @@ export const WINDOWS: readonly FaultWindow[] = [
   atRandom,
 ];
 
-/** Windows in which the provider may have taken a mail whose answer nobody recorded: the only ones with duplicates. */
+/**
+ * Windows in which the provider may have accepted a mail whose response was never recorded: the only ones with
+ * duplicates.
+ */
 export const WINDOWS_WITH_DUPLICATES: ReadonlySet<string> = new Set(['W8', 'W10', 'W11 sending', 'random']);

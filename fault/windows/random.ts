@@ -3,7 +3,7 @@ import type { FaultWindow } from './window.js';
 
 const PARTS: readonly Part[] = ['worker', 'relay', 'web', 'worker'];
 
-/** Any process at any moment: for the windows that nobody has thought of. */
+/** Any process at any moment, to find windows that are missing here. */
 export const atRandom: FaultWindow = {
   name: 'random',
   what: 'any process killed at any moment',

@@ -4,10 +4,10 @@ import type { Member } from '../rig/member.js';
 import { LEASE_MS, type Rig } from '../rig/rig.js';
 import type { FaultWindow } from './window.js';
 
-/** Orders this young may not have been seen by any relay. */
+/** Orders this recent may not have been read by any relay. */
 const FRESH_MS = 50;
 
-/** W2: committed, and the relay dies as it begins to look. */
+/** W2: committed; the relay dies as its tick starts. */
 export const beforeClaim: FaultWindow = {
   name: 'W2',
   what: 'relay killed as it begins a tick',
@@ -24,7 +24,7 @@ export const beforeClaim: FaultWindow = {
   },
 };
 
-/** W3: the events are claimed, the queue has not heard of them. */
+/** W3: the events are claimed, but not in the queue. */
 export const beforeQueue: FaultWindow = {
   name: 'W3',
   what: 'relay killed with the add to the queue held',
@@ -32,7 +32,7 @@ export const beforeQueue: FaultWindow = {
   strike: (rig) => killAtAdd(rig, 'W3', 'request'),
 };
 
-/** W4: the queue has them, the relay does not know. */
+/** W4: the queue has them, but the relay has not learned so. */
 export const queueNotKnown: FaultWindow = {
   name: 'W4',
   what: "relay killed with the queue's answer held",
@@ -62,7 +62,7 @@ export const queueWiped: FaultWindow = {
   },
 };
 
-/** W12: one of several relays loses its network for longer than a lease, and comes back where it was. */
+/** W12: one of several relays loses its network for longer than a lease, and then continues where it was. */
 export const partitioned: FaultWindow = {
   name: 'W12',
   what: 'a relay partitioned for longer than a lease',
@@ -85,14 +85,14 @@ interface Partition {
   readonly release: () => void;
 }
 
-/** With batches in hand, which it adds when it is back: by then another relay has added them. */
+/** With batches that it adds on its return: by then another relay has added them. */
 async function beforeAdding({ fleet, backend }: Rig): Promise<Partition> {
   const marker = addBatches(backend);
   const { member, caught } = await fleet.catchAt('relay', marker, 'request');
   return { relay: member, struck: marker.concerns(caught.request), release: caught.release };
 }
 
-/** In the middle of a tick, with the lock on ticks held. */
+/** In the middle of a tick, holding the tick lock. */
 async function beforeCommit(rig: Rig): Promise<Partition> {
   const { member, caught } = await rig.fleet.catchAt('relay', relayCommit, 'request');
   return { relay: member, struck: freshOrders(rig), release: caught.release };

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mutation } from '../markers.js';
 import type { FaultWindow } from './window.js';
 
-/** PostgreSQL has run the statements by then, and waits for the commit. */
+/** PostgreSQL has run the statements and waits for the commit. */
 const STATEMENTS_MS = 5;
 
 /** W1: the row and its event are written, and the process dies before they are committed. */

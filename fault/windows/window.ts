@@ -1,17 +1,20 @@
 import type { Part } from '../rig/member.js';
 import type { Rig } from '../rig/rig.js';
 
-/** A moment in the life of a mail at which a process, or what it depends on, may be lost. */
+/** A moment in a mail's life at which a process or one of its dependencies may fail. */
 export interface FaultWindow {
   readonly name: string;
   /** What happens, in a few words. */
   readonly what: string;
-  /** How many may be under way at once. */
+  /** Maximum concurrent strikes. */
   readonly atOnce: number;
-  /** The part of which it keeps a process from its work for long. */
+  /** The part of which it pauses a process for a long time. */
   readonly keeps?: Part;
-  /** Of the wanted number of strikes, where that is not all. */
+  /** Share of the requested number of strikes; 1 by default. */
   readonly share?: number;
-  /** Does it once. @param turn counts from 0; windows with several forms take them in turn */
+  /**
+   * Strikes once.
+   * @param turn counts from 0; windows with several variants alternate by it
+   */
   strike(rig: Rig, turn: number): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { within } from '../rig/within.js';
 import type { Hold } from '../wire/trap.js';
 import type { FaultWindow } from './window.js';
 
-/** W6: it has the job; the ledger has not heard that it sends. */
+/** W6: the worker has the job; the ledger does not know that it sends. */
 export const beforeSending: FaultWindow = {
   name: 'W6',
   what: 'worker killed with sending_start held',
@@ -22,7 +22,7 @@ export const beforeBytes: FaultWindow = {
   strike: (rig) => killAt(rig, 'W7', mail, 'request'),
 };
 
-/** W8: the provider has the mail, and nobody will ever hear of it. */
+/** W8: the provider has the mail, and its response is lost. */
 export const answerLost: FaultWindow = {
   name: 'W8',
   what: "worker killed with the provider's answer held",
@@ -30,7 +30,7 @@ export const answerLost: FaultWindow = {
   strike: (rig) => killAt(rig, 'W8', mail, 'answer'),
 };
 
-/** W9: the outcome is recorded, the job is still there. */
+/** W9: the outcome is recorded, but the job is not completed. */
 export const beforeCompletion: FaultWindow = {
   name: 'W9',
   what: "worker killed with the job's completion held",
@@ -45,21 +45,23 @@ async function killAt(rig: Rig, window: string, marker: Marker, hold: Hold): Pro
   await rig.fleet.kill(worker);
 }
 
-/** An orderly end may take the grace, and a moment for the operating system. */
+/** A graceful stop may take the grace period, plus a moment for the operating system. */
 const EXIT_SLACK_MS = 1_500;
 
-/** W10: told to end, with nothing in its way; with an answer that never comes; killed before its grace is over. */
+/**
+ * W10: stopped gracefully: undisturbed; with a response that never comes; killed before its grace period is over.
+ */
 export const toldToEnd: FaultWindow = {
   name: 'W10',
   what: 'worker told to end (SIGTERM), killed at the grace',
   atOnce: 2,
   async strike(rig, turn) {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
-    const prey = form === 'free' ? undefined : await rig.fleet.catchAt('worker', mail, 'answer');
-    const worker = prey?.member ?? (await rig.fleet.take('worker'));
-    if (prey) worker.links.provider?.stall();
+    const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', mail, 'answer');
+    const worker = caught?.member ?? (await rig.fleet.take('worker'));
+    if (caught) worker.links.provider?.stall();
     worker.signal('SIGTERM');
-    const struck = prey ? mail.concerns(prey.caught.request) : {};
+    const struck = caught ? mail.concerns(caught.caught.request) : {};
     const strike: Strike = {
       window: 'W10',
       member: worker.name,
@@ -82,12 +84,12 @@ export const toldToEnd: FaultWindow = {
   },
 };
 
-/** Two leases and a little: its deliveries have been given to others, and sent, long before it goes on. */
+/** A little over two leases: its deliveries are reassigned and sent long before it resumes. */
 const STOPPED_MS = LEASE_MS * 2 + 1_000;
 const LONG_STOP_MS = 60_000;
 const LONG_STOP_EVERY = 20;
 
-/** W11: stopped with deliveries in hand, and resumed when they are no longer its own. */
+/** W11: paused with deliveries in flight, and resumed when it no longer owns them. */
 export const stopped: FaultWindow = {
   name: 'W11',
   what: 'worker stopped before it sends (SIGSTOP), then resumed',
@@ -96,7 +98,7 @@ export const stopped: FaultWindow = {
   strike: (rig, turn) => stopAt(rig, 'W11', turn, sendingStart),
 };
 
-/** W11 with the mail on its way: its answer waits for a process that will not read it in time. */
+/** W11 with the mail in flight: the paused process reads its response too late. */
 export const stoppedWhileSending: FaultWindow = {
   name: 'W11 sending',
   what: 'worker stopped while it sends, then resumed',
@@ -118,7 +120,7 @@ async function stopAt(rig: Rig, window: string, turn: number, marker: Marker): P
     beside: worker.inHand(),
   };
   rig.strikes.push(strike);
-  // The answer lies in the stopped process's socket: the first thing that it reads.
+  // The response is in the paused process's socket buffer: the first thing it reads.
   caught.release();
   await delay(turn % LONG_STOP_EVERY === LONG_STOP_EVERY - 1 ? LONG_STOP_MS : STOPPED_MS);
   worker.signal('SIGCONT');

@@ -3,10 +3,10 @@ import type { Measure } from './splitter.js';
 
 const HEAD_END = '\r\n\r\n';
 
-/** HTTP/1.1 as a mail provider's client speaks it: one request at a time, its length announced. */
+/** HTTP/1.1 as a provider's client uses it: one request at a time, with Content-Length. */
 export const httpProtocol: Protocol = {
   requests: () => measureRequest,
-  // The first bytes of an answer are enough to know that there is one.
+  // The first bytes of a response are enough to detect it.
   replies: () => (bytes) => (bytes.length === 0 ? undefined : bytes.length),
   isAnswered: () => true,
   endsAnswer: () => true,

@@ -11,8 +11,8 @@ export interface Target {
 }
 
 /**
- * The way of one process to one of the services it depends on: a proxy on a port of its own that knows the protocol.
- * It can hold a single request at a chosen point, stand still as a broken network does, be slow, or be cut.
+ * A proxy between one process and one of its dependencies, on its own port, which understands the protocol. It can
+ * hold a single request at a chosen point, stall like a broken network, add latency, or cut the connection.
  */
 export class Link {
   readonly #server: Server;
@@ -20,11 +20,11 @@ export class Link {
   #stalled = false;
   #delayMs = 0;
   #refusing = false;
-  /** Asked for every request: the trap that it falls into, if any. */
+  /** Called for every request: returns the trap that catches it, if any. */
   trapFor: ((request: Buffer) => ArmedTrap | undefined) | undefined;
-  /** Sees every request that goes on to the server. */
+  /** Called for every request forwarded to the server. */
   onRequest: ((request: Buffer) => void) | undefined;
-  /** Sees when a request's answer has gone back. */
+  /** Called when a request's response has been forwarded. */
   onAnswer: ((request: Buffer) => void) | undefined;
 
   private constructor(
@@ -53,18 +53,18 @@ export class Link {
     return this.#delayMs;
   }
 
-  /** Nothing passes in either direction, and nobody is told: what a partitioned network does. */
+  /** Passes nothing in either direction and closes nothing, like a partitioned network. */
   stall(): void {
     this.#stalled = true;
   }
 
-  /** What was held back passes, in order. */
+  /** Forwards what was held back, in order. */
   heal(): void {
     this.#stalled = false;
     for (const connection of this.#connections) connection.flush();
   }
 
-  /** Every message takes so much longer, each way. */
+  /** Adds latency to every message, each way. */
   slowDown(delayMs: number): void {
     this.#delayMs = delayMs;
   }
@@ -84,7 +84,7 @@ export class Link {
     for (const connection of this.#connections) connection.destroy();
   }
 
-  /** Requests whose answers are due, by their first readable words: for whoever has to find out why nothing moves. */
+  /** Requests without a response, by their first readable words, for debugging. */
   pending(): readonly string[] {
     return [...this.#connections].flatMap((connection) => connection.pending());
   }

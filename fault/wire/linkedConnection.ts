@@ -9,14 +9,14 @@ import type { Caught } from './trap.js';
 export class LinkedConnection {
   readonly #splitRequests: (chunk: Buffer) => Buffer[];
   readonly #splitReplies: (chunk: Buffer) => Buffer[];
-  /** Requests whose answers are due, in order; greetings count as answers to nothing. */
+  /** Requests without a response, in order; greetings respond to none. */
   readonly #unanswered: (Buffer | undefined)[];
-  /** Set while requests, or answers, are held by a trap. */
+  /** Set while requests or responses are held by a trap. */
   #heldRequests: Buffer[] | undefined;
   #heldAnswers: Buffer[] | undefined;
-  /** The request whose answer is waited for, and what to do when it is there. */
+  /** The request whose response is awaited, and what to do then. */
   #awaited: { readonly request: Buffer; readonly arrived: () => void } | undefined;
-  /** What a stalled link has not passed on. */
+  /** Data held back while the link is stalled. */
   #stalled: { readonly to: Socket; readonly bytes: Buffer }[] = [];
   /** The server's end of the connection, while a stalled link keeps it from the client. */
   #clientsEnd: (() => void) | undefined;
@@ -32,7 +32,7 @@ export class LinkedConnection {
     this.#splitReplies = splitter(protocol.replies());
     this.#unanswered = Array.from({ length: protocol.greetings }, () => undefined);
     for (const socket of [client, server]) socket.setNoDelay(true);
-    // Ends are passed on as they are: a reset as a reset, and what was written before a close arrives before it.
+    // Closes are forwarded as they are: a reset as a reset, and data written before a close arrives before it.
     client.on('error', () => this.destroy());
     client.on('close', () => this.destroy());
     server.on('error', () => this.#endClient(() => client.resetAndDestroy()));

@@ -3,7 +3,7 @@ import type { Measure } from './splitter.js';
 
 const TYPE_BYTES = 1;
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
-/** Parse, Bind, Describe, Execute and Close do nothing visible until another message comes. */
+/** Parse, Bind, Describe, Execute and Close have no visible effect until another message arrives. */
 const PARTS_OF_A_REQUEST = new Set(Buffer.from('PBDEC'));
 const ANSWERED = new Set(Buffer.from('SQ'));
 

@@ -1,12 +1,12 @@
 import type { Measure } from './splitter.js';
 
-/** What a link must know of a protocol to tell one request from the next, and which answer is whose. */
+/** What a link must know of a protocol to separate requests and match responses to them. */
 export interface Protocol {
   /** Measures what one connection's client sends: a unit is one request. */
   requests(): Measure;
   /** Measures what the server sends back. */
   replies(): Measure;
-  /** Whether a request has an answer that `endsAnswer` recognises. */
+  /** Whether the request gets a response that `endsAnswer` recognizes. */
   isAnswered(request: Buffer): boolean;
   /** Whether this unit completes an answer. Answers come in the order of requests. */
   endsAnswer(reply: Buffer): boolean;

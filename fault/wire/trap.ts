@@ -1,10 +1,10 @@
-/** Where a request is held when its marker passes. */
+/** At which point a matching request is held. */
 export type Hold =
   /** Before the server sees a byte of it. */
   | 'request'
-  /** All of it has gone on but the message that commits. */
+  /** All of it is forwarded but the message that commits. */
   | 'commit'
-  /** The server has answered, and the client has not heard of it. */
+  /** The server has responded; the response is held. */
   | 'answer';
 
 /** A caught request. Its connection stands still until it is released or cut. */
@@ -14,7 +14,7 @@ export interface Caught {
   readonly release: () => void;
 }
 
-/** What happens to a request that is to be held. */
+/** What to do with a request that is caught. */
 export interface ArmedTrap {
   readonly hold: Hold;
   readonly caught: (caught: Caught) => void;
