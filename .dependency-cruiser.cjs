@@ -53,6 +53,12 @@ module.exports = {
       '@sendgrid',
       '^src/email/mail/sendgrid\\.ts$',
     ),
+    only(
+      'nodemailer-in-two-files',
+      'Messages are made in one file, and sent to servers in another.',
+      'nodemailer',
+      '^src/email/mail/(mime|smtp/smtpSession)\\.ts$',
+    ),
     only('s3-in-one-file', 'One file per storage library.', '@aws-sdk', '^src/files/storage/s3Storage\\.ts$'),
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(

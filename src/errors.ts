@@ -145,7 +145,14 @@ const CODES = {
   STORAGE_FULL: [507, 'The storage of files is full. The operator has to make room.'],
 
   // Email settings
-  EMAIL_APIKEY_MISSING: [409, 'Call set_email_apikey before any other email setting.'],
+  EMAIL_APIKEY_MISSING: [
+    409,
+    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting.',
+  ],
+  EMAIL_TRANSPORT_REFUSED: [
+    422,
+    'Nothing was changed. Correct the account, or what the carrier says of it, and set it again.',
+  ],
   EMAIL_TYPE_NOT_FOUND: [400, 'Create the email type first.'],
   EMAIL_TYPE_CHANGED: [409, 'Read it again, and apply the change to what it is now.'],
   EMAIL_TYPE_IN_USE: [409, 'Delete or change the rules that use the email type first.'],

@@ -301,6 +301,12 @@ export const SETTINGS = {
     'https://api.sendgrid.com/',
     'Another region of the provider, or a test server.',
   ),
+  smtpAllowPrivateNetwork: setting(
+    'SMTP_ALLOW_PRIVATE_NETWORK',
+    flag,
+    false,
+    "Whether tenants' SMTP servers may lie in a private network, on any port and without encryption, in production as well.",
+  ),
   sendDeadlineMs: setting(
     'SEND_DEADLINE_MS',
     integer(100),

@@ -2,6 +2,7 @@ import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graph
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
 import type { ControlContext } from './controlContext.js';
 import { setEmailApikey } from './email/emailApikey.js';
+import { emailTransport, setEmailTransport } from './email/emailTransport.js';
 import { emailWebhook, setEmailWebhookKey } from './email/emailWebhook.js';
 import { redriveMutations } from './email/redrive.js';
 import { sendTestEmail } from './email/sendTestEmail.js';
@@ -23,6 +24,7 @@ function typeNamed(name: string): GraphQLObjectType {
 /** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
 const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
+  set_email_transport: setEmailTransport,
   set_email_webhook_key: setEmailWebhookKey,
   set_file_table: setFileTable,
   set_capture: setTableCapture,
@@ -44,7 +46,7 @@ export function buildControlSchema(): GraphQLSchema {
       fields: {
         ...Object.fromEntries(lists),
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
-        Utility: namespace('Utility', serialize({ ...utilityQueries, email_webhook: emailWebhook })),
+        Utility: namespace('Utility', serialize({ ...utilityQueries, email_transport: emailTransport, email_webhook: emailWebhook })),
       },
     }),
     mutation: new GraphQLObjectType<unknown, ControlContext>({

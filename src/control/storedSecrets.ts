@@ -1,6 +1,7 @@
 import type { ControlDb } from '../db/connection/database.js';
 import type { KeyRing } from '../secrets.js';
 import { emailApiKeyContext } from '../db/delivery/emailApiKeys.js';
+import { emailTransportsContext } from '../db/delivery/emailTransports.js';
 import { secretContext } from './object/writeRows.js';
 import { signingKeyContext } from '../db/signIn/signingKeys.js';
 
@@ -18,10 +19,9 @@ export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promi
       'kid',
       'private_jwk_encrypted as ciphertext',
     ),
-    await db('rowpost.email_apikey').select<{ tenantid: number; ciphertext: string }[]>(
-      'tenantid',
-      'apikey_encrypted as ciphertext',
-    ),
+    await db('rowpost.email_apikey').select<
+      { tenantid: number; ciphertext: string; transports: string | null }[]
+    >('tenantid', 'apikey_encrypted as ciphertext', 'transports_encrypted as transports'),
     await db('rowpost.oidc_config').select<{ confid: number; ciphertext: string }[]>(
       'confid',
       'client_secret_encrypted as ciphertext',
@@ -33,19 +33,23 @@ export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promi
       context: signingKeyContext(kid),
       ciphertext,
     })),
-    ...apiKeys.map(({ tenantid, ciphertext }) => ({
-      name: `email API key of tenant ${tenantid}`,
-      context: emailApiKeyContext(tenantid),
-      ciphertext,
-    })),
+    ...apiKeys.flatMap(({ tenantid, ciphertext, transports }) => [
+      { name: `email API key of tenant ${tenantid}`, context: emailApiKeyContext(tenantid), ciphertext },
+      {
+        name: `email transport of tenant ${tenantid}`,
+        context: emailTransportsContext(tenantid),
+        ciphertext: transports ?? '',
+      },
+    ]),
     ...clientSecrets.map(({ confid, ciphertext }) => ({
       name: `client secret of oidc_config ${confid}`,
       context: secretContext('oidc_config', confid),
       ciphertext,
     })),
   ];
-  const unreadable = secrets.filter(({ ciphertext, context }) => !decrypts(keyRing, ciphertext, context));
-  return { stored: secrets.length, unreadable: unreadable.map(({ name }) => name) };
+  const stored = secrets.filter(({ ciphertext }) => ciphertext !== '');
+  const unreadable = stored.filter(({ ciphertext, context }) => !decrypts(keyRing, ciphertext, context));
+  return { stored: stored.length, unreadable: unreadable.map(({ name }) => name) };
 }
 
 function decrypts(keyRing: KeyRing, ciphertext: string, context: string): boolean {

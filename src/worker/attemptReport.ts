@@ -8,6 +8,8 @@ import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js
 export interface AttemptedDelivery extends LoadedDelivery {
   /** `performance.now()` */
   readonly beganAtMs: number;
+  /** The one it was made with, or would have been. */
+  readonly carrier: string;
 }
 
 /** What an attempt led to, as recorded in the ledger. */
@@ -19,13 +21,12 @@ export interface AttemptResult {
 
 /** Counts, times and logs what becomes of deliveries. The ledger is the record; this is for operators. */
 export interface AttemptReport {
-  called(outcome: SendOutcome, beganAtMs: number): void;
+  called(carrier: string, outcome: SendOutcome, beganAtMs: number): void;
   ended(delivery: AttemptedDelivery, result: AttemptResult): void;
 }
 
 export interface AttemptReportDeps {
   readonly log: Logger;
-  readonly carrier: string;
   /** Lines for mails that were sent, and as many for all others. */
   readonly linesPerSecond: number;
   readonly now: () => number;
@@ -35,16 +36,16 @@ export interface AttemptReportDeps {
 const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
 
 export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
-  const { log, carrier, linesPerSecond } = deps;
+  const { log, linesPerSecond } = deps;
   const sampler = (): LogSampler =>
     new LogSampler(linesPerSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
   const [sent, others] = [sampler(), sampler()];
   return {
-    called({ kind }, beganAtMs) {
+    called(carrier, { kind }, beganAtMs) {
       providerCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
     },
     ended(delivery, { state, httpStatus, errorCode }) {
-      deliveryOutcomes.inc({ state, carrier });
+      deliveryOutcomes.inc({ state, carrier: delivery.carrier });
       if (state === 'sent' && delivery.starts <= 1) {
         commitToAccepted.observe(Math.max(0, deps.now() - Date.parse(delivery.createtime)) / 1000);
       }

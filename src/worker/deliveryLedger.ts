@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { readAttempts, type PastAttempt } from '../db/delivery/attemptHistory.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { loadEmailType, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { countRedeliveredStart } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import { recordMailEvents, type MailEvent } from '../db/delivery/mailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
 import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
@@ -26,6 +28,9 @@ export interface DeliveryLedger {
   start(start: SendingStart): Promise<boolean>;
   /** Records an outcome, retrying during a database outage, because only this process knows it. */
   finish(finish: AttemptFinish): Promise<boolean>;
+  /** The newest first. */
+  readAttempts(delivery: DeliveryKey): Promise<readonly PastAttempt[]>;
+  recordEvents(tenantid: number, events: readonly MailEvent[]): Promise<void>;
   pause(delivery: PausedDelivery): Promise<void>;
   pauseTenant(tenantid: number, keyVersion: number, code: string, reason: string): Promise<void>;
   holdTenant(tenantid: number, waitMs: number): Promise<void>;
@@ -78,6 +83,10 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
       (starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs),
       MAX_BATCH_SIZE,
     ),
+    readAttempts: (delivery) => readAttempts(ledger, delivery),
+    async recordEvents(tenantid, events) {
+      await withRetries(log, () => recordMailEvents(ledger, tenantid, events));
+    },
     finish: (finish) => withRetries(log, () => finishOnce(finish)),
     pause: (delivery) => withRetries(log, () => pauseOnce(delivery)),
     pauseTenant: (...args) => pauseTenant(ledger, ...args),

@@ -66,6 +66,36 @@ export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
   }
 }
 
+/** Whether nothing was sent, and another carrier may do better. */
+export function isCertainFailure(
+  outcome: SendOutcome,
+): outcome is Extract<SendOutcome, { kind: 'retry' | 'tenant_paused' | 'rate_limited' }> {
+  if (outcome.kind === 'retry') return !outcome.ambiguous;
+  return outcome.kind === 'tenant_paused' || outcome.kind === 'rate_limited';
+}
+
+/** After a certain failure with one carrier: the next one is tried at once, in an attempt of its own. */
+export function fallBack(
+  outcome: Extract<SendOutcome, { kind: 'retry' | 'tenant_paused' | 'rate_limited' }>,
+  next: string,
+): Decision {
+  const recorded = ({ retry: 'retry', tenant_paused: 'paused', rate_limited: 'rate_limited' } as const)[
+    outcome.kind
+  ];
+  const [code, why] =
+    outcome.kind === 'rate_limited'
+      ? ['RATE_LIMITED', 'the provider asks to wait']
+      : [outcome.code, outcome.message];
+  return {
+    ...end('retrying', recorded, outcome.httpStatus, {
+      errorCode: code,
+      error: `${why}; ${next} is tried next`,
+    }),
+    counted: false,
+    nextAttemptMs: 0,
+  };
+}
+
 /** Exponential backoff with full jitter. */
 export function backoffMs(
   attempts: number,

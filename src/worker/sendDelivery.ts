@@ -1,28 +1,33 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
-import type { LoadedDelivery, StoredApiKey } from '../db/delivery/loadDeliveries.js';
+import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { formatAddress } from '../email/addresses.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import type { Email } from '../email/email.js';
-import { messageIdOf } from '../email/mail/messageId.js';
+import { IDEMPOTENT_CARRIERS, type Account } from '../email/mail/account.js';
+import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { storable } from '../email/storableText.js';
 import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
-import type { DeliveryLedger } from './deliveryLedger.js';
+import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
+import type { AccountName, CarrierHolds } from './carrierHolds.js';
+import { chooseCarrier } from './chooseCarrier.js';
+import type { DeliveryLedger } from './deliveryLedger.js';
+import { refusedEvent } from './refusedEvent.js';
 import { removeSuppressed } from './removeSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
-import { decide, type Decision, type RetryTerms } from './retryPolicy.js';
+import { decide, fallBack, isCertainFailure, type Decision, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
   readonly leases: LeaseKeeper;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
-  /** Decrypts a tenant's key. */
-  readonly decryptApiKey: (tenantid: number, key: StoredApiKey) => string;
+  readonly readAccounts: AccountReader;
+  readonly holds: CarrierHolds;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
   readonly log: Logger;
@@ -59,10 +64,13 @@ export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered:
 const SUSPECT_AFTER = 2;
 
 async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redelivered: boolean): Promise<void> {
-  const delivery = { ...loaded, beganAtMs: performance.now() };
+  const { needsAccount } = deps.transport;
+  const accounts = needsAccount && loaded.accounts ? deps.readAccounts(loaded.tenantid, loaded.accounts) : [];
+  const carrier = needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
+  const delivery = { ...loaded, beganAtMs: performance.now(), carrier };
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
-  const obstacle = findObstacle(deps, delivery);
+  const obstacle = needsAccount ? findObstacle(deps, delivery, accounts) : undefined;
   if (obstacle) return handleObstacle(deps, delivery, obstacle);
 
   const composed = await compose(deps, delivery);
@@ -70,7 +78,7 @@ async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redeliver
   const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
   if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
 
-  await sendEmail(deps, delivery, allowed.email);
+  await sendEmail(deps, delivery, allowed.email, accounts);
 }
 
 /** A job is a hint: the delivery may have moved on since. */
@@ -83,12 +91,15 @@ type Obstacle =
   | { readonly kind: 'paused' }
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-function findObstacle(deps: SendDeps, { apiKey }: LoadedDelivery): Obstacle | undefined {
-  if (!deps.transport.needsApiKey) return undefined;
-  if (!apiKey) return { kind: 'key-missing' };
-  if (apiKey.pausedCode !== null) return { kind: 'paused' };
-  if (apiKey.waitUntilMs !== null)
-    return { kind: 'wait', waitMs: Math.max(0, apiKey.waitUntilMs - deps.now()) };
+function findObstacle(
+  deps: SendDeps,
+  { accounts: stored }: LoadedDelivery,
+  accounts: readonly Account[],
+): Obstacle | undefined {
+  if (!stored || accounts.length === 0) return { kind: 'key-missing' };
+  if (stored.pausedCode !== null) return { kind: 'paused' };
+  if (stored.waitUntilMs !== null)
+    return { kind: 'wait', waitMs: Math.max(0, stored.waitUntilMs - deps.now()) };
   return undefined;
 }
 
@@ -116,7 +127,7 @@ async function handleObstacle(
       return recordNoEmail(deps, delivery, {
         kind: 'failed',
         code: 'EMAIL_APIKEY_MISSING',
-        error: 'the tenant has no email API key',
+        error: 'the tenant has neither an email API key nor another transport',
       });
   }
 }
@@ -172,8 +183,13 @@ async function recordNoEmail(deps: SendDeps, delivery: AttemptedDelivery, why: N
 const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
 
 /** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
-async function sendEmail(deps: SendDeps, delivery: AttemptedDelivery, email: Email): Promise<void> {
-  const apiKey = delivery.apiKey ? deps.decryptApiKey(delivery.tenantid, delivery.apiKey) : '';
+async function sendEmail(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  email: Email,
+  accounts: readonly Account[],
+): Promise<void> {
+  const route = await findRoute(deps, delivery, accounts);
   const askedAtMs = performance.now();
   const started = await deps.ledger.start({
     ...keyOf(delivery),
@@ -181,6 +197,7 @@ async function sendEmail(deps: SendDeps, delivery: AttemptedDelivery, email: Ema
     tracked: delivery.tracked,
     recipients: email.recipients.map((address) => storable(formatAddress(address))),
     subject: email.subject,
+    carrier: route.carrier,
   });
   if (!started) return;
   const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
@@ -188,36 +205,119 @@ async function sendEmail(deps: SendDeps, delivery: AttemptedDelivery, email: Ema
   try {
     const { tenantid, deliveryid } = delivery;
     const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
-    const message = { ...email, tenantid, deliveryid, messageId };
+    const message = {
+      ...email,
+      tenantid,
+      deliveryid,
+      messageId,
+      idempotencyKey: idempotencyKeyOf(messageId, route.redrive),
+    };
     const calledAtMs = performance.now();
     const outcome = await deps.transport.send(message, {
-      apiKey,
+      account: route.account,
       deadlineMs: deps.sendDeadlineMs,
       mayStart: () => lease.isHeld(),
     });
-    deps.report.called(outcome, calledAtMs);
-    await recordOutcome(deps, { ...delivery, starts: attempt.attempt }, outcome);
+    deps.report.called(route.carrier, outcome, calledAtMs);
+    const sent = { ...delivery, starts: attempt.attempt, carrier: route.carrier };
+    await recordOutcome(deps, sent, outcome, route);
   } finally {
     lease.release();
   }
+}
+
+/** What an attempt is made with. */
+interface Route {
+  /** Undefined where none is needed. */
+  readonly account: Account | undefined;
+  readonly carrier: string;
+  /** Tried at once if this one certainly sends nothing. */
+  readonly next: string | undefined;
+  /** All that the tenant has. */
+  readonly carriers: readonly string[];
+  /** The number of the delivery's last redrive in its history. */
+  readonly redrive: number | undefined;
+}
+
+async function findRoute(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  accounts: readonly Account[],
+): Promise<Route> {
+  const carriers = accounts.map(({ kind }) => kind);
+  const matters = carriers.length > 1 || carriers.some((carrier) => IDEMPOTENT_CARRIERS.has(carrier));
+  const history = matters && delivery.starts > 0 ? await deps.ledger.readAttempts(delivery) : [];
+  const { index, next } = chooseCarrier(carriers, history, (carrier) =>
+    deps.holds.isHeld(accountName(delivery, carrier)),
+  );
+  return {
+    account: accounts[index],
+    carrier: carriers[index] ?? delivery.carrier,
+    next: next === undefined ? undefined : carriers[next],
+    carriers,
+    redrive: history.find(({ outcome }) => outcome === 'redriven')?.attempt,
+  };
 }
 
 async function recordOutcome(
   deps: SendDeps,
   delivery: AttemptedDelivery,
   outcome: SendOutcome,
+  route: Route,
 ): Promise<void> {
   if (outcome.kind === 'fenced') return;
-  if (outcome.kind === 'tenant_paused') {
-    const version = delivery.apiKey?.version ?? 0;
-    await deps.ledger.pauseTenant(delivery.tenantid, version, outcome.code, storable(outcome.message));
-    const { httpStatus, code: errorCode } = outcome;
-    await deps.ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending: true, httpStatus });
-    deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode });
-    return;
-  }
+  if (route.carriers.length > 1) return recordOneOfSeveral(deps, delivery, outcome, route);
+  if (outcome.kind === 'tenant_paused') return recordPaused(deps, delivery, outcome);
   if (outcome.kind === 'rate_limited') await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
   await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
+  await recordRefused(deps, delivery, outcome);
+}
+
+/** A carrier that sends nothing holds neither the delivery back nor its tenant, while there is another one. */
+async function recordOneOfSeveral(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  outcome: Exclude<SendOutcome, { kind: 'fenced' }>,
+  { carriers, carrier, next }: Route,
+): Promise<void> {
+  deps.holds.note(accountName(delivery, carrier), outcome);
+  const isFailure = isCertainFailure(outcome);
+  if (next !== undefined && isFailure) return record(deps, delivery, fallBack(outcome, next), true);
+  if (outcome.kind === 'tenant_paused') {
+    const allRefused = carriers.every((each) => deps.holds.isRefused(accountName(delivery, each)));
+    if (allRefused) return recordPaused(deps, delivery, outcome);
+    const retry = { ...outcome, kind: 'retry', ambiguous: false } as const;
+    return record(deps, delivery, decide(retry, termsOf(deps, delivery)), true);
+  }
+  await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
+  await recordRefused(deps, delivery, outcome);
+}
+
+async function recordPaused(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  outcome: Extract<SendOutcome, { kind: 'tenant_paused' }>,
+): Promise<void> {
+  const version = delivery.accounts?.version ?? 0;
+  await deps.ledger.pauseTenant(delivery.tenantid, version, outcome.code, storable(outcome.message));
+  const { httpStatus, code: errorCode } = outcome;
+  await deps.ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending: true, httpStatus });
+  deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode });
+}
+
+/** What a server says of recipients at once, others report afterwards: it is recorded as the same events. */
+async function recordRefused(
+  deps: SendDeps,
+  delivery: AttemptedDelivery,
+  outcome: SendOutcome,
+): Promise<void> {
+  if (!('refused' in outcome) || !outcome.refused || outcome.refused.length === 0) return;
+  const { deliveryid, starts } = delivery;
+  const time = new Date(deps.now()).toISOString();
+  const events = outcome.refused.map((refused) =>
+    refusedEvent(refused, { deliveryid, attempt: starts, time }),
+  );
+  await deps.ledger.recordEvents(delivery.tenantid, events);
 }
 
 /** Records the outcome of an attempt, and queues the next one. */
@@ -249,6 +349,10 @@ async function record(
 
 function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
   return { ...deps.retryTerms, attempts: delivery.attempts, policy: delivery.policy };
+}
+
+function accountName({ tenantid, accounts }: LoadedDelivery, carrier: string): AccountName {
+  return { tenantid, version: accounts?.version ?? 0, carrier };
 }
 
 function keyOf({ tenantid, deliveryid, createtime }: LoadedDelivery) {

@@ -3,8 +3,9 @@ import type { Queue } from '../queue/queue.js';
 import type { Services } from '../services.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
-import { createApiKeyReader } from './apiKeys.js';
+import { createAccountReader } from './accountReader.js';
 import { createAttemptReport } from './attemptReport.js';
+import { CarrierHolds } from './carrierHolds.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { ClaimedDeliveries } from './claimedDeliveries.js';
 import type { EvaluateDeps } from './evaluateRules.js';
@@ -42,7 +43,8 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     baseUrl: config.baseUrl,
     now: () => deps.clock.now(),
     log,
-    decryptApiKey: createApiKeyReader(deps.keyRing),
+    readAccounts: createAccountReader(deps.keyRing),
+    holds: new CarrierHolds(() => deps.clock.now()),
     retryTerms: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,
@@ -52,7 +54,6 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     sendDeadlineMs: config.sendDeadlineMs,
     report: createAttemptReport({
       log,
-      carrier: config.mailTransport,
       linesPerSecond: config.logLinesPerSecond,
       now: () => deps.clock.now(),
     }),

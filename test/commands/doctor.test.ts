@@ -169,11 +169,11 @@ describe('rowpost doctor', () => {
   it('says of a provider what its mark says', () => {
     expect(judgeProvider(401, 12)).to.deep.equal({
       ok: true,
-      says: 'can be reached in 12 ms, and asks for a key as it should',
+      says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',
     });
-    expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'can be reached in 12 ms' });
+    expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'SendGrid can be reached in 12 ms' });
     for (const status of [407, 429, 500, 503]) {
-      expect(judgeProvider(status, 12)).to.deep.include({ ok: false, says: `answers ${status}` });
+      expect(judgeProvider(status, 12)).to.deep.include({ ok: false, says: `SendGrid answers ${status}` });
     }
   });
 
@@ -181,11 +181,11 @@ describe('rowpost doctor', () => {
     expect(judgeKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
     expect(judgeKeys({ tenants: 3, paused: [7] })).to.deep.equal({
       ok: true,
-      says: '3 tenants have a key, of which the provider refuses those of tenants 7',
+      says: '3 tenants have an account, of which the carriers refuse those of tenants 7',
     });
     expect(judgeKeys({ tenants: 2, paused: [7, 9] })).to.deep.include({
       ok: false,
-      says: 'the provider refuses the keys of all tenants (7, 9)',
+      says: 'the carriers refuse the accounts of all tenants (7, 9)',
     });
   });
 

@@ -152,6 +152,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       delete_email_rule: `delete_email_rule(ruleid: ${emailRule}) { ruleid }`,
       set_email_apikey: 'set_email_apikey(apikey: "another") { apikey }',
       'Utility.set_email_apikey': 'Utility { set_email_apikey(apikey: "another") { apikey } }',
+      'Utility.set_email_transport':
+        'Utility { set_email_transport(input: {kind: "sendgrid"}) { set_time } }',
       create_email_suppression: 'create_email_suppression(input: {address: "new@example.com"}) { address }',
       delete_email_suppression: 'delete_email_suppression(address: "gone@example.com") { address }',
       'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
@@ -165,10 +167,11 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     };
   }
 
-  /** Past the question whether the caller may: there is no delivery, and a test mail goes alone. */
+  /** Past the question whether the caller may: there is no delivery, and what calls a carrier goes alone. */
   const ALLOWED_YET = new Map([
     ['Utility.redrive_email_delivery', 'NOT_FOUND'],
     ['Utility.send_test_email', 'BAD_USER_INPUT'],
+    ['Utility.set_email_transport', 'BAD_USER_INPUT'],
   ]);
   /** Objects that are read, with the field that tells them apart. */
   const LISTS = Object.fromEntries(
@@ -179,6 +182,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
+    'Utility.email_transport': 'email_transport { set_time }',
     'Utility.email_webhook': 'email_webhook { url }',
     'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',

@@ -12,14 +12,20 @@ const DELIVERY = {
   createtime: '2026-01-01 00:00:00.5+00',
   beganAtMs: 0,
   new: '{"email":"ada@example.com"}',
-  apiKey: { encrypted: 'secret', version: 1, pausedCode: null, waitUntilMs: null },
+  accounts: {
+    apikeyEncrypted: 'secret',
+    transportsEncrypted: 'secret',
+    version: 1,
+    pausedCode: null,
+    waitUntilMs: null,
+  },
+  carrier: 'test',
 } as unknown as AttemptedDelivery;
 
 describe('the report of attempts', () => {
   const lines: Record<string, unknown>[] = [];
   const report = createAttemptReport({
     log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
-    carrier: 'test',
     linesPerSecond: 2,
     now: () => Date.parse('2026-01-01T00:00:01Z'),
   });
@@ -46,7 +52,7 @@ describe('the report of attempts', () => {
     });
     expect(JSON.stringify(lines)).to.not.include('ada@').and.not.include('secret');
     expect(await count('sent')).to.equal(1);
-    report.called({ kind: 'sent', httpStatus: 202, providerMessageId: null }, performance.now());
+    report.called('test', { kind: 'sent', httpStatus: 202, providerMessageId: null }, performance.now());
     expect(JSON.stringify((await providerCalls.get()).values)).to.include(
       '"carrier":"test","outcome":"sent"',
     );

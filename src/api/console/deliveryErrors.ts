@@ -61,15 +61,30 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'attaches what is there; has a query return the files of other rows',
   ],
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrows the query, or links to them'],
-  [['TOO_MANY_RECIPIENTS'], 'more than the 1,000 that the provider takes', 'sends to fewer'],
-  [['MAIL_TOO_LARGE'], 'more than the 30 MB that the provider takes', 'sends less, or a link'],
+  [
+    ['TOO_MANY_RECIPIENTS'],
+    'more than the provider takes: 1,000 for SendGrid, 100 by SMTP',
+    'sends to fewer',
+  ],
+  [['MAIL_TOO_LARGE'], 'more than the provider takes: 30 MB for SendGrid', 'sends less, or a link'],
   [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verifies the sender with the provider'],
+  [
+    ['SENDER_REFUSED'],
+    'the SMTP server does not take mail from the sender',
+    'names a sender that it takes',
+  ],
+  [
+    ['RECIPIENT_REFUSED'],
+    'the SMTP server takes none of the recipients; error holds its words',
+    'corrects the data',
+  ],
+  [['SMTP_554'], 'the SMTP server refused the mail; error holds its words', 'mends what it names'],
   [
     ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
     'the provider refused the mail; error holds its words',
     'mends what it names',
   ],
-  [['EMAIL_APIKEY_MISSING'], 'the tenant has no key', 'sets one, redrives'],
+  [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'sets one, redrives'],
   [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'looks at the data, or leaves it at that'],
   [
     ['SUPPRESSED'],
@@ -91,6 +106,23 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['APIKEY_REFUSED'], 'the provider refuses the key', 'sets a working one'],
   [['CREDITS_EXCEEDED'], 'the account is out of credit', 'puts it in order, sets the key again'],
   [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'puts it in order, sets the key again'],
+  [['SMTP_LOGIN_REFUSED'], 'the SMTP server refuses the login', 'sets a working one'],
+  [
+    ['SMTP_CONNECTION_REFUSED'],
+    'the SMTP server wants no mail from here, or has no STARTTLS; error holds its words',
+    'talks to its operator, sets the transport again',
+  ],
+  [
+    ['SMTP_HOST_REFUSED'],
+    'the name of the SMTP server leads into a private network',
+    'names another server',
+  ],
+  [
+    ['SMTP_TLS_FAILED'],
+    'the certificate of the SMTP server is not valid for its name, or the handshake failed',
+    "has the server's operator mend it",
+  ],
+  [['SMTP_451'], 'the SMTP server takes the mail later; error holds its words', 'nothing'],
   [['RATE_LIMITED'], 'the provider asks the tenant to wait', 'nothing'],
   [
     ['PROVIDER_TIMEOUT', 'PROVIDER_500', 'PROVIDER_503', 'ECONNRESET', 'NETWORK_ERROR'],

@@ -1,8 +1,7 @@
-import { lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
+import { PrivateAddress, publicLookup } from '../../publicLookup.js';
 import { oidcFailure } from './oidcFailure.js';
 
 export interface ProviderRequest {
@@ -77,7 +76,6 @@ async function readAnswer(answer: IncomingMessage): Promise<ProviderAnswer> {
 }
 
 class TooLarge extends Error {}
-class PrivateAddress extends Error {}
 
 function refuseUnsafe(url: URL): void {
   const address = literalAddress(url);
@@ -91,18 +89,6 @@ function refuseUnsafe(url: URL): void {
 
 const PRIVATE = 'lies in a private network';
 const PRIVATE_HINT = 'OIDC_ALLOW_PRIVATE_NETWORK=true allows it to this installation.';
-
-/** Resolves a name and rejects it if any of its addresses is private. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses;
-    if (error || !first) callback(error ?? new Error('no address'), '', 0);
-    else if (addresses.some(({ address }) => isPrivateAddress(address)))
-      callback(new PrivateAddress(), '', 0);
-    else if (options.all === true) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
-};
 
 /** The cause in terms that an administrator can act on; contains no addresses. */
 function describe(error: unknown, timeoutMs: number): string {

@@ -189,22 +189,22 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
 export function judgeKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(
-      `the provider refuses the keys of all tenants (${shortened(paused.map(String))})`,
-      'Check the account with the provider. A new key resumes what is paused: see docs/delivery.md.',
+      `the carriers refuse the accounts of all tenants (${shortened(paused.map(String))})`,
+      'Check the account with the carrier. A new key or transport resumes what is paused: see docs/delivery.md.',
     );
   }
   const those =
     paused.length === 0
       ? ''
-      : `, of which the provider refuses those of tenants ${shortened(paused.map(String))}`;
-  return good(`${tenants} tenants have a key${those}`);
+      : `, of which the carriers refuse those of tenants ${shortened(paused.map(String))}`;
+  return good(`${tenants} tenants have an account${those}`);
 }
 
 /** What each place needs to move on. */
 const OVERDUE: Readonly<Record<Overdue['place'], readonly [what: string, hint: string]>> = {
   events: ['committed events are not read', 'Is a relay running?'],
   batches: ['batches of events wait', 'Do a relay and enough workers run, and do they reach the queue?'],
-  deliveries: ['deliveries wait', 'Are workers running, and enough of them, and does the provider answer?'],
+  deliveries: ['deliveries wait', 'Are workers running, and enough of them, and do the carriers answer?'],
   retries: ['retries are due', 'Do a relay and enough workers run, and do they reach the queue?'],
 };
 

@@ -60,7 +60,10 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
     return judgeProvider(answer.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {
     const why = signal.aborted ? `no answer within ${sendDeadlineMs} ms` : codeOf(error);
-    return bad(`can't be reached (${why})`, 'Check SENDGRID_BASE_URL, DNS, and what the network lets out.');
+    return bad(
+      `SendGrid can't be reached (${why})`,
+      'Check SENDGRID_BASE_URL, DNS, and what the network lets out. It is of no importance if every tenant has set another carrier.',
+    );
   }
 }
 
@@ -68,12 +71,12 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
 export function judgeProvider(status: number, ms: number): Finding {
   if (status >= 500 || status === 407 || status === 429) {
     return bad(
-      `answers ${status}`,
-      'The provider, or a proxy on the way, turns requests away: mails wait meanwhile.',
+      `SendGrid answers ${status}`,
+      'It, or a proxy on the way, turns requests away: mails wait meanwhile.',
     );
   }
   return good(
-    `can be reached in ${ms} ms${status === 401 || status === 403 ? ', and asks for a key as it should' : ''}`,
+    `SendGrid can be reached in ${ms} ms${status === 401 || status === 403 ? ', and asks for a key as it should' : ''}`,
   );
 }
 

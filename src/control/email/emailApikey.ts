@@ -1,5 +1,5 @@
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { hasEmailApiKey, storeEmailApiKey } from '../../db/delivery/emailApiKeys.js';
+import { hasAccount, storeEmailApiKey } from '../../db/delivery/emailApiKeys.js';
 import { resumeTenant } from '../../db/delivery/pause.js';
 import { assignRateLimitSlots } from '../../db/delivery/rateLimitSlots.js';
 import { AppError } from '../../errors.js';
@@ -33,11 +33,14 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
   },
 };
 
-/** Throws AppError EMAIL_APIKEY_MISSING. */
-export async function requireEmailApiKey({ db, principal }: ControlContext): Promise<void> {
-  if (!(await hasEmailApiKey(db, principal.tenantid))) throw emailApikeyMissing();
+/** Throws AppError EMAIL_APIKEY_MISSING unless the tenant has a key or another transport. */
+export async function requireAccount({ db, principal }: ControlContext): Promise<void> {
+  if (!(await hasAccount(db, principal.tenantid))) throw emailApikeyMissing();
 }
 
 export function emailApikeyMissing(): AppError {
-  return new AppError('EMAIL_APIKEY_MISSING', 'The tenant has no email API key yet.');
+  return new AppError(
+    'EMAIL_APIKEY_MISSING',
+    'The tenant has neither an email API key nor another transport yet.',
+  );
 }

@@ -5,9 +5,11 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readEmailApiKey } from '../../db/delivery/emailApiKeys.js';
+import { readAccounts } from '../../db/delivery/emailTransports.js';
 import { parseAddresses, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
+import type { Account } from '../../email/mail/account.js';
+import { openAccounts } from '../../email/mail/openAccounts.js';
 import type { SendOutcome } from '../../email/mail/transport.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -36,11 +38,11 @@ export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeA
     requireTenantAdmin(context.principal);
     requireOnlyMutation(context, 'send_test_email');
     const to = readRecipient(args.to);
-    const apiKey = await requireSendableKey(context);
+    const { account, waitMs } = await requireSendableAccount(context);
     const composed = await composeOnRequest(context, args);
     if (composed.kind !== 'email') return notSent(composed.failure);
-    if (apiKey.waitMs > 0) return notSent(rateLimited(apiKey.waitMs));
-    return toResult(await send(context, addressedTo(to, composed.email), apiKey.apikey));
+    if (waitMs > 0) return notSent(rateLimited(waitMs));
+    return toResult(await send(context, addressedTo(to, composed.email), account));
   },
 };
 
@@ -51,22 +53,27 @@ function readRecipient(text: string): Address {
   throw badInput('to', 'to must be one address.');
 }
 
-/** Throws AppError EMAIL_APIKEY_MISSING. A transport that needs no key has an empty one. */
-async function requireSendableKey({ db, principal, deps }: ControlContext) {
-  if (!deps.transport.needsApiKey) return { apikey: '', waitMs: 0 };
-  const key = await readEmailApiKey(db, deps.keyRing, principal.tenantid);
-  if (!key) throw emailApikeyMissing();
-  return key;
+/** The tenant's first account. Throws AppError EMAIL_APIKEY_MISSING. */
+async function requireSendableAccount({ db, principal: { tenantid }, deps }: ControlContext) {
+  if (!deps.transport.needsAccount) return { account: undefined, waitMs: 0 };
+  const stored = await readAccounts(db, tenantid);
+  const [account] = stored ? openAccounts(deps.keyRing, tenantid, stored) : [];
+  if (!stored || !account) throw emailApikeyMissing();
+  return { account, waitMs: stored.waitMs };
 }
 
 function addressedTo(to: Address, email: Email): Email {
   return { ...email, subject: `[Test] ${email.subject}`, recipients: [to], cc: [], bcc: [] };
 }
 
-function send({ principal, deps }: ControlContext, email: Email, apiKey: string): Promise<SendOutcome> {
+function send(
+  { principal, deps }: ControlContext,
+  email: Email,
+  account: Account | undefined,
+): Promise<SendOutcome> {
   return deps.transport.send(
     { ...email, tenantid: principal.tenantid, deliveryid: null },
-    { apiKey, deadlineMs: deps.config.sendDeadlineMs, mayStart: () => true },
+    { account, deadlineMs: deps.config.sendDeadlineMs, mayStart: () => true },
   );
 }
 
@@ -80,7 +87,7 @@ function toResult(outcome: SendOutcome): StoredRow {
       return notSent({
         code: outcome.code,
         message: outcome.message,
-        hint: 'Look after the account at the provider, or set another key with set_email_apikey.',
+        hint: 'Look after the account at the provider, or set another key with set_email_apikey, or another account with set_email_transport.',
       });
     case 'rejected':
     case 'retry':

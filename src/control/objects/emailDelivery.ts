@@ -65,8 +65,9 @@ export const emailAttempt = controlObject({
     started: { type: 'timestamptz' },
     finished: { type: 'timestamptz' },
     outcome: { type: 'text' },
-    http_status: { type: 'int4' },
+    http_status: { type: 'int4', description: 'The reply code where the carrier speaks SMTP.' },
     error: { type: 'text' },
+    carrier: { type: 'text', description: 'Null where nothing was sent.' },
   },
   visible: toAdmins,
 });

@@ -1,5 +1,5 @@
 import { checkEmailRule, readOperations } from '../email/checkEmailRule.js';
-import { requireEmailApiKey } from '../email/emailApikey.js';
+import { requireAccount } from '../email/emailApikey.js';
 import { CREATED } from '../object/columns.js';
 import { emailTypeNotFound } from '../object/references.js';
 import { toAdmins } from '../object/visibility.js';
@@ -55,7 +55,7 @@ export const emailRule = controlObject({
   visible: toAdmins,
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
-  authorize: ({ context, before }) => (before ? undefined : requireEmailApiKey(context)),
+  authorize: ({ context, before }) => (before ? undefined : requireAccount(context)),
   check: checkEmailRule,
   referenceLost: ({ email_type }) => emailTypeNotFound(email_type),
 });

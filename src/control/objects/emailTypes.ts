@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
-import { requireEmailApiKey } from '../email/emailApikey.js';
+import { requireAccount } from '../email/emailApikey.js';
 import { requireVersion } from '../email/emailTypeVersion.js';
 import { readCategories, readHeaders } from '../email/letterParts.js';
 import {
@@ -126,7 +126,7 @@ export const emailTypes = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   authorize: ({ context, before, given }) =>
-    before ? requireVersion(context, before.email_type, given.based_on) : requireEmailApiKey(context),
+    before ? requireVersion(context, before.email_type, given.based_on) : requireAccount(context),
   check: ({ context, row }) => checkEmailType(context, row),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {

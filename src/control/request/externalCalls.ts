@@ -2,8 +2,8 @@ import { Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graph
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 
-/** Mutations of `Utility` that change nothing here and call an external service. */
-const EXTERNAL_CALLS: ReadonlySet<string> = new Set(['send_test_email']);
+/** Mutations of `Utility` that call an external service before they change anything here. */
+const EXTERNAL_CALLS: ReadonlySet<string> = new Set(['send_test_email', 'set_email_transport']);
 
 /**
  * Whether the document's only mutation can't be rolled back. It runs outside a transaction: the provider may be slow,
@@ -19,7 +19,7 @@ export function isExternalCall(operation: OperationDefinitionNode): boolean {
 export function requireOnlyMutation({ isTransaction }: ControlContext, mutation: string): void {
   if (isTransaction) {
     throw new AppError('BAD_USER_INPUT', `${mutation} must be the only mutation of its request.`, {
-      hint: 'Send it in a request of its own, without fragments: what it does can not be rolled back.',
+      hint: 'Send it in a request of its own, without fragments: it calls an external service.',
     });
   }
 }

@@ -24,30 +24,10 @@ export async function storeEmailApiKey(
     });
 }
 
-export async function hasEmailApiKey(knex: Knex, tenantid: number): Promise<boolean> {
+/** Whether the tenant can send: it has set a key, or a transport. */
+export async function hasAccount(knex: Knex, tenantid: number): Promise<boolean> {
   const row: unknown = await knex('rowpost.email_apikey').where({ tenantid }).first('tenantid');
   return row !== undefined;
-}
-
-export interface UsableEmailApiKey {
-  readonly apikey: string;
-  /** Time left until the provider accepts requests again; 0 if not rate limited. */
-  readonly waitMs: number;
-}
-
-export async function readEmailApiKey(
-  knex: Knex,
-  keyRing: KeyRing,
-  tenantid: number,
-): Promise<UsableEmailApiKey | undefined> {
-  const row = await knex('rowpost.email_apikey')
-    .where({ tenantid })
-    .first<{ apikey_encrypted: string; wait_ms: number } | undefined>(
-      'apikey_encrypted',
-      knex.raw('coalesce(greatest(extract(epoch from wait_until - now()), 0), 0)::float8 * 1000 as wait_ms'),
-    );
-  if (!row) return undefined;
-  return { apikey: decryptEmailApiKey(keyRing, tenantid, row.apikey_encrypted), waitMs: row.wait_ms };
 }
 
 export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted: string): string {
@@ -58,9 +38,9 @@ export function decryptEmailApiKey(keyRing: KeyRing, tenantid: number, encrypted
 export const emailApiKeyContext = (tenantid: number): string => `email_apikey:${tenantid}`;
 
 export interface KeyStates {
-  /** How many tenants have a key. */
+  /** How many tenants have an account. */
   readonly tenants: number;
-  /** Those whose key the provider refused, or which are out of credit. */
+  /** Those whose account the provider refused, or which are out of credit. */
   readonly paused: readonly number[];
 }
 

@@ -71,7 +71,7 @@ const FINISH_FIRST_SENT = {
   name: 'attempt_finish_first_sent',
   text: `
     with open as materialized (
-      select w.*, s.started
+      select w.*, s.started, s.carrier
       from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[])
           with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
         join rowpost.delivery d
@@ -82,8 +82,8 @@ const FINISH_FIRST_SENT = {
       order by d.deliveryid for share of d
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, createtime, attempt, started, finished, outcome,
-        http_status, provider_message_id)
-      select tenantid, deliveryid, createtime, 1, started, now(), 'sent', http_status, provider_message_id from open
+        http_status, provider_message_id, carrier)
+      select tenantid, deliveryid, createtime, 1, started, now(), 'sent', http_status, provider_message_id, carrier from open
       on conflict do nothing
       returning tenantid, deliveryid, createtime
     )
@@ -115,12 +115,12 @@ const FINISH = {
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end
       returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
-        d.tenantid, d.deliveryid, d.starts, d.started, d.createtime
+        d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     ), recorded as (
       insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
-        provider_message_id, createtime)
+        provider_message_id, createtime, carrier)
       select tenantid, deliveryid, starts, case when sending then started else now() end, now(), outcome, http_status,
-        attempt_error, provider_message_id, createtime
+        attempt_error, provider_message_id, createtime, case when sending then carrier end
       from finished where outcome is not null
       -- The attempt had been recorded as lost; now its outcome is known.
       on conflict (tenantid, deliveryid, attempt, createtime) do update

@@ -115,10 +115,10 @@ const END_LOST = {
           and d.attempts + 1 < $1::int then now() end
       from lost l
       where d.tenantid = l.tenantid and d.deliveryid = l.deliveryid and d.createtime = l.createtime
-      returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime
+      returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     )
-    insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime)
-    select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending', createtime
+    insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
+    select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending', createtime, carrier
     from ended
     on conflict do nothing
     returning attempt`,

@@ -39,12 +39,16 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly hasEvent: boolean;
   /** Whether the tenant has suppressed addresses. */
   readonly hasSuppressions: boolean;
-  /** Null when the tenant has no key. */
-  readonly apiKey: StoredApiKey | null;
+  /** Null when the tenant has set neither key nor transport. */
+  readonly accounts: StoredAccounts | null;
 }
 
-export interface StoredApiKey {
-  readonly encrypted: string;
+/** What a tenant sends by. */
+export interface StoredAccounts {
+  /** SendGrid's key; empty without one. */
+  readonly apikeyEncrypted: string;
+  /** Null for SendGrid alone. */
+  readonly transportsEncrypted: string | null;
   readonly version: number;
   /** Why the tenant is paused; null when it is not. */
   readonly pausedCode: string | null;
@@ -68,24 +72,33 @@ export async function loadDeliveries(
 }
 
 /** As selected by `LOAD`. */
-export interface LoadedRow extends Omit<LoadedDelivery, 'apiKey'> {
+export interface LoadedRow extends Omit<LoadedDelivery, 'accounts'> {
   keyEncrypted: string | null;
+  transportsEncrypted: string | null;
   keyVersion: number;
   pausedCode: string | null;
   waitUntilMs: number | null;
 }
 
 export function toDelivery(row: LoadedRow): LoadedDelivery {
-  const { keyEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
-  const apiKey =
-    keyEncrypted === null ? null : { encrypted: keyEncrypted, version: keyVersion, pausedCode, waitUntilMs };
-  return { ...delivery, apiKey };
+  const { keyEncrypted, transportsEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
+  const accounts =
+    keyEncrypted === null
+      ? null
+      : {
+          apikeyEncrypted: keyEncrypted,
+          transportsEncrypted,
+          version: keyVersion,
+          pausedCode,
+          waitUntilMs,
+        };
+  return { ...delivery, accounts };
 }
 
 /** Current state of the tenant of a delivery `d`. */
 export const TENANT_COLUMNS = `
   ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
-  k.apikey_encrypted as "keyEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
+  k.apikey_encrypted as "keyEncrypted", k.transports_encrypted as "transportsEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
   case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"`;
 
 /** @param tenantid SQL; where null, nothing is looked up */

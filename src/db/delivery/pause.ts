@@ -75,12 +75,12 @@ const PAUSE_DELIVERIES = {
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w."httpStatus" as http_status,
-        k.paused_reason
+        d.carrier, k.paused_reason
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
-      createtime)
+      createtime, carrier)
     select tenantid, deliveryid, starts, started, now(), 'paused', http_status,
-      coalesce(paused_reason, 'the provider refused the key, which was replaced meanwhile'), createtime
+      coalesce(paused_reason, 'the provider refused the key, which was replaced meanwhile'), createtime, carrier
     from paused where sending
     on conflict do nothing`,
 };

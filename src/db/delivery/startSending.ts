@@ -9,6 +9,7 @@ export interface SendingStart extends DeliveryKey {
   readonly tracked: boolean;
   readonly recipients: readonly string[];
   readonly subject: string;
+  readonly carrier: string;
 }
 
 /**
@@ -30,6 +31,7 @@ export async function startSending(
       group.map((start) => start.starts),
       group.map((start) => JSON.stringify(start.recipients)),
       group.map((start) => start.subject),
+      group.map((start) => start.carrier),
       leaseMs,
     ]);
     for (const { position } of rows) started.add(group[position - 1] as SendingStart);
@@ -47,8 +49,9 @@ export async function startSending(
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[])
-  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, position)`;
+const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[],
+    $7::text[])
+  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, carrier, position)`;
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
@@ -62,8 +65,8 @@ const START = {
       where w.starts = 0 and not d.tracked
       order by d.deliveryid for share of d
     ), started as (
-      insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject)
-      select w.tenantid, w.deliveryid, w.createtime, now() + $7::int * interval '1 ms', ${RECIPIENTS}, w.subject
+      insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
+      select w.tenantid, w.deliveryid, w.createtime, now() + $8::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier
       from open w
       on conflict do nothing
       returning tenantid, deliveryid, createtime
@@ -76,7 +79,7 @@ const START_TRACKED = {
   text: `
     update rowpost.delivery d
     set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
-      due = now() + $7::int * interval '1 ms', subject = w.subject, recipients = ${RECIPIENTS}
+      due = now() + $8::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
     from ${WANTED}
     where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')

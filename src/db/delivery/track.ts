@@ -45,7 +45,7 @@ export function trackSql(keys: string): string {
       state = case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end,
       starts = case when s.deliveryid is null then 0 else 1 end,
       attempts = case when a.attempt is null then 0 else 1 end,
-      started = s.started, recipients = s.recipients, subject = s.subject,
+      started = s.started, recipients = s.recipients, subject = s.subject, carrier = s.carrier,
       provider_message_id = a.provider_message_id, sent_time = a.finished,
       due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
     from (${keys}) k

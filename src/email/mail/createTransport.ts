@@ -1,13 +1,17 @@
 import type { Config } from '../../config.js';
 import type { Database } from '../../db/connection/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
+import { createCarriers } from './carriers.js';
 import { createMailboxTransport } from './mailbox.js';
-import { createSendgridTransport } from './sendgrid.js';
 import type { MailTransport } from './transport.js';
 
 /** The transport that the installation is configured with. */
 export function createTransport(config: Config, database: Database): MailTransport {
-  return config.mailTransport === 'mailbox'
-    ? createMailboxTransport(database)
-    : createSendgridTransport({ baseUrl: config.sendgridBaseUrl, storage: openStorage(config) });
+  if (config.mailTransport === 'mailbox') return createMailboxTransport(database);
+  return createCarriers({
+    ...config,
+    smtpAllowPrivateNetwork: config.smtpAllowPrivateNetwork || !config.production,
+    hostname: new URL(config.baseUrl).hostname,
+    storage: openStorage(config),
+  });
 }

@@ -6,7 +6,7 @@ import type { MailTransport } from './transport.js';
 /** Stores mail in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
 export function createMailboxTransport(database: Database): MailTransport {
   return {
-    needsApiKey: false,
+    needsAccount: false,
     async send(message, { mayStart }) {
       if (!mayStart()) return { kind: 'fenced' };
       const mailid = await keepMail(database, {
@@ -30,6 +30,7 @@ export function createMailboxTransport(database: Database): MailTransport {
       });
       return { kind: 'sent', httpStatus: null, providerMessageId: `mailbox-${mailid}` };
     },
+    verify: () => Promise.resolve({ ok: true }),
     close: () => Promise.resolve(),
   };
 }

@@ -9,3 +9,8 @@ export function messageIdOf(baseUrl: string, tenantid: number, deliveryid: strin
   const domain = isIP(hostname) === 4 ? `[${hostname}]` : hostname;
   return `<delivery.${tenantid}.${deliveryid}@${domain}>`;
 }
+
+/** The same for each attempt at a delivery, until somebody asks for it to be sent again. */
+export function idempotencyKeyOf(messageId: string, redrive: number | undefined): string {
+  return messageId.slice(1, -1) + (redrive === undefined ? '' : `.${redrive}`);
+}

@@ -18,12 +18,13 @@ export interface Exchange {
   error: unknown;
 }
 
-/** The request that @sendgrid/mail passes to its client. */
+/** A request as @sendgrid/mail passes it to its client. */
 export interface ProviderRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: object;
+  /** Sent as JSON unless it is bytes already. */
+  readonly body?: object | Uint8Array;
 }
 
 export interface CallTerms {
@@ -55,13 +56,13 @@ export class ProviderClient {
   /** Provider and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
   call({ method, url, headers, body }: ProviderRequest, terms: CallTerms): Promise<Exchange> {
     const exchange = newExchange();
-    const text = JSON.stringify(body);
+    const content = contentOf(body);
     return new Promise((resolve) => {
       const request = this.#protocol.request({
         ...this.#options,
         method,
         path: `${this.#basePath}${url}`,
-        headers: { ...headers, 'Content-Length': Buffer.byteLength(text) },
+        headers: { ...headers, 'Content-Length': Buffer.byteLength(content) },
       });
       const deadline = setTimeout(() => {
         exchange.late = true;
@@ -71,7 +72,7 @@ export class ProviderClient {
         exchange.begun = terms.mayStart();
         exchange.fenced = !exchange.begun;
         // A string is sent in one write with the headers.
-        if (exchange.begun) request.end(text);
+        if (exchange.begun) request.end(content);
         else request.destroy();
       };
       // Getting a connection may take long: all are busy, or this process was suspended meanwhile. So the lease is checked
@@ -94,6 +95,11 @@ export class ProviderClient {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+function contentOf(body: object | Uint8Array | undefined): Uint8Array | string {
+  if (body === undefined) return '';
+  return body instanceof Uint8Array ? body : JSON.stringify(body);
 }
 
 /** @param error why the call was not made */

@@ -1,53 +1,39 @@
 import sendgrid from '@sendgrid/mail';
-import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Address } from '../addresses.js';
-import { AttachmentLoader, type LoadedAttachment } from './attachmentLoader.js';
-import { bytesOf, MAX_MAIL_BYTES } from './mailSize.js';
+import type { SendgridAccount } from './account.js';
+import type { LoadedAttachment } from './attachmentLoader.js';
+import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
+import { readExchange, verdictOf } from './exchangeOutcome.js';
+import type { MailLimits } from './limits.js';
+import { MAX_MAIL_BYTES } from './mailSize.js';
 import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
-import { readExchange } from './sendgridAnswer.js';
-import type { MailMessage, MailTransport, SendContext, SendOutcome } from './transport.js';
+import { describeBody, readSendgridAnswer } from './sendgridAnswer.js';
+import type { MailMessage, SendContext } from './transport.js';
 
-/** Domains are ASCII already, as punycode. */
-const IS_ASCII = /^[ -~]*$/;
-/** The provider's limit. */
-const MAX_RECIPIENTS = 1_000;
-
-export interface SendgridOptions {
-  readonly baseUrl: string;
-  /** Source of attachments; closed with the transport. Without it, mails have none. */
-  readonly storage?: FileStorage;
-}
+const LIMITS: MailLimits = {
+  maxRecipients: 1_000,
+  maxBytes: MAX_MAIL_BYTES,
+  allowsUtf8Addresses: false,
+};
 
 /** Sends through @sendgrid/mail. */
-export function createSendgridTransport(options: SendgridOptions): MailTransport {
-  const loader = options.storage && new AttachmentLoader(options.storage);
-  const client = new ProviderClient(options.baseUrl);
+export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
+  const client = new ProviderClient(baseUrl);
   return {
-    needsApiKey: true,
-    async send(message, context) {
-      const tooLarge = exceedsLimits(message);
-      if (tooLarge) return tooLarge;
-      const { attachments = [] } = message;
-      if (!loader || attachments.length === 0) return call(client, message, [], context);
-      return loader.with(attachments, (loaded) => call(client, message, loaded, context));
+    limits: LIMITS,
+    async send(mail, context) {
+      const exchange = await createService(client, context).send(toSendgrid(mail)).catch(newExchange);
+      return readExchange(exchange, readSendgridAnswer, [context.account.apikey]);
     },
-    async close() {
-      client.close();
-      await options.storage?.close();
+    async verify({ apikey }, deadlineMs) {
+      const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
+      const request = { method: 'GET', url: '/v3/scopes', headers };
+      const exchange = await client.call(request, { deadlineMs, mayStart: () => true }).catch(newExchange);
+      return verdictOf(exchange, describeBody, [apikey]);
     },
+    close: () => client.close(),
   };
-}
-
-async function call(
-  client: ProviderClient,
-  message: MailMessage,
-  attachments: readonly LoadedAttachment[],
-  context: SendContext,
-): Promise<SendOutcome> {
-  const service = createService(client, context);
-  const exchange = await service.send(toSendgrid(message, attachments)).catch(newExchange);
-  return readExchange(exchange, context.apiKey);
 }
 
 interface Service {
@@ -66,18 +52,22 @@ const { defaultHeaders } = new MailService().client;
  * tenant's mail with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
  * of the worker's main-thread time per mail.
  */
-function createService(client: ProviderClient, context: SendContext): Service {
+function createService(client: ProviderClient, context: SendContext<SendgridAccount>): Service {
   const service = new MailService();
   service.setClient({
     request: (request) => {
-      const headers = { ...defaultHeaders, ...request.headers, Authorization: `Bearer ${context.apiKey}` };
+      const headers = {
+        ...defaultHeaders,
+        ...request.headers,
+        Authorization: `Bearer ${context.account.apikey}`,
+      };
       return client.call({ ...request, headers }, context);
     },
   });
   return service;
 }
 
-function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment[]): object {
+function toSendgrid(message: LoadedMail): object {
   return {
     from: toSendgridAddress(message.sender),
     personalizations: [
@@ -96,7 +86,7 @@ function toSendgrid(message: MailMessage, attachments: readonly LoadedAttachment
     ...toSendgridReplyTo(message.replyTo ?? []),
     ...toSendgridHeaders(message),
     ...(message.categories ? { categories: message.categories } : {}),
-    ...(attachments.length > 0 ? { attachments: attachments.map(toSendgridAttachment) } : {}),
+    ...(message.loaded.length > 0 ? { attachments: message.loaded.map(toSendgridAttachment) } : {}),
     customArgs: {
       ...(message.deliveryid === null ? {} : { deliveryid: message.deliveryid }),
       tenantid: String(message.tenantid),
@@ -128,27 +118,3 @@ function toSendgridHeaders({ headers = {}, messageId }: MailMessage): object {
 }
 
 const toSendgridAddress = ({ email, name }: Address): object => (name === '' ? { email } : { email, name });
-
-function exceedsLimits(message: MailMessage): SendOutcome | undefined {
-  const recipients = message.recipients.length + message.cc.length + message.bcc.length;
-  if (recipients > MAX_RECIPIENTS) {
-    return rejected('TOO_MANY_RECIPIENTS', `${recipients} recipients; the provider takes ${MAX_RECIPIENTS}`);
-  }
-  const { sender, replyTo = [] } = message;
-  const foreign = [sender, ...replyTo, ...message.recipients, ...message.cc, ...message.bcc].find(
-    ({ email }) => !IS_ASCII.test(email),
-  );
-  if (foreign) {
-    const what = `"${foreign.email}" has characters beyond ASCII before the @, which the provider does not take`;
-    return rejected('ADDRESS_NOT_ASCII', what);
-  }
-  const bytes = bytesOf(message);
-  if (bytes > MAX_MAIL_BYTES) {
-    return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${MAX_MAIL_BYTES}`);
-  }
-  return undefined;
-}
-
-function rejected(code: string, message: string): SendOutcome {
-  return { kind: 'rejected', httpStatus: null, code, message };
-}

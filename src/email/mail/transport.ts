@@ -1,4 +1,5 @@
 import type { Email } from '../email.js';
+import type { Account } from './account.js';
 
 /** A mail ready to send. */
 export interface MailMessage extends Email {
@@ -7,35 +8,56 @@ export interface MailMessage extends Email {
   readonly deliveryid: string | null;
   /** The same for each attempt at a delivery; without one the carrier makes one up. */
   readonly messageId?: string;
+  /** The same for each attempt at a delivery until it is redriven, for carriers that honour one. */
+  readonly idempotencyKey?: string;
 }
 
-export interface SendContext {
-  /** Decrypted; empty for a transport that needs no key. */
-  readonly apiKey: string;
+export interface SendContext<A = Account> {
+  /** Decrypted. */
+  readonly account: A;
   /** Timeout from connecting to the last byte of the response, in milliseconds. */
   readonly deadlineMs: number;
-  /** Checked just before the request is written: false when the lease may have passed to another worker. */
+  /** Checked just before the mail can leave: false when the lease may have passed to another worker. */
   readonly mayStart: () => boolean;
 }
 
-/** The outcome of sending a mail. Messages are for the tenant's administrator and hold no secrets. */
+/** A recipient that the carrier refused while it took the mail, or decided on it, as for an event of the mail. */
+export interface RefusedRecipient {
+  readonly address: string;
+  readonly reason: string;
+  /** As 5.1.1 (RFC 3463). */
+  readonly status: string | null;
+  /** Whether there is no such mailbox, so that nothing should be sent there again. */
+  readonly isGone: boolean;
+}
+
+/**
+ * The outcome of sending a mail. Messages are for the tenant's administrator and hold no secrets. `httpStatus` is the
+ * reply code where the carrier speaks SMTP.
+ */
 export type SendOutcome =
-  | { readonly kind: 'sent'; readonly httpStatus: number | null; readonly providerMessageId: string | null }
+  | {
+      readonly kind: 'sent';
+      readonly httpStatus: number | null;
+      readonly providerMessageId: string | null;
+      readonly refused?: readonly RefusedRecipient[];
+    }
   /** The provider will never accept this mail. */
   | {
       readonly kind: 'rejected';
       readonly httpStatus: number | null;
       readonly code: string;
       readonly message: string;
+      readonly refused?: readonly RefusedRecipient[];
     }
-  /** The provider rejects this key. */
+  /** The provider rejects this account. */
   | {
       readonly kind: 'tenant_paused';
-      readonly httpStatus: number;
+      readonly httpStatus: number | null;
       readonly code: string;
       readonly message: string;
     }
-  /** The provider rate-limits this key. */
+  /** The provider rate-limits this account. */
   | { readonly kind: 'rate_limited'; readonly httpStatus: number; readonly waitMs: number }
   | {
       readonly kind: 'retry';
@@ -48,9 +70,15 @@ export type SendOutcome =
   /** `mayStart` returned false: nothing was sent, and another worker has the delivery. */
   | { readonly kind: 'fenced' };
 
+/** Whether an account can be used, found out without sending. Messages hold no secrets. */
+export type Verification = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
 export interface MailTransport {
-  readonly needsApiKey: boolean;
+  /** False when mail is kept here whatever account the tenant has. */
+  readonly needsAccount: boolean;
   /** Never rejects because of the provider or the network. */
-  send(message: MailMessage, context: SendContext): Promise<SendOutcome>;
+  send(message: MailMessage, context: SendContext<Account | undefined>): Promise<SendOutcome>;
+  /** Never rejects because of the provider or the network. */
+  verify(account: Account, deadlineMs: number): Promise<Verification>;
   close(): Promise<void>;
 }

@@ -61,7 +61,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   };
   const start = async (key: DeliveryKey, starts: number, leaseMs = LONG_MS) => {
     const [loaded] = await loadDeliveries(ledger, [key]);
-    const wanted = { ...key, starts, tracked: loaded!.tracked, recipients: ['a@b.org'], subject: 's' };
+    const wanted = { ...key, starts, tracked: loaded!.tracked, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
   const finishOf = (key: DeliveryKey, rest: Partial<AttemptFinish>): AttemptFinish => ({
@@ -168,7 +168,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       new: '{"id" : 1}',
       old: null,
     });
-    expect(loaded!.apiKey).to.include({ version: 1, pausedCode: null, waitUntilMs: null });
+    expect(loaded!.accounts).to.include({ version: 1, pausedCode: null, waitUntilMs: null });
   });
 
   it('lets one of many workers send', async () => {
@@ -180,6 +180,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       starts: 1,
       recipients: ['a@b.org'],
       subject: 's',
+      carrier: 'sendgrid',
     });
   });
 
@@ -420,6 +421,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       tracked: false,
       recipients: ['a@b.org'],
       subject: 's',
+      carrier: 'sendgrid',
     }));
     expect(await startSending(ledger, wanted, LONG_MS)).to.deep.equal([true, true, true]);
     expect(await startSending(ledger, wanted, LONG_MS), 'again').to.deep.equal([false, false, false]);
@@ -508,7 +510,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await resumeTenant(db.database.knex, tenant.tenantid)).to.equal(2);
       expect(await read(sending)).to.include({ state: 'pending', error_code: null });
       const [loaded] = await loadDeliveries(ledger, [sending]);
-      expect(loaded!.apiKey!.pausedCode).to.equal(null);
+      expect(loaded!.accounts!.pausedCode).to.equal(null);
       expect(await start(sending, 1)).to.equal(true);
     });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createSendgridTransport } from '../../../src/email/mail/sendgrid.js';
+import { createCarriers } from '../../../src/email/mail/carriers.js';
 import type { MailMessage, MailTransport, SendContext } from '../../../src/email/mail/transport.js';
 import { findFreePort } from '../../../src/embedded/freePort.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../../support/fakeProvider.js';
@@ -15,7 +15,10 @@ const MESSAGE: MailMessage = {
   subject: 'Hello',
   html: '<p>hello {{ not ours }}</p>',
 };
-const CONTEXT: SendContext = { apiKey: KEY, deadlineMs: 400, mayStart: () => true };
+const account = (apikey: string) => ({ kind: 'sendgrid', apikey }) as const;
+const CONTEXT: SendContext = { account: account(KEY), deadlineMs: 400, mayStart: () => true };
+const carriersAt = (sendgridBaseUrl: string): MailTransport =>
+  createCarriers({ sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
 
@@ -31,7 +34,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
 
   before(async () => {
     provider = await startFakeProvider();
-    transport = createSendgridTransport({ baseUrl: provider.url });
+    transport = carriersAt(provider.url);
   });
   after(async () => {
     await transport.close();
@@ -201,7 +204,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
 
   it('a key that no header can hold sends nothing', async () => {
     const before = provider.calls.length;
-    expect(await send({ kind: 'accept' }, { apiKey: 'SG.a\nb' })).to.deep.include({
+    expect(await send({ kind: 'accept' }, { account: account('SG.a\nb') })).to.deep.include({
       kind: 'retry',
       ambiguous: false,
       code: 'ERR_INVALID_CHAR',
@@ -210,7 +213,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   });
 
   it('keeps the path of the address', async () => {
-    const beneath = createSendgridTransport({ baseUrl: `${provider.url}/proxy/` });
+    const beneath = carriersAt(`${provider.url}/proxy/`);
     provider.behave = () => ({ kind: 'accept' });
     await beneath.send(MESSAGE, CONTEXT);
     await beneath.close();
@@ -234,7 +237,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
       [`http://127.0.0.1:${port}/`, 'ECONNREFUSED'],
       ['http://no-such-host.invalid/', 'ENOTFOUND'],
     ] as const) {
-      const nowhere = createSendgridTransport({ baseUrl });
+      const nowhere = carriersAt(baseUrl);
       const outcome = await nowhere.send(MESSAGE, { ...CONTEXT, deadlineMs: 5_000 });
       expect(outcome).to.include({ kind: 'retry', ambiguous: false });
       if (code === 'ECONNREFUSED') expect(outcome).to.include({ code });
@@ -249,7 +252,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   });
 
   it('asks so when it has waited for a connection, and not before', async () => {
-    const free = createSendgridTransport({ baseUrl: provider.url });
+    const free = carriersAt(provider.url);
     provider.behave = () => ({ kind: 'slow', ms: 200 });
     const before = provider.calls.length;
     const patient = { ...CONTEXT, deadlineMs: 5_000 };
@@ -280,7 +283,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
       Array.from({ length: 200 }, (_, i) =>
         transport.send(
           { ...MESSAGE, tenantid: i % 20, deliveryid: `mix-${i}` },
-          { ...CONTEXT, apiKey: `SG.tenant-${i % 20}`, deadlineMs: 5_000 },
+          { ...CONTEXT, account: account(`SG.tenant-${i % 20}`), deadlineMs: 5_000 },
         ),
       ),
     );

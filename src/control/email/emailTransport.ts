@@ -1,0 +1,128 @@
+import {
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import { readAccounts, storeEmailTransports } from '../../db/delivery/emailTransports.js';
+import { resumeTenant } from '../../db/delivery/pause.js';
+import { assignRateLimitSlots } from '../../db/delivery/rateLimitSlots.js';
+import type { Account } from '../../email/mail/account.js';
+import { openAccounts, openTransports, type StoredTransport } from '../../email/mail/openAccounts.js';
+import { AppError } from '../../errors.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { StoredRow } from '../object/storedRow.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { requireOnlyMutation } from '../request/externalCalls.js';
+import { emailApikeyMissing } from './emailApikey.js';
+import { emailTransportInput, readTransports, type TransportInput } from './transportInput.js';
+
+const transportType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_transport',
+  description: 'What the tenant sends by, without its secrets.',
+  fields: {
+    kind: { type: GraphQLString },
+    host: { type: GraphQLString },
+    port: { type: SCALARS.Int },
+    security: { type: GraphQLString },
+    username: { type: GraphQLString },
+    dkim_domain: { type: GraphQLString },
+  },
+});
+
+const transportsType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_transports',
+  fields: {
+    transports: {
+      type: new GraphQLList(transportType),
+      description: 'The first one, and those that are tried when the ones before certainly have not sent.',
+    },
+    paused_code: { type: GraphQLString, description: 'Why nothing is sent; null when it is.' },
+    paused_reason: { type: GraphQLString },
+    set_time: { type: SCALARS.DateTime },
+  },
+});
+
+export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
+  type: transportsType,
+  description: 'What the tenant sends by. Null before set_email_apikey or set_email_transport.',
+  resolve: (_source, _args, context) => {
+    requireTenantAdmin(context.principal);
+    return shown(context);
+  },
+};
+
+/** Asks each carrier, and sets nothing unless all recognise their account. Resumes deliveries that are paused. */
+export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: TransportInput }> = {
+  type: transportsType,
+  description:
+    'Sets what the tenant sends by instead of SendGrid alone, once each carrier has recognised its account. Nothing is sent.',
+  args: { input: { type: new GraphQLNonNull(emailTransportInput) } },
+  resolve: async (_source, { input }, context) => {
+    const { db, deps, principal } = context;
+    const { config } = deps;
+    requireTenantAdmin(principal);
+    requireOnlyMutation(context, 'set_email_transport');
+    const { tenantid, roleid: setBy } = principal;
+    const transports = readTransports(input, config.smtpAllowPrivateNetwork || !config.production);
+    const accounts = await context.composing.run(tenantid, () => verify(context, transports));
+    if (accounts.length < transports.length) throw emailApikeyMissing();
+    const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
+    await db.transaction(async (transaction) => {
+      await storeEmailTransports(transaction, deps.keyRing, {
+        tenantid,
+        setBy,
+        transports: isDefault ? null : JSON.stringify(transports),
+      });
+      await resumeTenant(transaction, tenantid);
+      await assignRateLimitSlots(transaction, tenantid, config.tenantEmailsPerSecond);
+    });
+    return shown(context);
+  },
+};
+
+/** Throws AppError EMAIL_TRANSPORT_REFUSED. @returns the accounts; fewer when SendGrid has no key */
+async function verify(
+  { db, deps, principal: { tenantid } }: ControlContext,
+  transports: readonly StoredTransport[],
+): Promise<readonly Account[]> {
+  const stored = await readAccounts(db, tenantid);
+  const [sendgrid] = stored
+    ? openAccounts(deps.keyRing, tenantid, { ...stored, transportsEncrypted: null })
+    : [];
+  const accounts = transports.flatMap((transport): readonly Account[] => {
+    if (transport.kind !== 'sendgrid') return [transport];
+    return sendgrid ? [sendgrid] : [];
+  });
+  for (const account of accounts) {
+    const verdict = await deps.transport.verify(account, deps.config.sendDeadlineMs);
+    if (!verdict.ok) {
+      throw new AppError('EMAIL_TRANSPORT_REFUSED', `${account.kind}: ${verdict.message}.`);
+    }
+  }
+  return accounts;
+}
+
+async function shown({ db, deps, principal: { tenantid } }: ControlContext): Promise<StoredRow | null> {
+  const stored = await readAccounts(db, tenantid);
+  if (!stored) return null;
+  const { pausedCode, pausedReason, setTime, transportsEncrypted } = stored;
+  return new StoredRow({
+    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted).map(
+      (transport) => new StoredRow(withoutSecrets(transport)),
+    ),
+    paused_code: pausedCode,
+    paused_reason: pausedReason,
+    set_time: setTime,
+  });
+}
+
+/** Named one by one: what is not named is not shown. */
+function withoutSecrets(transport: StoredTransport): Record<string, unknown> {
+  const none = { host: null, port: null, security: null, username: null, dkim_domain: null };
+  if (transport.kind !== 'smtp') return { ...none, kind: transport.kind };
+  const { kind, host, port, security, username = null, dkim } = transport;
+  return { kind, host, port, security, username, dkim_domain: dkim?.domain ?? null };
+}

@@ -1,0 +1,170 @@
+import { createPrivateKey } from 'node:crypto';
+import { isIP } from 'node:net';
+import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
+import type { DkimKey, SmtpAccount } from '../../email/mail/account.js';
+import type { StoredTransport } from '../../email/mail/openAccounts.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import { isPrivateAddress } from '../../networkAddress.js';
+import { badInput, requireValue } from '../object/badInput.js';
+
+const dkimInput = new GraphQLInputObjectType({
+  name: 'email_dkimInput',
+  fields: {
+    domain: { type: new GraphQLNonNull(GraphQLString) },
+    selector: { type: new GraphQLNonNull(GraphQLString) },
+    private_key: {
+      type: new GraphQLNonNull(GraphQLString),
+      description: 'RSA, in PEM. Never shown again.',
+    },
+  },
+});
+
+export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjectType({
+  name: 'email_transportInput',
+  fields: () => ({
+    kind: { type: GraphQLString, description: 'sendgrid, whose key is that of set_email_apikey, or smtp.' },
+    transports: {
+      type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
+      description:
+        'Instead of kind: several, each kind once. The next one is tried when one before certainly has not sent.',
+    },
+    host: { type: GraphQLString, description: 'Of smtp.' },
+    port: { type: SCALARS.Int, description: 'Of smtp: 25, 465, 587 or 2525. 587 by default.' },
+    security: {
+      type: GraphQLString,
+      description:
+        'Of smtp: tls (from the first byte; the default on port 465) or starttls (required; the default).',
+    },
+    verify_certificate: { type: GraphQLBoolean, description: 'Of smtp. true by default.' },
+    username: { type: GraphQLString, description: 'Of smtp.' },
+    password: { type: GraphQLString, description: 'Of smtp. Never shown again.' },
+    max_connections: {
+      type: SCALARS.Int,
+      description: 'Of smtp: at once from one worker, 1 to 20. 5 by default.',
+    },
+    dkim: { type: dkimInput, description: 'Of smtp: signs what it sends.' },
+  }),
+});
+
+export interface TransportInput {
+  readonly kind?: string | null;
+  readonly transports?: readonly TransportInput[] | null;
+  readonly host?: string | null;
+  readonly port?: number | null;
+  readonly security?: string | null;
+  readonly verify_certificate?: boolean | null;
+  readonly username?: string | null;
+  readonly password?: string | null;
+  readonly max_connections?: number | null;
+  readonly dkim?: { readonly domain: string; readonly selector: string; readonly private_key: string } | null;
+}
+
+const PORTS: readonly number[] = [25, 465, 587, 2525];
+const MAX_TRANSPORTS = 5;
+const MAX_CONNECTIONS = 20;
+const DEFAULT_CONNECTIONS = 5;
+/** RFC 8301, 3.2. */
+const MIN_RSA_BITS = 1024;
+const MAX_CHARACTERS = 1_000;
+const HOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?$/i;
+
+const READERS: {
+  readonly [K in StoredTransport['kind']]: (
+    given: TransportInput,
+    at: string,
+    allowPrivate: boolean,
+  ) => StoredTransport;
+} = {
+  sendgrid: () => ({ kind: 'sendgrid' }),
+  smtp: readSmtp,
+};
+
+/** First to last. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may lie in private networks */
+export function readTransports(input: TransportInput, allowPrivate: boolean): readonly StoredTransport[] {
+  const { transports } = input;
+  if (!transports) return [readTransport(input, '', allowPrivate)];
+  if (input.kind != null) throw badInput('kind', 'Either kind or transports is given.');
+  if (transports.length === 0 || transports.length > MAX_TRANSPORTS) {
+    throw badInput('transports', `transports holds 1 to ${MAX_TRANSPORTS}.`);
+  }
+  const kinds = transports.map(({ kind }) => kind);
+  if (new Set(kinds).size < kinds.length) throw badInput('transports', 'transports holds each kind once.');
+  return transports.map((given, index) => readTransport(given, `transports[${index}].`, allowPrivate));
+}
+
+function readTransport(given: TransportInput, at: string, allowPrivate: boolean): StoredTransport {
+  const kind = requireValue(given.kind, `${at}kind`);
+  if (given.transports) throw badInput(`${at}transports`, 'transports holds no transports of its own.');
+  if (!Object.hasOwn(READERS, kind)) {
+    throw badInput(`${at}kind`, `${at}kind is one of ${Object.keys(READERS).join(', ')}.`);
+  }
+  return READERS[kind as StoredTransport['kind']](given, at, allowPrivate);
+}
+
+function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): SmtpAccount {
+  const host = readHost(requireValue(given.host, `${at}host`), `${at}host`, allowPrivate);
+  const port = given.port ?? 587;
+  if (allowPrivate ? port < 1 || port > 65_535 : !PORTS.includes(port)) {
+    throw badInput(`${at}port`, `${at}port is one of ${PORTS.join(', ')}.`);
+  }
+  const security = given.security ?? (port === 465 ? 'tls' : 'starttls');
+  if (security !== 'tls' && security !== 'starttls' && !(security === 'none' && allowPrivate)) {
+    throw badInput(`${at}security`, `${at}security is tls or starttls.`);
+  }
+  const maxConnections = given.max_connections ?? DEFAULT_CONNECTIONS;
+  if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
+    throw badInput(`${at}max_connections`, `${at}max_connections is 1 to ${MAX_CONNECTIONS}.`);
+  }
+  if ((given.username == null) !== (given.password == null)) {
+    throw badInput(`${at}username`, `${at}username and ${at}password are given together.`);
+  }
+  return {
+    kind: 'smtp',
+    host,
+    port,
+    security,
+    maxConnections,
+    verifyCertificate: given.verify_certificate ?? true,
+    ...(given.username == null ? {} : { username: requireText(given.username, `${at}username`) }),
+    ...(given.password == null ? {} : { password: requireText(given.password, `${at}password`) }),
+    ...(given.dkim == null ? {} : { dkim: readDkim(given.dkim, `${at}dkim.`) }),
+  };
+}
+
+/** What a name leads to is looked at on connecting. */
+function readHost(host: string, field: string, allowPrivate: boolean): string {
+  if (isIP(host) === 0 && !HOST.test(host)) throw badInput(field, `${field} must be a name or an address.`);
+  const isLocal = isIP(host) === 0 ? !host.includes('.') : isPrivateAddress(host);
+  if (isLocal && !allowPrivate) {
+    throw badInput(field, `${field} leads into the private network of this installation.`);
+  }
+  return host;
+}
+
+function readDkim(given: NonNullable<TransportInput['dkim']>, at: string): DkimKey {
+  const { domain, selector, private_key: privateKey } = given;
+  for (const [name, value] of Object.entries({ domain, selector })) {
+    if (!HOST.test(value)) throw badInput(`${at}${name}`, `${at}${name} must be a part of a domain name.`);
+  }
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(privateKey);
+    if (asymmetricKeyType !== 'rsa' || (asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+      throw new Error('another kind of key');
+    }
+  } catch {
+    throw badInput(
+      `${at}private_key`,
+      `${at}private_key must be an RSA key of at least ${MIN_RSA_BITS} bits, in PEM.`,
+    );
+  }
+  return { domain, selector, privateKey };
+}
+
+/** Throws AppError BAD_USER_INPUT for what a header or a command could not hold. */
+export function requireText(value: string, field: string): string {
+  if (value !== '' && value.length <= MAX_CHARACTERS && !/\p{Cc}/u.test(value)) return value;
+  throw badInput(
+    field,
+    `${field} must be 1 to ${MAX_CHARACTERS} characters, none of them a control character.`,
+  );
+}

@@ -1,0 +1,35 @@
+import type { Ledger } from '../connection/ledger.js';
+import type { DeliveryKey } from './batches.js';
+import type { AttemptOutcome } from './finishAttempts.js';
+import { timeRange } from './timeRange.js';
+
+/** An attempt that has ended. */
+export interface PastAttempt {
+  readonly attempt: number;
+  readonly outcome: AttemptOutcome | 'redriven';
+  /** Null when nothing was sent, and for attempts from before there was more than one carrier. */
+  readonly carrier: string | null;
+}
+
+/** More than attempts of one delivery differ from each other in. */
+const MAX_ATTEMPTS = 200;
+
+/** @returns the newest first */
+export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly PastAttempt[]> {
+  return ledger.query<PastAttempt>(READ, [
+    key.tenantid,
+    key.deliveryid,
+    key.createtime,
+    ...timeRange([key.createtime]),
+    MAX_ATTEMPTS,
+  ]);
+}
+
+const READ = {
+  name: 'attempts_read',
+  text: `
+    select attempt, outcome, carrier from rowpost.email_attempt
+    where tenantid = $1::int and deliveryid = $2::bigint and createtime = $3::timestamptz
+      and createtime between $4::timestamptz and $5::timestamptz
+    order by attempt desc limit $6::int`,
+};

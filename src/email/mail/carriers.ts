@@ -1,0 +1,50 @@
+import type { FileStorage } from '../../files/storage/fileStorage.js';
+import type { Account, CarrierKind } from './account.js';
+import { AttachmentLoader } from './attachmentLoader.js';
+import type { Carrier } from './carrier.js';
+import { exceedsLimits } from './limits.js';
+import { createSendgrid } from './sendgrid.js';
+import { createSmtp } from './smtp/smtp.js';
+import type { MailMessage, MailTransport, SendContext } from './transport.js';
+
+export interface CarrierOptions {
+  readonly sendgridBaseUrl: string;
+  /** Allows SMTP servers in private networks, on any port. */
+  readonly smtpAllowPrivateNetwork: boolean;
+  /** How this installation introduces itself to SMTP servers. */
+  readonly hostname: string;
+  /** Source of attachments; closed with the transport. Without it, mails have none. */
+  readonly storage?: FileStorage;
+}
+
+/** Sends each mail by the carrier of its account. */
+export function createCarriers(options: CarrierOptions): MailTransport {
+  const loader = options.storage && new AttachmentLoader(options.storage);
+  const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
+    sendgrid: createSendgrid(options.sendgridBaseUrl),
+    smtp: createSmtp(options),
+  };
+  // Each kind is given accounts of its own only, which TypeScript can't tell of a lookup.
+  const carrierOf = ({ kind }: Account): Carrier => carriers[kind] as unknown as Carrier;
+
+  const send = async (message: MailMessage, context: SendContext) => {
+    const carrier = carrierOf(context.account);
+    const tooLarge = exceedsLimits(message, carrier.limits);
+    if (tooLarge) return tooLarge;
+    const { attachments = [] } = message;
+    if (!loader || attachments.length === 0) return carrier.send({ ...message, loaded: [] }, context);
+    return loader.with(attachments, (loaded) => carrier.send({ ...message, loaded }, context));
+  };
+  return {
+    needsAccount: true,
+    send(message, { account, ...context }) {
+      if (!account) throw new Error('a carrier needs an account');
+      return send(message, { ...context, account });
+    },
+    verify: (account, deadlineMs) => carrierOf(account).verify(account, deadlineMs),
+    async close() {
+      for (const carrier of Object.values(carriers)) carrier.close();
+      await options.storage?.close();
+    },
+  };
+}

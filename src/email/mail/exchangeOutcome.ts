@@ -1,0 +1,98 @@
+import type { Exchange } from './providerClient.js';
+import type { SendOutcome, Verification } from './transport.js';
+
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 3_600_000;
+const MAX_MESSAGE_CHARACTERS = 300;
+
+/** A carrier's answer over HTTP. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** Parsed JSON; undefined when it was none. */
+  readonly body: unknown;
+}
+
+/**
+ * Interprets an exchange. Its error is not passed on.
+ * @param readAnswer by the statuses that the carrier documents
+ * @param secrets redacted from anything that the provider may have echoed
+ */
+export function readExchange(
+  exchange: Exchange,
+  readAnswer: (answer: Answer) => SendOutcome,
+  secrets: readonly string[],
+): SendOutcome {
+  if (exchange.fenced) return { kind: 'fenced' };
+  // Once there is a status, it doesn't matter if the rest of the response was slow, incomplete or garbage.
+  const { status, headers, body } = exchange;
+  if (status !== undefined) return withoutSecrets(readAnswer({ status, headers, body }), secrets);
+  const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
+  const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
+  const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
+  return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
+}
+
+/** Whether a carrier recognises an account, by its answer to a request that sends nothing. */
+export function verdictOf(
+  exchange: Exchange,
+  describe: (answer: Answer) => string,
+  secrets: readonly string[],
+): Verification {
+  const { status, headers, body } = exchange;
+  if (status !== undefined && status >= 200 && status < 300) return { ok: true };
+  if (status === undefined) {
+    const why = exchange.late
+      ? 'did not answer in time'
+      : `can't be reached (${networkCode(exchange.error)})`;
+    return { ok: false, message: `the provider ${why}` };
+  }
+  const words = redact(describe({ status, headers, body }), secrets);
+  return { ok: false, message: `the provider answered ${status}: ${words}` };
+}
+
+/** What the statuses mean that say the same everywhere; a carrier reads its own before. */
+export function readCommonStatus({ status, headers }: Answer, message: string): SendOutcome {
+  const code = `PROVIDER_${status}`;
+  if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers) };
+  if (status === 408 || (status >= 300 && status < 400)) {
+    return { kind: 'retry', ambiguous: false, httpStatus: status, code, message };
+  }
+  if (status >= 400 && status < 500) return { kind: 'rejected', httpStatus: status, code, message };
+  return { kind: 'retry', ambiguous: true, httpStatus: status, code, message };
+}
+
+/** Cut to what the ledger shows; the status where the provider has no words. */
+export function wordsOf(words: unknown, status: number): string {
+  return typeof words === 'string' && words !== ''
+    ? words.slice(0, MAX_MESSAGE_CHARACTERS)
+    : `the provider answered ${status}`;
+}
+
+export function networkCode(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
+}
+
+/** Milliseconds until the provider accepts mail again. */
+function readWait(headers: Readonly<Record<string, unknown>>): number {
+  const reset = Number(headers['x-ratelimit-reset']);
+  const retryAfter = headers['retry-after'];
+  let waitMs = MIN_WAIT_MS;
+  if (Number.isFinite(reset) && reset > 0) waitMs = reset * 1000 - Date.now();
+  else if (typeof retryAfter === 'string') {
+    const seconds = Number(retryAfter);
+    waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
+  }
+  if (Number.isNaN(waitMs)) waitMs = MIN_WAIT_MS;
+  return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);
+}
+
+function withoutSecrets(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
+  if (!('message' in outcome)) return outcome;
+  return { ...outcome, message: redact(outcome.message, secrets) };
+}
+
+export function redact(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
+}

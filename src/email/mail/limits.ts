@@ -1,0 +1,42 @@
+import { bytesOf } from './mailSize.js';
+import type { MailMessage, SendOutcome } from './transport.js';
+
+/** What a carrier takes in one mail. */
+export interface MailLimits {
+  /** In all three lists together. */
+  readonly maxRecipients: number;
+  /** Attachments included. */
+  readonly maxBytes: number;
+  /** Whether characters beyond ASCII are allowed before the @. Domains are ASCII already, as punycode. */
+  readonly allowsUtf8Addresses: boolean;
+}
+
+const IS_ASCII = /^[ -~]*$/;
+
+/** @returns why the carrier can't take the mail */
+export function exceedsLimits(message: MailMessage, limits: MailLimits): SendOutcome | undefined {
+  const recipients = message.recipients.length + message.cc.length + message.bcc.length;
+  if (recipients > limits.maxRecipients) {
+    return rejected(
+      'TOO_MANY_RECIPIENTS',
+      `${recipients} recipients; the provider takes ${limits.maxRecipients}`,
+    );
+  }
+  const { sender, replyTo = [] } = message;
+  const foreign = [sender, ...replyTo, ...message.recipients, ...message.cc, ...message.bcc].find(
+    ({ email }) => !limits.allowsUtf8Addresses && !IS_ASCII.test(email),
+  );
+  if (foreign) {
+    const what = `"${foreign.email}" has characters beyond ASCII before the @, which the provider does not take`;
+    return rejected('ADDRESS_NOT_ASCII', what);
+  }
+  const bytes = bytesOf(message);
+  if (bytes > limits.maxBytes) {
+    return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${limits.maxBytes}`);
+  }
+  return undefined;
+}
+
+function rejected(code: string, message: string): SendOutcome {
+  return { kind: 'rejected', httpStatus: null, code, message };
+}

@@ -1,0 +1,98 @@
+import { redact } from '../exchangeOutcome.js';
+import { secretsOf, type SmtpAccount } from '../account.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import type { MailLimits } from '../limits.js';
+import { MAX_MAIL_BYTES } from '../mailSize.js';
+import { toMime } from '../mime.js';
+import type { SendContext, SendOutcome } from '../transport.js';
+import { Late, readAccepted, readFailure } from './smtpOutcome.js';
+import { SmtpPool } from './smtpPool.js';
+import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
+
+/** Servers must take a hundred recipients (RFC 5321, 4.5.3.1.8), and sizes as they say themselves. */
+const LIMITS: MailLimits = { maxRecipients: 100, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: true };
+
+export interface SmtpOptions {
+  readonly smtpAllowPrivateNetwork: boolean;
+  readonly hostname: string;
+}
+
+/** Sends through a server of the tenant's choice. */
+export function createSmtp({
+  smtpAllowPrivateNetwork: allowPrivateNetwork,
+  hostname,
+}: SmtpOptions): Carrier<SmtpAccount> {
+  const sessionOptions = { allowPrivateNetwork, hostname };
+  const pool = new SmtpPool(sessionOptions);
+  return {
+    limits: LIMITS,
+    send: (mail, context) => send(pool, mail, context),
+    async verify(account, deadlineMs) {
+      try {
+        await within(deadlineMs, async (signal) => {
+          (await SmtpSession.open(account, sessionOptions, signal)).close();
+        });
+        return { ok: true };
+      } catch (error) {
+        const outcome = readFailure(error, { dotMayHaveLeft: false, fenced: false });
+        const message = 'message' in outcome ? outcome.message.replace(/; the mail did not leave$/, '') : '';
+        return { ok: false, message: redact(message, secretsOf(account)) };
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+async function send(
+  pool: SmtpPool,
+  mail: LoadedMail,
+  { account, deadlineMs, mayStart }: SendContext<SmtpAccount>,
+): Promise<SendOutcome> {
+  const transmission: Transmission = { dotMayHaveLeft: false, fenced: false };
+  const envelope = {
+    from: mail.sender.email,
+    to: [...mail.recipients, ...mail.cc, ...mail.bcc].map(({ email }) => email),
+  };
+  try {
+    const message = await toMime(mail, account.dkim);
+    const accepted = await within(deadlineMs, (signal) =>
+      pool.run<Accepted>(account, signal, async (lend) => {
+        for (;;) {
+          const { session, isUsed } = await lend();
+          try {
+            return await session.send(envelope, message, mayStart, transmission, signal);
+          } catch (error) {
+            // In the middle of a mail, a connection is of no use for the next one.
+            session.close();
+            // One that the server has closed while it idled took nothing of this mail.
+            const mayBeRepeated = !transmission.dotMayHaveLeft && !transmission.fenced && !signal.aborted;
+            if (!isUsed || !mayBeRepeated || !meansClosed(error)) throw error;
+          }
+        }
+      }),
+    );
+    return readAccepted(accepted);
+  } catch (error) {
+    const outcome = readFailure(error, transmission);
+    return 'message' in outcome
+      ? { ...outcome, message: redact(outcome.message, secretsOf(account)) }
+      : outcome;
+  }
+}
+
+/** @param ms for everything, from waiting for a connection to the last reply */
+async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new Late()), ms);
+  try {
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function meansClosed(error: unknown): boolean {
+  if (error instanceof Deferred) return false;
+  const { response, responseCode } = error as SmtpError;
+  return response === undefined || responseCode === 421;
+}

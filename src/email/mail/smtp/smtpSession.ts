@@ -1,0 +1,211 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { isPrivateAddress } from '../../../networkAddress.js';
+import { PrivateAddress, publicLookup } from '../../../publicLookup.js';
+import type { SmtpAccount } from '../account.js';
+
+export interface SessionOptions {
+  readonly allowPrivateNetwork: boolean;
+  /** For EHLO. */
+  readonly hostname: string;
+}
+
+/** What SMTPConnection knows of an error. */
+export interface SmtpError extends Error {
+  readonly code?: string;
+  readonly originalCode?: string;
+  /** The command that failed. */
+  readonly command?: string;
+  /** The server's reply, with its code. */
+  readonly response?: string;
+  readonly responseCode?: number;
+  readonly rejectedErrors?: readonly (SmtpError & { readonly recipient?: string })[];
+}
+
+export interface Envelope {
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+export interface Transmission {
+  /** From here on the final dot may have left, and with it the mail. */
+  dotMayHaveLeft: boolean;
+  /** Given up just before the final dot: the attempt belongs to another worker. */
+  fenced: boolean;
+}
+
+/** The server's reply to the whole mail. */
+export interface Accepted {
+  readonly response: string;
+  readonly refused: readonly (SmtpError & { readonly recipient?: string })[];
+}
+
+/** A recipient is refused for now: the mail is not sent to the others either, so that a retry sends it to all. */
+export class Deferred extends Error {
+  constructor(readonly reply: SmtpError) {
+    super('a recipient is refused for now');
+  }
+}
+
+class Fenced extends Error {}
+
+const CHUNK_BYTES = 65_536;
+/** Replies are a few lines. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+/** One connection to a server, logged in, for one mail after another. Methods reject with an SmtpError. */
+export class SmtpSession {
+  sentMails = 0;
+
+  private constructor(private readonly connection: SMTPConnection) {
+    // An error between two mails ends the connection, which `isOpen` tells.
+    connection.on('error', () => undefined);
+  }
+
+  get isOpen(): boolean {
+    return !this.connection.destroyed;
+  }
+
+  /** @param signal ends the connection, at any time */
+  static async open(
+    account: SmtpAccount,
+    options: SessionOptions,
+    signal: AbortSignal,
+  ): Promise<SmtpSession> {
+    const socket = await connectTo(account, options, signal);
+    const { security, host, port, username, password } = account;
+    const connection = new SMTPConnection({
+      host,
+      port,
+      // Connected already: so its address is known to be public.
+      connection: socket,
+      secure: security === 'tls',
+      requireTLS: security === 'starttls',
+      ignoreTLS: security === 'none',
+      name: options.hostname,
+      maxResponseSize: MAX_RESPONSE_BYTES,
+      socketCloseTimeout: 0,
+      logger: false,
+      tls: { rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
+    });
+    const session = new SmtpSession(connection);
+    try {
+      await session.#until(signal, (done) => connection.connect(done));
+      if (username !== undefined && password !== undefined) {
+        await session.#until(signal, (done) =>
+          connection.login({ credentials: { user: username, pass: password } }, done),
+        );
+      }
+      return session;
+    } catch (error) {
+      session.close();
+      throw error;
+    }
+  }
+
+  /** @param mayStart checked once, just before the final dot */
+  async send(
+    envelope: Envelope,
+    message: Buffer,
+    mayStart: () => boolean,
+    transmission: Transmission,
+    signal: AbortSignal,
+  ): Promise<Accepted> {
+    const body = Readable.from(this.#guarded(message, mayStart, transmission), { objectMode: false });
+    const info = await this.#until<{ response: string; rejectedErrors?: Accepted['refused'] }>(
+      signal,
+      (done) =>
+        this.connection.send(
+          { from: envelope.from, to: [...envelope.to], size: message.length },
+          body,
+          done as never,
+        ),
+    );
+    this.sentMails += 1;
+    return { response: info.response, refused: info.rejectedErrors ?? [] };
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+
+  /** The message up to its end, which is held back until it is certain that this mail is to be sent. */
+  async *#guarded(
+    message: Buffer,
+    mayStart: () => boolean,
+    transmission: Transmission,
+  ): AsyncGenerator<Buffer> {
+    // The server takes the message: by now it has answered for every recipient.
+    const deferred = refusedSoFar(this.connection).find(({ responseCode = 0 }) => responseCode < 500);
+    if (deferred) throw new Deferred(deferred);
+    const last = Math.max(0, message.length - CHUNK_BYTES);
+    for (let at = 0; at < last; at += CHUNK_BYTES)
+      yield message.subarray(at, Math.min(at + CHUNK_BYTES, last));
+    if (!mayStart()) {
+      transmission.fenced = true;
+      throw new Fenced();
+    }
+    transmission.dotMayHaveLeft = true;
+    yield message.subarray(last);
+  }
+
+  /** Runs one step. The connection may end meanwhile without the step being told. */
+  #until<T>(
+    signal: AbortSignal,
+    step: (done: (error?: Error | null, result?: T) => void) => void,
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const onError = (error: Error): void => end(() => reject(error));
+      const onEnd = (): void => end(() => reject(new Error('the connection was closed')));
+      const onAbort = (): void => {
+        end(() => reject(signal.reason as Error));
+        this.close();
+      };
+      const end = (settle: () => void): void => {
+        signal.removeEventListener('abort', onAbort);
+        this.connection.off('error', onError);
+        this.connection.off('end', onEnd);
+        settle();
+      };
+      if (signal.aborted) return onAbort();
+      signal.addEventListener('abort', onAbort);
+      this.connection.on('error', onError);
+      this.connection.on('end', onEnd);
+      step((error, result) => end(() => (error ? reject(error) : resolve(result as T))));
+    });
+  }
+}
+
+/** The library tells only afterwards, when the mail has left for the others. */
+function refusedSoFar(connection: SMTPConnection): readonly SmtpError[] {
+  const { _envelope: envelope } = connection as unknown as {
+    _envelope?: { readonly rejectedErrors?: readonly SmtpError[] };
+  };
+  return envelope?.rejectedErrors ?? [];
+}
+
+function connectTo(
+  { host, port }: SmtpAccount,
+  options: SessionOptions,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { allowPrivateNetwork } = options;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason as Error);
+    if (!allowPrivateNetwork && isIP(host) !== 0 && isPrivateAddress(host))
+      return reject(new PrivateAddress());
+    const socket = connect({ host, port, ...(allowPrivateNetwork ? {} : { lookup: publicLookup }) });
+    const onAbort = (): void => {
+      socket.destroy();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', onAbort);
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', onAbort);
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
+}

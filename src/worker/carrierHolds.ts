@@ -1,0 +1,47 @@
+import { LRUCache } from 'lru-cache';
+import type { SendOutcome } from '../email/mail/transport.js';
+
+/** How long a refused account is passed over before it is tried again: its owner may have settled the matter there. */
+const REFUSED_MS = 60_000;
+const MAX_HOLDS = 1_000;
+
+interface Hold {
+  readonly isRefused: boolean;
+  readonly untilMs: number;
+}
+
+/** One of a tenant's accounts, as set at one time. */
+export interface AccountName {
+  readonly tenantid: number;
+  readonly version: number;
+  readonly carrier: string;
+}
+
+/**
+ * Accounts that take no mail for now, of tenants that have another one: so that not every mail knocks there first. Each
+ * worker finds out by itself.
+ */
+export class CarrierHolds {
+  readonly #holds = new LRUCache<string, Hold>({ max: MAX_HOLDS });
+
+  constructor(private readonly now: () => number) {}
+
+  note(account: AccountName, outcome: SendOutcome): void {
+    const name = nameOf(account);
+    if (outcome.kind === 'tenant_paused') {
+      this.#holds.set(name, { isRefused: true, untilMs: this.now() + REFUSED_MS });
+    } else if (outcome.kind === 'rate_limited') {
+      this.#holds.set(name, { isRefused: false, untilMs: this.now() + outcome.waitMs });
+    } else if (outcome.kind === 'sent') this.#holds.delete(name);
+  }
+
+  isHeld(account: AccountName): boolean {
+    return (this.#holds.get(nameOf(account))?.untilMs ?? 0) > this.now();
+  }
+
+  isRefused(account: AccountName): boolean {
+    return this.isHeld(account) && this.#holds.get(nameOf(account))?.isRefused === true;
+  }
+}
+
+const nameOf = ({ tenantid, version, carrier }: AccountName): string => `${tenantid}:${version}:${carrier}`;

@@ -1,0 +1,39 @@
+import type { PastAttempt } from '../db/delivery/attemptHistory.js';
+
+/** Which of a tenant's carriers an attempt is made with, and which one may follow at once if it certainly sends nothing. */
+export interface Choice {
+  readonly index: number;
+  readonly next: number | undefined;
+}
+
+/**
+ * The first carrier, and the following ones in order where those before certainly have not sent. Once an outcome can't be
+ * known the delivery stays with that carrier: another one would send what the first may have sent.
+ * @param carriers first to last; each is there once
+ * @param history the newest first
+ */
+export function chooseCarrier(
+  carriers: readonly string[],
+  history: readonly PastAttempt[],
+  isHeld: (carrier: string) => boolean,
+): Choice {
+  const sinceRedrive = untilRedrive(history).filter(({ carrier }) => carrier !== null);
+  const unknown = sinceRedrive.find(({ outcome }) => outcome === 'ambiguous');
+  const pinned = unknown ? carriers.indexOf(unknown.carrier ?? '') : -1;
+  if (pinned >= 0) return { index: pinned, next: undefined };
+
+  const [last] = sinceRedrive;
+  const failed = last ? carriers.indexOf(last.carrier ?? '') : -1;
+  const free = (from: number): number =>
+    carriers.findIndex((carrier, index) => index >= from && !isHeld(carrier));
+  const ahead = free(failed + 1);
+  const index = ahead >= 0 ? ahead : Math.max(0, free(0));
+  const next = free(index + 1);
+  return { index, next: next >= 0 ? next : undefined };
+}
+
+/** Attempts since the delivery was last redriven. */
+export function untilRedrive(history: readonly PastAttempt[]): readonly PastAttempt[] {
+  const redriven = history.findIndex(({ outcome }) => outcome === 'redriven');
+  return redriven < 0 ? history : history.slice(0, redriven);
+}

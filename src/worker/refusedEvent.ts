@@ -1,0 +1,22 @@
+import type { MailEvent } from '../db/delivery/mailEvents.js';
+import { comparable } from '../email/addresses.js';
+import type { RefusedRecipient } from '../email/mail/transport.js';
+
+/** The event of a recipient that the carrier refused at once: a bounce, of the mailbox or of this mail. */
+export function refusedEvent(
+  { address, reason, status, isGone }: RefusedRecipient,
+  attempt: { readonly deliveryid: string; readonly attempt: number; readonly time: string },
+): MailEvent {
+  return {
+    deliveryid: attempt.deliveryid,
+    providerEventId: `refused.${attempt.attempt}.${comparable(address)}`,
+    event: 'bounce',
+    time: attempt.time,
+    recipient: address,
+    reason,
+    status,
+    type: isGone ? 'bounce' : 'blocked',
+    url: null,
+    suppress: isGone ? { address: comparable(address), source: 'bounce' } : null,
+  };
+}

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { expect } from 'chai';
+import type { SmtpAccount } from '../../src/email/mail/account.js';
+import type { LoadedMail } from '../../src/email/mail/carrier.js';
+import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
+import { readTransports } from '../../src/control/email/transportInput.js';
+
+const MAIL: LoadedMail = {
+  tenantid: 7,
+  deliveryid: '42',
+  sender: { email: 'shop@example.com', name: '' },
+  recipients: [{ email: 'ada@example.com', name: '' }],
+  cc: [],
+  bcc: [],
+  subject: 'Hello',
+  html: 'hello',
+  loaded: [],
+};
+
+describe('attack: an SMTP server of a tenant’s choice', () => {
+  let server: Server;
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  /** What the server does with a connection. */
+  let serve: (socket: Socket) => void;
+  const walled = createSmtp({ smtpAllowPrivateNetwork: false, hostname: 'rowpost.example' });
+  const open = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+
+  before(async () => {
+    server = createServer((socket) => {
+      connections += 1;
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      serve(socket);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  after(async () => {
+    walled.close();
+    open.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+  const account = (host: string): SmtpAccount => ({
+    kind: 'smtp',
+    host,
+    port: (server.address() as AddressInfo).port,
+    security: 'none',
+    verifyCertificate: true,
+    maxConnections: 2,
+  });
+  const send = (carrier: typeof open, host = '127.0.0.1', deadlineMs = 500) =>
+    carrier.send(MAIL, { account: account(host), deadlineMs, mayStart: () => true });
+
+  it('is not this machine, nor its network, whatever the name says when it is asked for', async () => {
+    for (const host of [
+      '127.0.0.1',
+      '::1',
+      '::ffff:127.0.0.1',
+      '169.254.169.254',
+      '10.0.0.1',
+      '0.0.0.0',
+      'localhost',
+    ]) {
+      expect(await send(walled, host), host).to.include({ kind: 'tenant_paused', code: 'SMTP_HOST_REFUSED' });
+      const verdict = await walled.verify(account(host), 500);
+      expect(verdict, host).to.deep.equal({
+        ok: false,
+        message: "the server's name leads into a private network",
+      });
+    }
+    expect(connections).to.equal(0);
+  });
+
+  it('is refused at once where its name shows it, and so are ports of other services', () => {
+    const read = (given: object) => () =>
+      readTransports({ kind: 'smtp', host: 'mail.example.com', ...given }, false);
+    for (const host of ['127.0.0.1', '::1', 'localhost', 'redis', '192.168.0.1', '[::1]', '2130706433']) {
+      expect(read({ host }), host).to.throw(/host/);
+    }
+    for (const port of [0, -1, 22, 80, 5432, 6379, 65_536])
+      expect(read({ port }), String(port)).to.throw(/port/);
+    expect(read({ security: 'none' })).to.throw(/security/);
+    for (const port of [25, 465, 587, 2525]) expect(read({ port })).to.not.throw();
+  });
+
+  it('takes no more time than an attempt has, however slowly it speaks', async () => {
+    const drips = ['220 ', '220-a\r\n', ''];
+    for (const drip of drips) {
+      serve = (socket) => {
+        const timer = setInterval(() => socket.write(drip), 20);
+        socket.on('close', () => clearInterval(timer));
+      };
+      const startedAt = performance.now();
+      const outcome = await send(open);
+      expect(outcome, JSON.stringify(drip)).to.include({ kind: 'retry', ambiguous: false });
+      expect(performance.now() - startedAt, JSON.stringify(drip)).to.be.below(1_500);
+    }
+  });
+
+  it('fills no memory with a reply without end', async () => {
+    let written = 0;
+    serve = (socket) => {
+      const chunk = Buffer.alloc(65_536, '2');
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(chunk)) written += chunk.length;
+        written += chunk.length;
+      };
+      socket.on('drain', more);
+      more();
+    };
+    expect(await send(open, '127.0.0.1', 2_000)).to.include({ kind: 'retry', ambiguous: false });
+    expect(written).to.be.below(20_000_000);
+  });
+
+  it('can’t make anything of a mail that it acknowledges before it has it', async () => {
+    serve = (socket) => {
+      socket.write('220 fake\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go on\r\n250 taken\r\n');
+    };
+    const outcome = await send(open);
+    expect(['sent', 'retry', 'tenant_paused']).to.include(outcome.kind);
+  });
+});

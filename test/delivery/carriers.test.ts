@@ -1,0 +1,214 @@
+import { expect } from 'chai';
+import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import { resumeTenant } from '../../src/db/delivery/pause.js';
+import type { SmtpAccount } from '../../src/email/mail/account.js';
+import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
+import { findFreePort } from '../../src/embedded/freePort.js';
+import { deliveryOutcomes, providerCalls } from '../../src/metrics.js';
+import { startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
+import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../support/fakeSmtp.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+import {
+  createRule,
+  createTenant,
+  keyRing,
+  pipelineConfig,
+  plainRenderer,
+  startPipeline,
+  writeEvents,
+  type Pipeline,
+  type RuleOptions,
+  type TestTenant,
+} from './pipelineSetup.js';
+
+describe('delivery: by carriers of the tenant’s choice', () => {
+  let db: TestDatabase;
+  let provider: FakeProvider;
+  let server: FakeSmtp;
+  let pipeline: Pipeline;
+  let tenant: TestTenant;
+  let nextAfterDot: AfterDot[] = [];
+  let nextAnswers: Behaviour[] = [];
+
+  before(async () => {
+    db = await createTestDatabase();
+    provider = await startFakeProvider();
+    server = await startFakeSmtp({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
+    const config = await pipelineConfig('postgres', {
+      SENDGRID_BASE_URL: provider.url,
+      MAX_ATTEMPTS: '5',
+      LEASE_MS: '6000',
+    });
+    pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
+  });
+  after(async () => {
+    await pipeline.stop();
+    await server.stop();
+    await provider.stop();
+    await db.drop();
+  });
+  beforeEach(async () => {
+    tenant = await createTenant(db.database);
+    nextAfterDot = [];
+    nextAnswers = [];
+    server.onRecipient = () => undefined;
+    server.afterDot = () => nextAfterDot.shift() ?? { taken: true, reply: '250 2.0.0 queued as Q' };
+    provider.behave = () => nextAnswers.shift() ?? { kind: 'accept' };
+  });
+
+  const smtp = (rest: Partial<SmtpAccount> = {}): SmtpAccount => ({
+    kind: 'smtp',
+    host: '127.0.0.1',
+    port: server.port,
+    security: 'none',
+    verifyCertificate: true,
+    maxConnections: 5,
+    ...LOGIN,
+    ...rest,
+  });
+  const setTransports = (...transports: readonly StoredTransport[]) =>
+    storeEmailTransports(db.database.knex, keyRing, {
+      tenantid: tenant.tenantid,
+      transports: JSON.stringify(transports),
+      setBy: tenant.roleid,
+    });
+  const rows = async (table: string): Promise<Record<string, unknown>[]> =>
+    (await db.database.knex(table).where({ tenantid: tenant.tenantid }).orderBy('createtime')) as never;
+  /** One event, and the delivery it ended as. */
+  const deliver = async (rule: RuleOptions = {}) => {
+    await createRule(db.database, tenant, rule);
+    await writeEvents(db.database, tenant, 1);
+    return ended();
+  };
+  const ended = () =>
+    waitFor('the end of the delivery', async () => {
+      const all = await rows('rowpost.email_delivery');
+      return all.find(({ state }) => !['pending', 'sending', 'retrying'].includes(String(state)));
+    });
+  const attempts = async () =>
+    (await rows('rowpost.email_attempt'))
+      .sort((a, b) => Number(a['attempt']) - Number(b['attempt']))
+      .map(({ carrier, outcome }) => `${String(carrier)} ${String(outcome)}`);
+  const mine = () => {
+    const id = new RegExp(`^<delivery\\.${tenant.tenantid}\\.`);
+    return {
+      smtp: server.mails.filter(({ parsed }) => id.test(parsed.messageId ?? '')),
+      sendgrid: provider.calls.filter(({ tenantid }) => tenantid === String(tenant.tenantid)),
+    };
+  };
+
+  it('goes by SMTP, with the carrier in ledger and metrics', async () => {
+    await setTransports(smtp());
+    expect(await deliver()).to.include({ state: 'sent', provider_message_id: '2.0.0 queued as Q' });
+    expect(await attempts()).to.deep.equal(['smtp sent']);
+    expect(mine().smtp).to.have.length(1);
+    expect(mine().sendgrid).to.have.length(0);
+    const counted = [...(await deliveryOutcomes.get()).values, ...(await providerCalls.get()).values];
+    expect(counted.map(({ labels }) => labels.carrier))
+      .to.include('smtp')
+      .and.not.include(undefined);
+  });
+
+  it('a lost answer after the final dot is a possible duplicate, recorded; at most once sends no second one', async () => {
+    await setTransports(smtp());
+    nextAfterDot = [
+      { taken: true, reply: 'cut' },
+      { taken: true, reply: 'hang' },
+    ];
+    expect(await deliver()).to.include({ state: 'sent', attempts: 3 });
+    expect(await attempts()).to.deep.equal(['smtp ambiguous', 'smtp ambiguous', 'smtp sent']);
+    expect(mine().smtp).to.have.length(3);
+    expect(new Set(mine().smtp.map(({ parsed }) => parsed.messageId))).to.have.property('size', 1);
+
+    tenant = await createTenant(db.database);
+    await setTransports(smtp());
+    nextAfterDot = [{ taken: true, reply: 'cut' }];
+    expect(await deliver({ delivery: 'at_most_once' })).to.include({ state: 'unknown' });
+    expect(mine().smtp).to.have.length(1);
+  });
+
+  it('a refused login pauses the tenant, and a new transport resumes it', async () => {
+    await setTransports(smtp({ password: 'canary-wrong' }));
+    const paused = await deliver();
+    expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'SMTP_LOGIN_REFUSED' });
+    expect(JSON.stringify(await rows('rowpost.email_attempt'))).to.not.include('canary');
+    await setTransports(smtp());
+    await resumeTenant(db.database.knex, tenant.tenantid);
+    await waitFor('the mail', () => Promise.resolve(mine().smtp.length === 1));
+  });
+
+  it('a mailbox that is gone becomes a bounce and gets nothing more, like one that the provider reports', async () => {
+    await setTransports(smtp());
+    server.onRecipient = (address) =>
+      address === 'gone@example.com' ? { code: 550, text: '5.1.1 no such user' } : undefined;
+    await deliver({ recipients: ['ada@example.com', 'gone@example.com'] });
+    const [event] = await waitFor('the event', async () => {
+      const found = await rows('rowpost.email_event');
+      return found.length > 0 ? found : undefined;
+    });
+    expect(event).to.include({
+      event: 'bounce',
+      type: 'bounce',
+      status: '5.1.1',
+      recipient: 'gone@example.com',
+    });
+    const [suppressed] = await rows('rowpost.email_suppression');
+    expect(suppressed).to.include({ address: 'gone@example.com', source: 'bounce' });
+    await writeEvents(db.database, tenant, 1);
+    await waitFor('the second mail', () => Promise.resolve(mine().smtp.length === 2));
+    expect(mine().smtp[1]!.to).to.deep.equal(['ada@example.com']);
+  });
+
+  describe('a second transport', () => {
+    it('is tried at once when the first one certainly has not sent: each attempt with its carrier', async () => {
+      const port = await findFreePort();
+      for (const [broken, outcome] of [
+        [smtp({ port }), 'retry'],
+        [smtp({ password: 'canary-wrong' }), 'paused'],
+      ] as const) {
+        tenant = await createTenant(db.database);
+        await setTransports(broken, { kind: 'sendgrid' });
+        expect(await deliver(), outcome).to.include({ state: 'sent', attempts: 1 });
+        expect(await attempts()).to.deep.equal([`smtp ${outcome}`, 'sendgrid sent']);
+      }
+      // Known by now not to answer with this login: the next mail does not ask.
+      await writeEvents(db.database, tenant, 1);
+      await waitFor('the second mail', () => Promise.resolve(mine().sendgrid.length === 2));
+      expect((await attempts()).filter((each) => each.startsWith('smtp'))).to.have.length(1);
+    });
+
+    it('is not tried after an outcome that can’t be known, however often the first one then fails', async () => {
+      await setTransports({ kind: 'sendgrid' }, smtp());
+      nextAnswers = [
+        { kind: 'reset-after' },
+        { kind: 'answer', status: 401 },
+        { kind: 'answer', status: 302 },
+        { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
+      ];
+      expect(await deliver()).to.include({ state: 'sent' });
+      expect(await attempts()).to.deep.equal([
+        'sendgrid ambiguous',
+        'sendgrid retry',
+        'sendgrid retry',
+        'sendgrid rate_limited',
+        'sendgrid sent',
+      ]);
+      expect(mine().smtp).to.have.length(0);
+    });
+
+    it('is not tried for a mail that the first one refuses for good', async () => {
+      await setTransports({ kind: 'sendgrid' }, smtp());
+      nextAnswers = [{ kind: 'answer', status: 400 }];
+      expect(await deliver()).to.include({ state: 'failed', error_code: 'PROVIDER_400' });
+      expect(await attempts()).to.deep.equal(['sendgrid rejected']);
+    });
+
+    it('pauses the tenant only once every account is refused', async () => {
+      await setTransports(smtp({ password: 'canary-wrong' }), { kind: 'sendgrid' });
+      provider.behave = () => ({ kind: 'answer', status: 401 });
+      expect(await deliver()).to.include({ state: 'paused', attempts: 0, error_code: 'APIKEY_REFUSED' });
+      expect(await attempts()).to.deep.equal(['smtp paused', 'sendgrid paused']);
+    });
+  });
+});
