@@ -110,7 +110,15 @@ function productionProblems(values: Values): string[] {
       problems.push('the endpoint of STORAGE_URL must be https');
     }
   }
-  if (isPlainHttp(values.sendgridBaseUrl)) problems.push('SENDGRID_BASE_URL must be https');
+  for (const [name, address] of [
+    ['SENDGRID_BASE_URL', values.sendgridBaseUrl],
+    ['RESEND_BASE_URL', values.resendBaseUrl],
+    ['POSTMARK_BASE_URL', values.postmarkBaseUrl],
+    ['MAILGUN_BASE_URL', values.mailgunBaseUrl],
+    ['MAILGUN_EU_BASE_URL', values.mailgunEuBaseUrl],
+  ] as const) {
+    if (isPlainHttp(address)) problems.push(`${name} must be https`);
+  }
   if (values.corsOrigins.includes('*')) problems.push('CORS_ORIGINS=* lets every site call the API');
   return problems;
 }

@@ -11,7 +11,8 @@ export class PrivateAddress extends Error {}
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses ?? [];
+    // There are none with an error, whatever the types say.
+    const [first] = error ? [] : addresses;
     if (error || !first) callback(error ?? new Error('no address'), '', 0);
     else if (addresses.some(({ address }) => isPrivateAddress(address)))
       callback(new PrivateAddress(), '', 0);

@@ -301,6 +301,30 @@ export const SETTINGS = {
     'https://api.sendgrid.com/',
     'Another region of the provider, or a test server.',
   ),
+  resendBaseUrl: setting(
+    'RESEND_BASE_URL',
+    url('http', 'https'),
+    'https://api.resend.com/',
+    'A test server.',
+  ),
+  postmarkBaseUrl: setting(
+    'POSTMARK_BASE_URL',
+    url('http', 'https'),
+    'https://api.postmarkapp.com/',
+    'A test server.',
+  ),
+  mailgunBaseUrl: setting(
+    'MAILGUN_BASE_URL',
+    url('http', 'https'),
+    'https://api.mailgun.net/',
+    'A test server.',
+  ),
+  mailgunEuBaseUrl: setting(
+    'MAILGUN_EU_BASE_URL',
+    url('http', 'https'),
+    'https://api.eu.mailgun.net/',
+    'For accounts in the EU; a test server.',
+  ),
   smtpAllowPrivateNetwork: setting(
     'SMTP_ALLOW_PRIVATE_NETWORK',
     flag,

@@ -46,7 +46,10 @@ export function buildControlSchema(): GraphQLSchema {
       fields: {
         ...Object.fromEntries(lists),
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
-        Utility: namespace('Utility', serialize({ ...utilityQueries, email_transport: emailTransport, email_webhook: emailWebhook })),
+        Utility: namespace(
+          'Utility',
+          serialize({ ...utilityQueries, email_transport: emailTransport, email_webhook: emailWebhook }),
+        ),
       },
     }),
     mutation: new GraphQLObjectType<unknown, ControlContext>({

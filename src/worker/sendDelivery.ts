@@ -1,10 +1,11 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
+import { IDEMPOTENT_CARRIERS } from '../db/delivery/leases.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { formatAddress } from '../email/addresses.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import type { Email } from '../email/email.js';
-import { IDEMPOTENT_CARRIERS, type Account } from '../email/mail/account.js';
+import type { Account } from '../email/mail/account.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { storable } from '../email/storableText.js';
@@ -245,7 +246,7 @@ async function findRoute(
   accounts: readonly Account[],
 ): Promise<Route> {
   const carriers = accounts.map(({ kind }) => kind);
-  const matters = carriers.length > 1 || carriers.some((carrier) => IDEMPOTENT_CARRIERS.has(carrier));
+  const matters = carriers.length > 1 || carriers.some((carrier) => IDEMPOTENT_CARRIERS.includes(carrier));
   const history = matters && delivery.starts > 0 ? await deps.ledger.readAttempts(delivery) : [];
   const { index, next } = chooseCarrier(carriers, history, (carrier) =>
     deps.holds.isHeld(accountName(delivery, carrier)),
@@ -311,12 +312,11 @@ async function recordRefused(
   delivery: AttemptedDelivery,
   outcome: SendOutcome,
 ): Promise<void> {
-  if (!('refused' in outcome) || !outcome.refused || outcome.refused.length === 0) return;
+  const refused = outcome.kind === 'sent' || outcome.kind === 'rejected' ? (outcome.refused ?? []) : [];
+  if (refused.length === 0) return;
   const { deliveryid, starts } = delivery;
   const time = new Date(deps.now()).toISOString();
-  const events = outcome.refused.map((refused) =>
-    refusedEvent(refused, { deliveryid, attempt: starts, time }),
-  );
+  const events = refused.map((recipient) => refusedEvent(recipient, { deliveryid, attempt: starts, time }));
   await deps.ledger.recordEvents(delivery.tenantid, events);
 }
 

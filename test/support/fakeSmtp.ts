@@ -16,8 +16,8 @@ export interface TakenMail {
   readonly user: string | undefined;
 }
 
-/** What happens to a mail once the final dot has come: it is taken, and answered with `reply`, or not answered at all. */
-export type AfterDot = { readonly taken: boolean; readonly reply: string | 'cut' | 'hang' };
+/** What happens to a mail once the final dot has come: `reply` is a reply, or `cut` or `hang` for none. */
+export type AfterDot = { readonly taken: boolean; readonly reply: string };
 
 export interface FakeSmtp {
   readonly port: number;

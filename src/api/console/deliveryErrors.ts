@@ -61,21 +61,13 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'attaches what is there; has a query return the files of other rows',
   ],
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrows the query, or links to them'],
-  [
-    ['TOO_MANY_RECIPIENTS'],
-    'more than the provider takes: 1,000 for SendGrid, 100 by SMTP',
-    'sends to fewer',
-  ],
-  [['MAIL_TOO_LARGE'], 'more than the provider takes: 30 MB for SendGrid', 'sends less, or a link'],
+  [['TOO_MANY_RECIPIENTS'], 'more than the carrier takes', 'sends to fewer'],
+  [['MAIL_TOO_LARGE'], 'more than the carrier takes', 'sends less, or a link'],
   [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verifies the sender with the provider'],
-  [
-    ['SENDER_REFUSED'],
-    'the SMTP server does not take mail from the sender',
-    'names a sender that it takes',
-  ],
+  [['SENDER_REFUSED'], 'the SMTP server does not take mail from the sender', 'names a sender that it takes'],
   [
     ['RECIPIENT_REFUSED'],
-    'the SMTP server takes none of the recipients; error holds its words',
+    'the carrier takes none of the recipients; error holds its words',
     'corrects the data',
   ],
   [['SMTP_554'], 'the SMTP server refused the mail; error holds its words', 'mends what it names'],
@@ -112,11 +104,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'the SMTP server wants no mail from here, or has no STARTTLS; error holds its words',
     'talks to its operator, sets the transport again',
   ],
-  [
-    ['SMTP_HOST_REFUSED'],
-    'the name of the SMTP server leads into a private network',
-    'names another server',
-  ],
+  [['SMTP_HOST_REFUSED'], 'the name of the SMTP server leads into a private network', 'names another server'],
   [
     ['SMTP_TLS_FAILED'],
     'the certificate of the SMTP server is not valid for its name, or the handshake failed',
@@ -157,6 +145,9 @@ export function deliveryError(code: string): DeliveryError {
 }
 
 function rowFor(code: string): string {
+  if (/^SMTP_4\d\d$/.test(code)) return 'SMTP_451';
+  if (/^SMTP_5\d\d$/.test(code)) return 'SMTP_554';
+  if (code === 'PROVIDER_409') return 'NETWORK_ERROR';
   if (/^PROVIDER_4\d\d$/.test(code)) return 'PROVIDER_400';
   if (/^(PROVIDER_5\d\d$|E[A-Z]+$)/.test(code)) return 'NETWORK_ERROR';
   return 'GRAPHQL_VALIDATION';

@@ -29,6 +29,7 @@ const transportType = new GraphQLObjectType<unknown, ControlContext>({
     security: { type: GraphQLString },
     username: { type: GraphQLString },
     dkim_domain: { type: GraphQLString },
+    domain: { type: GraphQLString },
   },
 });
 
@@ -121,8 +122,17 @@ async function shown({ db, deps, principal: { tenantid } }: ControlContext): Pro
 
 /** Named one by one: what is not named is not shown. */
 function withoutSecrets(transport: StoredTransport): Record<string, unknown> {
-  const none = { host: null, port: null, security: null, username: null, dkim_domain: null };
-  if (transport.kind !== 'smtp') return { ...none, kind: transport.kind };
-  const { kind, host, port, security, username = null, dkim } = transport;
-  return { kind, host, port, security, username, dkim_domain: dkim?.domain ?? null };
+  const none = { host: null, port: null, security: null, username: null, dkim_domain: null, domain: null };
+  switch (transport.kind) {
+    case 'smtp': {
+      const { kind, host, port, security, username = null, dkim } = transport;
+      return { ...none, kind, host, port, security, username, dkim_domain: dkim?.domain ?? null };
+    }
+    case 'mailgun':
+      return { ...none, kind: transport.kind, domain: transport.domain };
+    case 'sendgrid':
+    case 'resend':
+    case 'postmark':
+      return { ...none, kind: transport.kind };
+  }
 }

@@ -22,12 +22,19 @@ const dkimInput = new GraphQLInputObjectType({
 export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjectType({
   name: 'email_transportInput',
   fields: () => ({
-    kind: { type: GraphQLString, description: 'sendgrid, whose key is that of set_email_apikey, or smtp.' },
+    kind: {
+      type: GraphQLString,
+      description: 'sendgrid (its key is that of set_email_apikey), smtp, resend, postmark or mailgun.',
+    },
     transports: {
       type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
       description:
         'Instead of kind: several, each kind once. The next one is tried when one before certainly has not sent.',
     },
+    apikey: { type: GraphQLString, description: 'Of resend, postmark and mailgun. Never shown again.' },
+    message_stream: { type: GraphQLString, description: 'Of postmark.' },
+    domain: { type: GraphQLString, description: 'Of mailgun: the sending domain.' },
+    region: { type: GraphQLString, description: 'Of mailgun: us, the default, or eu.' },
     host: { type: GraphQLString, description: 'Of smtp.' },
     port: { type: SCALARS.Int, description: 'Of smtp: 25, 465, 587 or 2525. 587 by default.' },
     security: {
@@ -49,6 +56,10 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
 export interface TransportInput {
   readonly kind?: string | null;
   readonly transports?: readonly TransportInput[] | null;
+  readonly apikey?: string | null;
+  readonly message_stream?: string | null;
+  readonly domain?: string | null;
+  readonly region?: string | null;
   readonly host?: string | null;
   readonly port?: number | null;
   readonly security?: string | null;
@@ -77,6 +88,20 @@ const READERS: {
 } = {
   sendgrid: () => ({ kind: 'sendgrid' }),
   smtp: readSmtp,
+  resend: (given, at) => ({ kind: 'resend', apikey: readKey(given, at) }),
+  postmark: (given, at) => ({
+    kind: 'postmark',
+    apikey: readKey(given, at),
+    ...(given.message_stream == null
+      ? {}
+      : { messageStream: requireText(given.message_stream, `${at}message_stream`) }),
+  }),
+  mailgun: (given, at) => ({
+    kind: 'mailgun',
+    apikey: readKey(given, at),
+    domain: readDomain(requireValue(given.domain, `${at}domain`), `${at}domain`),
+    region: readRegion(given.region ?? 'us', `${at}region`),
+  }),
 };
 
 /** First to last. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may lie in private networks */
@@ -99,6 +124,24 @@ function readTransport(given: TransportInput, at: string, allowPrivate: boolean)
     throw badInput(`${at}kind`, `${at}kind is one of ${Object.keys(READERS).join(', ')}.`);
   }
   return READERS[kind as StoredTransport['kind']](given, at, allowPrivate);
+}
+
+function readKey(given: TransportInput, at: string): string {
+  const apikey = requireValue(given.apikey, `${at}apikey`);
+  // It is sent as a header; a character that headers don't allow is a copying mistake.
+  if (/^[\x21-\x7e]{1,1000}$/.test(apikey)) return apikey;
+  throw badInput(`${at}apikey`, `${at}apikey must be printable characters without spaces.`);
+}
+
+/** It becomes a part of a path. */
+function readDomain(domain: string, field: string): string {
+  if (HOST.test(domain)) return domain;
+  throw badInput(field, `${field} must be a domain.`);
+}
+
+function readRegion(region: string, field: string): 'us' | 'eu' {
+  if (region === 'us' || region === 'eu') return region;
+  throw badInput(field, `${field} is us or eu.`);
 }
 
 function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): SmtpAccount {

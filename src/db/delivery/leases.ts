@@ -82,13 +82,16 @@ const HOLD = {
 /** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */
 const MAX_LOST_STARTS = 5;
 
+/** Those that honour the delivery's idempotency key: sending again is no duplicate there. */
+export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
+
 /**
  * Ends attempts whose lease has expired. Whether the provider accepted the mail is unknown and recorded as such:
  * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts
  * repeatedly end with their process is the likely cause and fails as POISON. @returns the number of lost attempts.
  */
 export async function endLostAttempts(ledger: Ledger, maxAttempts: number, limit: number): Promise<number> {
-  const rows = await ledger.query(END_LOST, [maxAttempts, limit]);
+  const rows = await ledger.query(END_LOST, [maxAttempts, limit, IDEMPOTENT_CARRIERS]);
   return rows.length;
 }
 
@@ -108,6 +111,7 @@ const END_LOST = {
         error = case when d.delivery = 'at_most_once'
             then 'the worker ended while sending; whether the mail left is unknown, and the rule forbids a second one'
           when d.lost + 1 >= ${MAX_LOST_STARTS} then 'each worker that tried to send this ended while doing so'
+          when d.carrier = any ($3::text[]) then 'the worker ended while sending; sending it again is no duplicate'
           else 'the worker ended while sending; the mail may arrive twice' end,
         next_attempt = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
           and d.attempts + 1 < $1::int then now() end,
@@ -118,7 +122,9 @@ const END_LOST = {
       returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
-    select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending', createtime, carrier
+    select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending'
+      || case when carrier = any ($3::text[]) then '; sending it again is no duplicate: the carrier has its key' else '' end,
+      createtime, carrier
     from ended
     on conflict do nothing
     returning attempt`,

@@ -1,11 +1,32 @@
 /** A tenant's account at a carrier, decrypted: what a carrier needs besides the mail. */
-export type Account = SendgridAccount | SmtpAccount;
+export type Account = SendgridAccount | SmtpAccount | ResendAccount | PostmarkAccount | MailgunAccount;
 
 export type CarrierKind = Account['kind'];
 
 export interface SendgridAccount {
   readonly kind: 'sendgrid';
   readonly apikey: string;
+}
+
+export interface ResendAccount {
+  readonly kind: 'resend';
+  readonly apikey: string;
+}
+
+export interface PostmarkAccount {
+  readonly kind: 'postmark';
+  /** Of a server. */
+  readonly apikey: string;
+  /** The provider's default without one. */
+  readonly messageStream?: string;
+}
+
+export interface MailgunAccount {
+  readonly kind: 'mailgun';
+  readonly apikey: string;
+  /** The sending domain. */
+  readonly domain: string;
+  readonly region: 'us' | 'eu';
 }
 
 export interface SmtpAccount {
@@ -29,9 +50,6 @@ export interface DkimKey {
   /** PEM */
   readonly privateKey: string;
 }
-
-/** Those that are given the delivery's idempotency key and honour it: sending again is no duplicate there. */
-export const IDEMPOTENT_CARRIERS: ReadonlySet<string> = new Set();
 
 /** What must appear in no message. */
 export function secretsOf(account: Account): readonly string[] {

@@ -3,12 +3,19 @@ import type { Account, CarrierKind } from './account.js';
 import { AttachmentLoader } from './attachmentLoader.js';
 import type { Carrier } from './carrier.js';
 import { exceedsLimits } from './limits.js';
+import { createMailgun } from './mailgun.js';
+import { createPostmark } from './postmark.js';
+import { createResend } from './resend.js';
 import { createSendgrid } from './sendgrid.js';
 import { createSmtp } from './smtp/smtp.js';
 import type { MailMessage, MailTransport, SendContext } from './transport.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
+  readonly resendBaseUrl: string;
+  readonly postmarkBaseUrl: string;
+  readonly mailgunBaseUrl: string;
+  readonly mailgunEuBaseUrl: string;
   /** Allows SMTP servers in private networks, on any port. */
   readonly smtpAllowPrivateNetwork: boolean;
   /** How this installation introduces itself to SMTP servers. */
@@ -23,9 +30,12 @@ export function createCarriers(options: CarrierOptions): MailTransport {
   const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
     sendgrid: createSendgrid(options.sendgridBaseUrl),
     smtp: createSmtp(options),
+    resend: createResend(options.resendBaseUrl),
+    postmark: createPostmark(options.postmarkBaseUrl),
+    mailgun: createMailgun({ us: options.mailgunBaseUrl, eu: options.mailgunEuBaseUrl }),
   };
   // Each kind is given accounts of its own only, which TypeScript can't tell of a lookup.
-  const carrierOf = ({ kind }: Account): Carrier => carriers[kind] as unknown as Carrier;
+  const carrierOf = ({ kind }: Account): Carrier => carriers[kind];
 
   const send = async (message: MailMessage, context: SendContext) => {
     const carrier = carrierOf(context.account);

@@ -51,7 +51,14 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
   const start = (keys: Keys) =>
     startSending(
       ledger,
-      keys.map((key) => ({ ...key, starts: 0, tracked: false, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' })),
+      keys.map((key) => ({
+        ...key,
+        starts: 0,
+        tracked: false,
+        recipients: ['a@b.org'],
+        subject: 's',
+        carrier: 'sendgrid',
+      })),
       LEASE_MS,
     );
   const finish = (keys: Keys) =>

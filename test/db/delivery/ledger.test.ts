@@ -61,7 +61,14 @@ describe('delivery: the ledger (contract 5.6)', () => {
   };
   const start = async (key: DeliveryKey, starts: number, leaseMs = LONG_MS) => {
     const [loaded] = await loadDeliveries(ledger, [key]);
-    const wanted = { ...key, starts, tracked: loaded!.tracked, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' };
+    const wanted = {
+      ...key,
+      starts,
+      tracked: loaded!.tracked,
+      recipients: ['a@b.org'],
+      subject: 's',
+      carrier: 'sendgrid',
+    };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
   const finishOf = (key: DeliveryKey, rest: Partial<AttemptFinish>): AttemptFinish => ({

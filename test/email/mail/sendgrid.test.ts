@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { testConfig } from '../../support/testConfig.js';
 import { createCarriers } from '../../../src/email/mail/carriers.js';
 import type { MailMessage, MailTransport, SendContext } from '../../../src/email/mail/transport.js';
 import { findFreePort } from '../../../src/embedded/freePort.js';
@@ -18,7 +19,7 @@ const MESSAGE: MailMessage = {
 const account = (apikey: string) => ({ kind: 'sendgrid', apikey }) as const;
 const CONTEXT: SendContext = { account: account(KEY), deadlineMs: 400, mayStart: () => true };
 const carriersAt = (sendgridBaseUrl: string): MailTransport =>
-  createCarriers({ sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
+  createCarriers({ ...testConfig(), sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
 

@@ -80,7 +80,10 @@ export class SmtpPool {
 
   #giveBack(server: Server, key: string, session: SmtpSession): void {
     if (!session.isOpen) return;
-    if (session.sentMails >= MAX_MAILS_PER_CONNECTION) return session.close();
+    if (session.sentMails >= MAX_MAILS_PER_CONNECTION) {
+      session.close();
+      return;
+    }
     const timer = setTimeout(() => {
       server.idle.splice(server.idle.indexOf(idle), 1);
       session.close();

@@ -131,11 +131,7 @@ export class SmtpSession {
   }
 
   /** The message up to its end, which is held back until it is certain that this mail is to be sent. */
-  async *#guarded(
-    message: Buffer,
-    mayStart: () => boolean,
-    transmission: Transmission,
-  ): AsyncGenerator<Buffer> {
+  *#guarded(message: Buffer, mayStart: () => boolean, transmission: Transmission): Generator<Buffer> {
     // The server takes the message: by now it has answered for every recipient.
     const deferred = refusedSoFar(this.connection).find(({ responseCode = 0 }) => responseCode < 500);
     if (deferred) throw new Deferred(deferred);
@@ -168,7 +164,10 @@ export class SmtpSession {
         this.connection.off('end', onEnd);
         settle();
       };
-      if (signal.aborted) return onAbort();
+      if (signal.aborted) {
+        onAbort();
+        return;
+      }
       signal.addEventListener('abort', onAbort);
       this.connection.on('error', onError);
       this.connection.on('end', onEnd);
@@ -192,9 +191,14 @@ function connectTo(
 ): Promise<Socket> {
   const { allowPrivateNetwork } = options;
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason as Error);
-    if (!allowPrivateNetwork && isIP(host) !== 0 && isPrivateAddress(host))
-      return reject(new PrivateAddress());
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    if (!allowPrivateNetwork && isIP(host) !== 0 && isPrivateAddress(host)) {
+      reject(new PrivateAddress());
+      return;
+    }
     const socket = connect({ host, port, ...(allowPrivateNetwork ? {} : { lookup: publicLookup }) });
     const onAbort = (): void => {
       socket.destroy();

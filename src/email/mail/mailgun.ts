@@ -1,0 +1,67 @@
+import type { MailgunAccount } from './account.js';
+import type { Carrier, LoadedMail } from './carrier.js';
+import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { createHttpCarrier } from './httpCarrier.js';
+import { toMime } from './mime.js';
+import type { SendOutcome } from './transport.js';
+
+const LIMITS = { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false };
+
+/** Sends through the API of Mailgun, which takes the message as it is to arrive. */
+export function createMailgun(
+  baseUrls: Readonly<Record<MailgunAccount['region'], string>>,
+): Carrier<MailgunAccount> {
+  return createHttpCarrier<MailgunAccount>(({ region }) => baseUrls[region], {
+    limits: LIMITS,
+    async toRequest(mail, account) {
+      const form = new Response(await toForm(mail));
+      return {
+        method: 'POST',
+        url: `/v3/${account.domain}/messages.mime`,
+        headers: { ...headersOf(account), 'Content-Type': form.headers.get('content-type') ?? '' },
+        body: new Uint8Array(await form.arrayBuffer()),
+      };
+    },
+    readAnswer,
+    verifyRequest: (account) => ({
+      method: 'GET',
+      url: `/v3/domains/${account.domain}`,
+      headers: headersOf(account),
+    }),
+    describe,
+  });
+}
+
+const headersOf = ({ apikey }: MailgunAccount) => ({
+  Authorization: `Basic ${Buffer.from(`api:${apikey}`).toString('base64')}`,
+});
+
+async function toForm(mail: LoadedMail): Promise<FormData> {
+  const form = new FormData();
+  for (const { email } of [...mail.recipients, ...mail.cc, ...mail.bcc]) form.append('to', email);
+  for (const category of mail.categories ?? []) form.append('o:tag', category);
+  if (mail.deliveryid !== null) form.append('v:deliveryid', mail.deliveryid);
+  form.append('v:tenantid', String(mail.tenantid));
+  form.append('message', new Blob([new Uint8Array(await toMime(mail))]), 'message.eml');
+  return form;
+}
+
+function readAnswer(answer: Answer): SendOutcome {
+  const { status, body } = answer;
+  const message = describe(answer);
+  if (status >= 200 && status < 300) {
+    const { id } = (body ?? {}) as { id?: unknown };
+    const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
+    return { kind: 'sent', httpStatus: status, providerMessageId };
+  }
+  if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
+  // Of a domain that is disabled or not there, or an account that is.
+  if (status === 402 || status === 403 || status === 404) {
+    return { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
+  }
+  return readCommonStatus(answer, message);
+}
+
+function describe({ status, body }: Answer): string {
+  return wordsOf(((body ?? {}) as { message?: unknown }).message, status);
+}

@@ -1,0 +1,112 @@
+import { formatAddress } from '../addresses.js';
+import type { PostmarkAccount } from './account.js';
+import type { Carrier, LoadedMail } from './carrier.js';
+import { encodeHeader } from './encodedWords.js';
+import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { createHttpCarrier } from './httpCarrier.js';
+import type { SendOutcome } from './transport.js';
+
+const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
+
+/** Sends through the API of Postmark. */
+export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {
+  return createHttpCarrier<PostmarkAccount>(() => baseUrl, {
+    limits: LIMITS,
+    toRequest: (mail, account) => ({
+      method: 'POST',
+      url: '/email',
+      headers: headersOf(account),
+      body: toBody(mail, account),
+    }),
+    readAnswer,
+    verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
+    describe,
+  });
+}
+
+const headersOf = ({ apikey }: PostmarkAccount) => ({
+  'X-Postmark-Server-Token': apikey,
+  Accept: 'application/json',
+  'Content-Type': 'application/json',
+});
+
+function toBody(mail: LoadedMail, { messageStream }: PostmarkAccount): object {
+  const headers = Object.entries(mail.headers ?? {}).map(([name, value]) => ({
+    Name: name,
+    Value: encodeHeader(value),
+  }));
+  // Else the provider puts one of its own in its place.
+  const id =
+    mail.messageId === undefined
+      ? []
+      : [
+          { Name: 'Message-ID', Value: mail.messageId },
+          { Name: 'X-PM-KeepID', Value: 'true' },
+        ];
+  return {
+    From: formatAddress(mail.sender),
+    To: mail.recipients.map(formatAddress).join(', '),
+    ...(mail.cc.length > 0 ? { Cc: mail.cc.map(formatAddress).join(', ') } : {}),
+    ...(mail.bcc.length > 0 ? { Bcc: mail.bcc.map(formatAddress).join(', ') } : {}),
+    ...(mail.replyTo ? { ReplyTo: mail.replyTo.map(formatAddress).join(', ') } : {}),
+    Subject: mail.subject,
+    HtmlBody: mail.html,
+    ...(mail.text === undefined ? {} : { TextBody: mail.text }),
+    Headers: [...headers, ...id],
+    ...(mail.categories?.[0] === undefined ? {} : { Tag: mail.categories[0] }),
+    Metadata: {
+      ...(mail.deliveryid === null ? {} : { deliveryid: mail.deliveryid }),
+      tenantid: String(mail.tenantid),
+    },
+    ...(messageStream === undefined ? {} : { MessageStream: messageStream }),
+    ...(mail.loaded.length > 0
+      ? {
+          Attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+            Name: filename,
+            Content: base64,
+            ContentType: mimetype,
+            ...(contentId === undefined ? {} : { ContentID: `cid:${contentId}` }),
+          })),
+        }
+      : {}),
+  };
+}
+
+/** What the provider says with status 422, by its own codes. Others are refusals of the mail. */
+const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]> = new Map([
+  [10, ['tenant_paused', 'APIKEY_REFUSED']],
+  [400, ['rejected', 'SENDER_NOT_VERIFIED']],
+  [401, ['rejected', 'SENDER_NOT_VERIFIED']],
+  [405, ['tenant_paused', 'CREDITS_EXCEEDED']],
+  [406, ['rejected', 'RECIPIENT_REFUSED']],
+  [412, ['tenant_paused', 'ACCOUNT_BLOCKED']],
+  [413, ['tenant_paused', 'ACCOUNT_BLOCKED']],
+]);
+
+function readAnswer(answer: Answer): SendOutcome {
+  const { status, body } = answer;
+  const { ErrorCode: code, MessageID: id } = errorOf(body);
+  const message = describe(answer);
+  if (status >= 200 && status < 300) {
+    const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
+    return { kind: 'sent', httpStatus: status, providerMessageId };
+  }
+  if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
+  const known = status === 422 && typeof code === 'number' ? CODES.get(code) : undefined;
+  if (known) return { kind: known[0], httpStatus: status, code: known[1], message };
+  return readCommonStatus(answer, message);
+}
+
+function describe({ status, body }: Answer): string {
+  return wordsOf(errorOf(body).Message, status);
+}
+
+interface PostmarkBody {
+  readonly ErrorCode?: unknown;
+  readonly Message?: unknown;
+  readonly MessageID?: unknown;
+}
+
+function errorOf(body: unknown): PostmarkBody {
+  return typeof body === 'object' && body !== null ? body : {};
+}

@@ -1,0 +1,119 @@
+import { formatAddress } from '../addresses.js';
+import type { ResendAccount } from './account.js';
+import type { Carrier, LoadedMail } from './carrier.js';
+import { encodeHeader } from './encodedWords.js';
+import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { createHttpCarrier } from './httpCarrier.js';
+import type { SendOutcome } from './transport.js';
+
+const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
+/** Of tags: others are refused together with their mail. */
+const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
+/** A day's quota is used up: the time at which the next one begins is not told. */
+const QUOTA_WAIT_MS = 3_600_000;
+
+/** Sends through the API of Resend, which honours idempotency keys for 24 hours. */
+export function createResend(baseUrl: string): Carrier<ResendAccount> {
+  return createHttpCarrier<ResendAccount>(() => baseUrl, {
+    limits: LIMITS,
+    toRequest: (mail, account) => ({
+      method: 'POST',
+      url: '/emails',
+      headers: {
+        ...headersOf(account),
+        ...(mail.idempotencyKey === undefined ? {} : { 'Idempotency-Key': mail.idempotencyKey }),
+      },
+      body: toBody(mail),
+    }),
+    readAnswer,
+    verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
+    // A key that may send and do nothing else: the better one.
+    recognises: ({ status, body }) => status === 401 && errorOf(body).name === 'restricted_api_key',
+    describe,
+  });
+}
+
+const headersOf = ({ apikey }: ResendAccount) => ({
+  Authorization: `Bearer ${apikey}`,
+  'Content-Type': 'application/json',
+  'User-Agent': 'rowpost',
+});
+
+function toBody(mail: LoadedMail): object {
+  const tags = [
+    ...(mail.deliveryid === null ? [] : [{ name: 'deliveryid', value: mail.deliveryid }]),
+    { name: 'tenantid', value: String(mail.tenantid) },
+    ...(mail.categories ?? [])
+      .filter((category) => IS_TAG.test(category))
+      .map((category, index) => ({ name: `category_${index + 1}`, value: category })),
+  ];
+  const headers = Object.entries(mail.headers ?? {}).map(
+    ([name, value]) => [name, encodeHeader(value)] as const,
+  );
+  return {
+    from: formatAddress(mail.sender),
+    to: mail.recipients.map(formatAddress),
+    ...(mail.cc.length > 0 ? { cc: mail.cc.map(formatAddress) } : {}),
+    ...(mail.bcc.length > 0 ? { bcc: mail.bcc.map(formatAddress) } : {}),
+    ...(mail.replyTo ? { reply_to: mail.replyTo.map(formatAddress) } : {}),
+    subject: mail.subject,
+    html: mail.html,
+    // Left out, it would be made of the HTML.
+    text: mail.text ?? '',
+    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
+    ...(mail.loaded.length > 0
+      ? {
+          attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+            filename,
+            content: base64,
+            content_type: mimetype,
+            ...(contentId === undefined ? {} : { content_id: contentId }),
+          })),
+        }
+      : {}),
+    tags,
+  };
+}
+
+/** By the names of errors that are documented; statuses are shared between them. */
+function readAnswer(answer: Answer): SendOutcome {
+  const { status, body } = answer;
+  const { name } = errorOf(body);
+  const message = describe(answer);
+  if (status >= 200 && status < 300) {
+    return { kind: 'sent', httpStatus: status, providerMessageId: idOf(body) };
+  }
+  switch (name) {
+    case 'invalid_idempotent_request':
+      // An earlier attempt was taken, before the mail was composed anew with data that has changed since.
+      return { kind: 'sent', httpStatus: status, providerMessageId: null };
+    case 'concurrent_idempotent_requests':
+      return { kind: 'retry', ambiguous: true, httpStatus: status, code: 'PROVIDER_409', message };
+    case 'daily_quota_exceeded':
+      return { kind: 'rate_limited', httpStatus: status, waitMs: QUOTA_WAIT_MS };
+    case 'monthly_quota_exceeded':
+      return { kind: 'tenant_paused', httpStatus: status, code: 'CREDITS_EXCEEDED', message };
+  }
+  if (status === 401 || (status === 403 && name === 'invalid_api_key')) {
+    return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
+  }
+  if (status === 403) {
+    return name === 'validation_error'
+      ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
+      : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
+  }
+  return readCommonStatus(answer, message);
+}
+
+function describe({ status, body }: Answer): string {
+  return wordsOf(errorOf(body).message, status);
+}
+
+function errorOf(body: unknown): { readonly name?: unknown; readonly message?: unknown } {
+  return typeof body === 'object' && body !== null ? body : {};
+}
+
+function idOf(body: unknown): string | null {
+  const { id } = (body ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id.slice(0, 200) : null;
+}

@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import { redriveDeliveries } from '../../src/db/delivery/redrive.js';
+import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
+import { startFakeApi, type ApiAnswer, type FakeApi } from '../support/fakeApi.js';
+import { startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+import {
+  countStates,
+  createRule,
+  createTenant,
+  forkWorker,
+  pipelineConfig,
+  pipelineEnv,
+  plainRenderer,
+  startPipeline,
+  writeEvents,
+  type TestTenant,
+} from './pipelineSetup.js';
+import { keyRing } from './pipelineSetup.js';
+
+const STRIKES = 200;
+/** Lost answers of one delivery, one after the other. */
+const LOST_EACH = 2;
+
+describe('delivery: lost answers, by carrier', function () {
+  this.timeout(60_000);
+  let db: TestDatabase;
+  let api: FakeApi;
+  let server: FakeSmtp;
+  let tenant: TestTenant;
+  let env: Readonly<Record<string, string>>;
+  /** Ids of the mails that the carrier took, by idempotency key: its own books. */
+  const taken = new Map<string, string>();
+  /** What happens to a mail's answer, by how often the carrier was asked for it. */
+  let onAnswer: (times: number) => 'answer' | 'cut' | 'hang';
+  const asked = new Map<string, number>();
+
+  beforeEach(async () => {
+    db = await createTestDatabase();
+    api = await startFakeApi();
+    server = await startFakeSmtp({ disabledCommands: ['STARTTLS'] });
+    tenant = await createTenant(db.database);
+    await createRule(db.database, tenant);
+    taken.clear();
+    asked.clear();
+    onAnswer = () => 'answer';
+    api.answer = ({ headers }): ApiAnswer => {
+      const key = String(headers['idempotency-key']);
+      const times = (asked.get(key) ?? 0) + 1;
+      asked.set(key, times);
+      const id = taken.get(key) ?? `mail-${taken.size + 1}`;
+      taken.set(key, id);
+      const what = onAnswer(times);
+      return what === 'answer' ? { status: 200, body: { id } } : what;
+    };
+    env = await pipelineEnv('postgres', {
+      DATABASE_URL: db.url,
+      RESEND_BASE_URL: api.url,
+      MAX_ATTEMPTS: '6',
+      WORKER_CONCURRENCY: '200',
+    });
+  });
+  afterEach(async () => {
+    await api.stop();
+    await server.stop();
+    await db.drop();
+  });
+  const setTransport = (transport: StoredTransport) =>
+    storeEmailTransports(db.database.knex, keyRing, {
+      tenantid: tenant.tenantid,
+      transports: JSON.stringify([transport]),
+      setBy: tenant.roleid,
+    });
+  const allSent = async (count = STRIKES) =>
+    (await countStates(db.database, tenant.tenantid))['sent'] === count;
+  const attempts = async () =>
+    (await db.database
+      .knex('rowpost.email_attempt')
+      .where({ tenantid: tenant.tenantid })
+      .select('deliveryid', 'outcome', 'carrier', 'error')) as {
+      deliveryid: string;
+      outcome: string;
+      carrier: string;
+      error: string | null;
+    }[];
+
+  it(`with idempotency keys: ${STRIKES} mails, each answer lost ${LOST_EACH} times, and no duplicate`, async () => {
+    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    onAnswer = (times) => (times <= LOST_EACH ? 'cut' : 'answer');
+    const config = await pipelineConfig('postgres', env);
+    const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
+    await writeEvents(db.database, tenant, STRIKES);
+    await waitFor('all mails', () => allSent(), { timeoutMs: 40_000 });
+    await pipeline.stop();
+
+    expect(taken.size, 'mails that the carrier took').to.equal(STRIKES);
+    expect(api.calls).to.have.length(STRIKES * (LOST_EACH + 1));
+    const lost = (await attempts()).filter(({ outcome }) => outcome === 'ambiguous');
+    expect(lost).to.have.length(STRIKES * LOST_EACH);
+    for (const { carrier, error } of lost) {
+      expect(carrier).to.equal('resend');
+      expect(error).to.include('sending it again is no duplicate');
+    }
+    const { rows } = await db.database.pool.query<{ provider_message_id: string }>(
+      'select provider_message_id from rowpost.email_delivery',
+    );
+    expect(rows.map((row) => row.provider_message_id)).to.have.members([...taken.values()]);
+  });
+
+  it('with idempotency keys: a redrive is a mail of its own', async () => {
+    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    const config = await pipelineConfig('postgres', env);
+    const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
+    await writeEvents(db.database, tenant, 1);
+    await waitFor('the mail', () => allSent(1));
+    const [{ deliveryid } = { deliveryid: '' }] = await attempts();
+    await redriveDeliveries(db.database.knex, tenant.tenantid, [deliveryid], 0);
+    await waitFor('the second mail', () => taken.size === 2);
+    await pipeline.stop();
+  });
+
+  for (const carrier of ['resend', 'smtp'] as const) {
+    it(`${carrier}: a worker killed with the mail taken and no answer: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
+      await setTransport(
+        carrier === 'resend'
+          ? { kind: 'resend', apikey: 're_canary' }
+          : {
+              kind: 'smtp',
+              host: '127.0.0.1',
+              port: server.port,
+              security: 'none',
+              verifyCertificate: true,
+              maxConnections: 20,
+            },
+      );
+      onAnswer = () => 'hang';
+      server.afterDot = () => ({ taken: true, reply: 'hang' });
+      const held = carrier === 'resend' ? 100 : 20;
+      const inFlight = () => (carrier === 'resend' ? api.calls.length : server.mails.length);
+      const slow = { ...env, SEND_DEADLINE_MS: '10000' };
+      const pipeline = await startPipeline(db.database, await pipelineConfig('postgres', slow), {
+        workers: 0,
+      });
+      const doomed = await forkWorker(slow);
+      await writeEvents(db.database, tenant, held);
+      await waitFor('mails without an answer', () => inFlight() >= held, { timeoutMs: 20_000 });
+      doomed.kill('SIGKILL');
+      await once(doomed, 'exit');
+      onAnswer = () => 'answer';
+      server.afterDot = () => ({ taken: true, reply: '250 taken' });
+      const next = await forkWorker(slow);
+      await waitFor('all mails', () => allSent(held), { timeoutMs: 30_000 });
+      next.kill('SIGKILL');
+      await pipeline.stop();
+
+      const ambiguous = (await attempts()).filter(({ outcome }) => outcome === 'ambiguous');
+      expect(ambiguous).to.have.length(held);
+      for (const attempt of ambiguous) expect(attempt.carrier).to.equal(carrier);
+      if (carrier === 'resend') expect(taken.size).to.equal(held);
+      else {
+        const byMessage = new Map<string, number>();
+        for (const { parsed } of server.mails) {
+          const id = parsed.messageId ?? '';
+          byMessage.set(id, (byMessage.get(id) ?? 0) + 1);
+        }
+        // Each twice, and each of these recorded as what may be a duplicate.
+        expect(byMessage.size).to.equal(held);
+        expect([...byMessage.values()].every((count) => count === 2)).to.equal(true);
+      }
+    });
+  }
+});

@@ -1,0 +1,295 @@
+import { simpleParser } from 'mailparser';
+import { expect } from 'chai';
+import type { Account } from '../../../src/email/mail/account.js';
+import type { LoadedMail } from '../../../src/email/mail/carrier.js';
+import { createMailgun } from '../../../src/email/mail/mailgun.js';
+import { createPostmark } from '../../../src/email/mail/postmark.js';
+import { createResend } from '../../../src/email/mail/resend.js';
+import type { Carrier } from '../../../src/email/mail/carrier.js';
+import { startFakeApi, type ApiAnswer, type FakeApi } from '../../support/fakeApi.js';
+
+const MAIL: LoadedMail = {
+  tenantid: 7,
+  deliveryid: '42',
+  sender: { email: 'shop@example.com', name: 'The Grüne Shop' },
+  recipients: [
+    { email: 'ada@example.com', name: 'Ada' },
+    { email: 'bob@example.com', name: '' },
+  ],
+  cc: [{ email: 'cc@example.com', name: '' }],
+  bcc: [{ email: 'log@example.com', name: '' }],
+  subject: 'Grüße',
+  html: '<p>Grüße</p>',
+  text: 'Grüße',
+  replyTo: [{ email: 'help@example.com', name: '' }],
+  headers: { 'Auto-Submitted': 'auto-generated', 'X-Note': 'Ünï' },
+  categories: ['orders', 'not a tag!'],
+  messageId: '<delivery.7.42@rowpost.example>',
+  idempotencyKey: 'delivery.7.42@rowpost.example',
+  loaded: [
+    { filename: 'a.txt', mimetype: 'text/plain', size: 2, objectkey: 'a', base64: 'aGk=' },
+    { filename: 'l.png', mimetype: 'image/png', size: 2, objectkey: 'b', contentId: 'logo', base64: 'aGk=' },
+  ],
+};
+const KEY = 'canary-key';
+
+/** The documented answers of a carrier, and what each means. */
+type Fixtures = readonly (readonly [
+  status: number,
+  body: unknown,
+  outcome: object,
+  headers?: Record<string, string>,
+])[];
+
+const RESEND: Fixtures = [
+  [200, { id: '49a3999c' }, { kind: 'sent', providerMessageId: '49a3999c' }],
+  [
+    400,
+    { name: 'validation_error', message: 'bad field' },
+    { kind: 'rejected', code: 'PROVIDER_400', message: 'bad field' },
+  ],
+  [422, { name: 'invalid_from_address', message: 'bad from' }, { kind: 'rejected', code: 'PROVIDER_422' }],
+  [401, { name: 'missing_api_key', message: 'none' }, { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
+  [
+    403,
+    { name: 'invalid_api_key', message: `key ${KEY}` },
+    { kind: 'tenant_paused', code: 'APIKEY_REFUSED', message: 'key [key]' },
+  ],
+  [
+    403,
+    { name: 'validation_error', message: 'domain is not verified' },
+    { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' },
+  ],
+  [403, { name: 'suspended', message: 'suspended' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [409, { name: 'invalid_idempotent_request', message: 'x' }, { kind: 'sent', httpStatus: 409 }],
+  [409, { name: 'concurrent_idempotent_requests', message: 'x' }, { kind: 'retry', ambiguous: true }],
+  [
+    429,
+    { name: 'rate_limit_exceeded', message: 'x' },
+    { kind: 'rate_limited', waitMs: 3_000 },
+    { 'retry-after': '3' },
+  ],
+  [429, { name: 'daily_quota_exceeded', message: 'x' }, { kind: 'rate_limited', waitMs: 3_600_000 }],
+  [
+    429,
+    { name: 'monthly_quota_exceeded', message: 'x' },
+    { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' },
+  ],
+  [451, { name: 'security_error', message: 'x' }, { kind: 'rejected', code: 'PROVIDER_451' }],
+  [
+    500,
+    { name: 'application_error', message: 'x' },
+    { kind: 'retry', ambiguous: true, code: 'PROVIDER_500' },
+  ],
+  [503, '<html/>', { kind: 'retry', ambiguous: true }],
+];
+
+const POSTMARK: Fixtures = [
+  [
+    200,
+    { ErrorCode: 0, Message: 'OK', MessageID: 'b7bc2f4a' },
+    { kind: 'sent', providerMessageId: 'b7bc2f4a' },
+  ],
+  [401, { ErrorCode: 10, Message: 'bad token' }, { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
+  [422, { ErrorCode: 10, Message: 'bad token' }, { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
+  [
+    422,
+    { ErrorCode: 300, Message: 'invalid' },
+    { kind: 'rejected', code: 'PROVIDER_422', message: 'invalid' },
+  ],
+  [422, { ErrorCode: 400, Message: 'no signature' }, { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' }],
+  [422, { ErrorCode: 401, Message: 'not confirmed' }, { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' }],
+  [422, { ErrorCode: 405, Message: 'out of credits' }, { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' }],
+  [422, { ErrorCode: 406, Message: 'inactive' }, { kind: 'rejected', code: 'RECIPIENT_REFUSED' }],
+  [422, { ErrorCode: 412, Message: 'pending' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [422, { ErrorCode: 413, Message: 'may not send' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [413, '', { kind: 'rejected', code: 'PROVIDER_413' }],
+  [429, { ErrorCode: 429, Message: 'x' }, { kind: 'rate_limited' }],
+  [500, { ErrorCode: 0, Message: 'x' }, { kind: 'retry', ambiguous: true }],
+  [503, '', { kind: 'retry', ambiguous: true }],
+];
+
+const MAILGUN: Fixtures = [
+  [
+    200,
+    { id: '<2026@example.com>', message: 'Queued. Thank you.' },
+    { kind: 'sent', providerMessageId: '<2026@example.com>' },
+  ],
+  [
+    400,
+    { message: "'to' is not valid" },
+    { kind: 'rejected', code: 'PROVIDER_400', message: "'to' is not valid" },
+  ],
+  [401, 'Forbidden', { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
+  [402, { message: 'x' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [403, { message: 'disabled' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [404, { message: 'Domain not found' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
+  [413, '', { kind: 'rejected', code: 'PROVIDER_413' }],
+  [429, { message: 'x' }, { kind: 'rate_limited', waitMs: 7_000 }, { 'retry-after': '7' }],
+  [500, { message: 'x' }, { kind: 'retry', ambiguous: true }],
+];
+
+describe('delivery: by carriers over HTTP', () => {
+  let api: FakeApi;
+  const opened: Carrier[] = [];
+
+  before(async () => {
+    api = await startFakeApi();
+  });
+  after(async () => {
+    for (const carrier of opened) carrier.close();
+    await api.stop();
+  });
+  const open = <A extends Account>(carrier: Carrier<A>): Carrier<A> => {
+    opened.push(carrier as unknown as Carrier);
+    return carrier;
+  };
+
+  /** What holds of each. */
+  function behaves<A extends Account>(
+    account: A,
+    create: (url: string) => Carrier<A>,
+    fixtures: Fixtures,
+    verifyPath: string,
+  ): void {
+    let carrier: Carrier<A>;
+    before(() => {
+      carrier = open(create(api.url));
+    });
+    const send = (answer: ApiAnswer, mail = MAIL, mayStart = () => true) => {
+      api.answer = () => answer;
+      return carrier.send(mail, { account, deadlineMs: 400, mayStart });
+    };
+
+    for (const [status, body, outcome, headers = {}] of fixtures) {
+      it(`${status} ${JSON.stringify(body).slice(0, 50)} → ${JSON.stringify(outcome)}`, async () => {
+        expect(await send({ status, body, headers })).to.include(outcome);
+      });
+    }
+
+    it('a lost answer is not known, a call that was not made is', async () => {
+      expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
+      expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
+      const before = api.calls.length;
+      expect(await send({ status: 200 }, MAIL, () => false)).to.deep.equal({ kind: 'fenced' });
+      expect(api.calls).to.have.length(before);
+    });
+
+    it('verifies an account without sending', async () => {
+      api.answer = ({ method, path }) => ({ status: method === 'GET' && path === verifyPath ? 200 : 500 });
+      expect(await carrier.verify(account, 400)).to.deep.equal({ ok: true });
+      api.answer = () => ({ status: 401, body: { message: `bad ${KEY}`, Message: `bad ${KEY}` } });
+      const refused = await carrier.verify(account, 400);
+      expect(refused).to.deep.equal({ ok: false, message: 'the provider answered 401: bad [key]' });
+    });
+  }
+
+  describe('Resend', () => {
+    const account = { kind: 'resend', apikey: KEY } as const;
+    behaves(account, createResend, RESEND, '/domains');
+
+    it('is given the whole letter, and the key of the delivery', async () => {
+      api.answer = () => ({ status: 200, body: { id: '1' } });
+      await opened[0]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      const { method, path, headers, body } = api.calls.at(-1)!;
+      expect([method, path]).to.deep.equal(['POST', '/emails']);
+      expect(headers).to.include({
+        authorization: `Bearer ${KEY}`,
+        'idempotency-key': 'delivery.7.42@rowpost.example',
+      });
+      expect(JSON.parse(body.toString())).to.deep.equal({
+        from: 'The Grüne Shop <shop@example.com>',
+        to: ['Ada <ada@example.com>', 'bob@example.com'],
+        cc: ['cc@example.com'],
+        bcc: ['log@example.com'],
+        reply_to: ['help@example.com'],
+        subject: 'Grüße',
+        html: '<p>Grüße</p>',
+        text: 'Grüße',
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Note': '=?UTF-8?B?w5xuw68=?=' },
+        attachments: [
+          { filename: 'a.txt', content: 'aGk=', content_type: 'text/plain' },
+          { filename: 'l.png', content: 'aGk=', content_type: 'image/png', content_id: 'logo' },
+        ],
+        tags: [
+          { name: 'deliveryid', value: '42' },
+          { name: 'tenantid', value: '7' },
+          { name: 'category_1', value: 'orders' },
+        ],
+      });
+    });
+
+    it('recognises a key that may only send', async () => {
+      api.answer = () => ({ status: 401, body: { name: 'restricted_api_key', message: 'x' } });
+      expect(await opened[0]!.verify(account, 400)).to.deep.equal({ ok: true });
+    });
+  });
+
+  describe('Postmark', () => {
+    const account = { kind: 'postmark', apikey: KEY, messageStream: 'outbound' } as const;
+    behaves(account, createPostmark, POSTMARK, '/server');
+
+    it('is given the whole letter', async () => {
+      api.answer = () => ({ status: 200, body: { MessageID: '1' } });
+      await opened[1]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      const { method, path, headers, body } = api.calls.at(-1)!;
+      expect([method, path]).to.deep.equal(['POST', '/email']);
+      expect(headers).to.include({ 'x-postmark-server-token': KEY });
+      expect(JSON.parse(body.toString())).to.deep.equal({
+        From: 'The Grüne Shop <shop@example.com>',
+        To: 'Ada <ada@example.com>, bob@example.com',
+        Cc: 'cc@example.com',
+        Bcc: 'log@example.com',
+        ReplyTo: 'help@example.com',
+        Subject: 'Grüße',
+        HtmlBody: '<p>Grüße</p>',
+        TextBody: 'Grüße',
+        Headers: [
+          { Name: 'Auto-Submitted', Value: 'auto-generated' },
+          { Name: 'X-Note', Value: '=?UTF-8?B?w5xuw68=?=' },
+          { Name: 'Message-ID', Value: '<delivery.7.42@rowpost.example>' },
+          { Name: 'X-PM-KeepID', Value: 'true' },
+        ],
+        Tag: 'orders',
+        Metadata: { deliveryid: '42', tenantid: '7' },
+        MessageStream: 'outbound',
+        Attachments: [
+          { Name: 'a.txt', Content: 'aGk=', ContentType: 'text/plain' },
+          { Name: 'l.png', Content: 'aGk=', ContentType: 'image/png', ContentID: 'cid:logo' },
+        ],
+      });
+    });
+  });
+
+  describe('Mailgun', () => {
+    const account = { kind: 'mailgun', apikey: KEY, domain: 'mg.example.com', region: 'us' } as const;
+    behaves(account, (url) => createMailgun({ us: url, eu: url }), MAILGUN, '/v3/domains/mg.example.com');
+
+    it('is given the message as it is to arrive', async () => {
+      api.answer = () => ({ status: 200, body: { id: '1' } });
+      await opened[2]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      const { method, path, headers, body } = api.calls.at(-1)!;
+      expect([method, path]).to.deep.equal(['POST', '/v3/mg.example.com/messages.mime']);
+      expect(headers.authorization).to.equal(`Basic ${Buffer.from(`api:${KEY}`).toString('base64')}`);
+      const form = await new Response(new Uint8Array(body), {
+        headers: { 'content-type': headers['content-type'] ?? '' },
+      }).formData();
+      expect(form.getAll('to')).to.deep.equal([
+        'ada@example.com',
+        'bob@example.com',
+        'cc@example.com',
+        'log@example.com',
+      ]);
+      expect(form.getAll('o:tag')).to.deep.equal(['orders', 'not a tag!']);
+      expect([form.get('v:deliveryid'), form.get('v:tenantid')]).to.deep.equal(['42', '7']);
+      const parsed = await simpleParser(Buffer.from(await (form.get('message') as Blob).arrayBuffer()));
+      expect([parsed.subject, parsed.text, parsed.messageId]).to.deep.equal([
+        'Grüße',
+        'Grüße',
+        MAIL.messageId,
+      ]);
+      expect(parsed.attachments.map(({ filename }) => filename)).to.have.members(['a.txt', 'l.png']);
+      expect(parsed.bcc).to.equal(undefined);
+    });
+  });
+});
