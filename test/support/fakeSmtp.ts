@@ -73,7 +73,7 @@ export async function startFakeSmtp(options: Partial<SMTPServerOptions> = {}): P
             parsed,
             connection: numbers.get(session.id) ?? 0,
             secure: session.secure,
-            user: session.user,
+            user: session.user as string | undefined,
           };
           const { taken, reply } = fake.afterDot(mail);
           if (taken) mails.push(mail);

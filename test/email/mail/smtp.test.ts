@@ -115,7 +115,8 @@ describe('delivery: by SMTP', () => {
     expect(parsed.messageId).to.equal(MAIL.messageId);
     expect(parsed.date).to.be.instanceOf(Date);
     expect(parsed.headers.get('auto-submitted')).to.equal('auto-generated');
-    const note = /^=\?UTF-8\?B\?(.*)\?=$/.exec(String(parsed.headers.get('x-note')))?.[1] ?? '';
+    const line = parsed.headerLines.find(({ key }) => key === 'x-note')?.line ?? '';
+    const note = /=\?UTF-8\?B\?(.*)\?=$/.exec(line)?.[1] ?? '';
     expect(Buffer.from(note, 'base64').toString()).to.equal('Ünï 日本');
     expect(parsed.text).to.equal(MAIL.text);
     const inline = `data:image/png;base64,${PNG.toString('base64')}`;
