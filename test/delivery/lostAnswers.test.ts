@@ -76,16 +76,16 @@ describe('delivery: lost answers, by carrier', function () {
     });
   const allSent = async (count = STRIKES) =>
     (await countStates(db.database, tenant.tenantid))['sent'] === count;
-  const attempts = async () =>
-    (await db.database
+  const attempts = () =>
+    db.database
       .knex('rowpost.email_attempt')
       .where({ tenantid: tenant.tenantid })
-      .select('deliveryid', 'outcome', 'carrier', 'error')) as {
-      deliveryid: string;
-      outcome: string;
-      carrier: string;
-      error: string | null;
-    }[];
+      .select<{ deliveryid: string; outcome: string; carrier: string; error: string | null }[]>(
+        'deliveryid',
+        'outcome',
+        'carrier',
+        'error',
+      );
 
   it(`with idempotency keys: ${STRIKES} mails, each answer lost ${LOST_EACH} times, and no duplicate`, async () => {
     await setTransport({ kind: 'resend', apikey: 're_canary' });
