@@ -105,6 +105,9 @@ describe('a start that waits', function () {
   it('for a standby to be promoted', async () => {
     const postgres = await startReplicatedPostgres();
     try {
+      const primary = { DATABASE_URL: postgres.primaryUrl('rowpost_template') };
+      const released = await runRowpost(['release'], { ...primary, PXADMIN_PASSWORD: 'pxadmin-password' });
+      expect(released.code, released.stderr).to.equal(0);
       const alone = `127.0.0.1:${postgres.standby!.port}`;
       const env = {
         DATABASE_URL: postgres.url('rowpost_template').replace(/127[^/]+/, alone),
