@@ -156,6 +156,7 @@ const CODES = {
   EMAIL_TYPE_NOT_FOUND: [400, 'Create the email type first.'],
   EMAIL_TYPE_CHANGED: [409, 'Read it again, and apply the change to what it is now.'],
   EMAIL_TYPE_IN_USE: [409, 'Delete or change the rules that use the email type first.'],
+  EMAIL_LAYOUT_IN_USE: [409, 'Change the email types and layouts that name the layout first.'],
   EMAIL_OPERATION_UNKNOWN: [400, 'Operations are insert, update, delete and upload.'],
   TEMPLATE_SYNTAX: [400, 'Correct the template at the line and column given.'],
   EMAIL_QUERY_INVALID: [

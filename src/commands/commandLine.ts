@@ -89,7 +89,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   render: {
     summary: 'Render a template file.',
     usage: [
-      'rowpost render <template-file> [context.json] [--autoescape] [--syntax liquid]',
+      'rowpost render <template-file> [context.json] [--autoescape] [--syntax liquid] [--layouts <folder>]',
       'rowpost render --jsonl < lines.jsonl',
     ],
     load: async () => (await import('./render.js')).render,

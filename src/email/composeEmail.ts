@@ -48,7 +48,7 @@ export async function composeEmail(
 ): Promise<Composed> {
   const fields = fieldsOf(type);
   const render = (context: string, texts: readonly (EmailField | undefined)[]): Promise<Rendered> =>
-    renderFields(deps.templates, trigger.tenantid, type.syntax, context, texts);
+    renderFields(deps.templates, trigger.tenantid, type, context, texts);
   let queries: readonly QueryOutcome[] = [];
   try {
     const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };

@@ -17,7 +17,7 @@ export interface Rendered {
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
   tenantid: number,
-  syntax: EmailType['syntax'],
+  { syntax, layouts }: Pick<EmailType, 'syntax' | 'layouts'>,
   contextJson: string,
   fields: readonly (EmailField | undefined)[],
 ): Promise<Rendered> {
@@ -26,6 +26,7 @@ export async function renderFields(
   const outcomes = await templates.render({
     tenantid,
     contextJson,
+    layouts: layouts ?? undefined,
     templates: rendered.map((field) => ({ ...field, syntax })),
   });
   const outputs = new Map<EmailField, RenderOutcome & { readonly ok: true }>();
@@ -51,15 +52,22 @@ interface TemplateFailure {
   readonly line: number;
   readonly column: number;
   readonly hint?: string;
+  readonly layout?: string;
 }
 
-function problemOf({ name }: EmailField, { message, line, column, hint }: TemplateFailure): EmailProblem {
+function problemOf({ name }: EmailField, failure: TemplateFailure): EmailProblem {
+  const { message, line, column, hint } = failure;
   return new EmailProblem('failed', {
     code: 'TEMPLATE_FAILED',
-    message: storable(`${name}, line ${line}, column ${column}: ${message}`),
+    message: storable(`${placeOf(name, failure)}: ${message}`),
     field: name,
     line,
     column,
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** Where a template failed, in words; the line is the layout's where it is one of a layout. */
+export function placeOf(field: string, { line, column, layout }: Omit<TemplateFailure, 'message'>): string {
+  return `${field}, ${layout === undefined ? '' : `layout "${layout}", `}line ${line}, column ${column}`;
 }

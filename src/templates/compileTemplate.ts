@@ -1,8 +1,10 @@
 import { BoundedEmitter } from './emitter.js';
 import { limitFault, toTemplateError } from './errors.js';
 import { compileJinja2 } from './jinja2/compileJinja2.js';
+import type { UsedLayouts } from './jinja2/compileJinja2.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import type { TemplateLimits } from './limits.js';
+import type { LayoutSources } from './jinja2/compileLayouts.js';
 import { compileLiquid } from './liquid/compileLiquid.js';
 import { AddressEncoder, AddressListEncoder } from './literals/addressEncoder.js';
 import { FilterEncoder } from './literals/filterEncoder.js';
@@ -30,12 +32,19 @@ export interface CompileOptions {
   /** Default `text`. */
   readonly mode?: OutputMode;
   readonly limits?: Partial<TemplateLimits>;
+  /** What the template may extend, include and import, by name; in Jinja2 only. */
+  readonly layouts?: LayoutSources | undefined;
+  /** The template is a layout itself, to be checked. */
+  readonly isLayout?: boolean | undefined;
 }
 
 /** A template ready to render, any number of times. */
 export interface CompiledTemplate {
   /** Whether a small budget surely bounds what it takes; see `isPlain` in jinja2/plainTemplate.ts. */
   readonly isPlain: boolean;
+  readonly uses: UsedLayouts;
+  /** Fails for what surely fails once it renders, such as a layout that is missing. @throws TemplateError */
+  check(): void;
   /** Renders with a context of plain data, which stays unchanged. @throws TemplateError */
   render(context: Record<string, unknown>): string;
   /**
@@ -54,13 +63,20 @@ export function compileTemplate(source: string, options: CompileOptions = {}): C
     if (source.length > limits.sourceLength) {
       throw limitFault(`the template is too long (limit ${limits.sourceLength} characters)`);
     }
-    return syntax === 'jinja2' ? jinja2Template(source, mode, limits) : liquidTemplate(source, mode, limits);
+    return syntax === 'jinja2'
+      ? jinja2Template(source, mode, limits, options)
+      : liquidTemplate(source, mode, limits);
   });
 }
 
-function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
+function jinja2Template(
+  text: string,
+  mode: OutputMode,
+  limits: TemplateLimits,
+  { layouts = {}, isLayout }: CompileOptions,
+): CompiledTemplate {
   const guarded = mode !== 'text' && mode !== 'html';
-  const template = compileJinja2(text, { limits, escaping: mode === 'html', guarded });
+  const template = compileJinja2(text, { limits, escaping: mode === 'html', guarded, layouts, isLayout });
   const { source, changesValues } = template;
   const renderValues = (context: PlainDict, owned: boolean) =>
     attempt(source, () => {
@@ -70,6 +86,8 @@ function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits):
     });
   return {
     isPlain: template.isPlain,
+    uses: template.uses,
+    check: () => attempt(source, () => template.check()),
     render: (context) =>
       renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),
     renderJson: (contextJson) => {
@@ -82,6 +100,8 @@ function jinja2Template(text: string, mode: OutputMode, limits: TemplateLimits):
   };
 }
 
+const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
+
 function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
   const template = compileLiquid(source, limits, mode === 'html');
   const render = (context: Record<string, unknown>) =>
@@ -92,6 +112,8 @@ function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits
     });
   return {
     isPlain: false,
+    uses: NO_LAYOUTS,
+    check: () => undefined,
     render,
     renderJson: (contextJson) => render(attempt(source, () => JsonContext.of(contextJson).plainValues())),
   };

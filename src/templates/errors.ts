@@ -21,6 +21,8 @@ export interface TemplateErrorJson {
   readonly column: number;
   readonly sourceLine: string;
   readonly hint?: string;
+  /** The layout that the place is in; left out for the template itself. */
+  readonly layout?: string;
 }
 
 /** Every failure of a template, with its place in the source. */
@@ -30,23 +32,34 @@ export class TemplateError extends Error {
   readonly column: number;
   readonly sourceLine: string;
   readonly hint?: string;
+  readonly layout?: string;
 
   constructor(
     readonly kind: TemplateErrorKind,
     message: string,
     position: SourcePosition,
     hint?: string,
+    layout?: string,
   ) {
     super(message);
     this.line = position.line;
     this.column = position.column;
     this.sourceLine = position.sourceLine;
     if (hint !== undefined) this.hint = hint;
+    if (layout !== undefined) this.layout = layout;
   }
 
   toJSON(): TemplateErrorJson {
-    const { kind, message, line, column, sourceLine, hint } = this;
-    return { kind, message, line, column, sourceLine, ...(hint === undefined ? {} : { hint }) };
+    const { kind, message, line, column, sourceLine, hint, layout } = this;
+    return {
+      kind,
+      message,
+      line,
+      column,
+      sourceLine,
+      ...(hint === undefined ? {} : { hint }),
+      ...(layout === undefined ? {} : { layout }),
+    };
   }
 }
 
@@ -57,6 +70,8 @@ export class TemplateError extends Error {
  */
 export class Fault extends Error {
   offset = -1;
+  /** The template that the offset is of; undefined for the one that is rendered. */
+  origin: Origin | undefined;
 
   constructor(
     readonly kind: TemplateErrorKind,
@@ -65,6 +80,19 @@ export class Fault extends Error {
   ) {
     super(message);
   }
+}
+
+/** A template by its name, and its source with normalised newlines. */
+export interface Origin {
+  /** Undefined for the template that is rendered. */
+  readonly name: string | undefined;
+  readonly source: string;
+}
+
+/** Notes which template a fault's place is in, unless that is known. Without a place yet, it gets the caller's. */
+export function blame(error: unknown, origin: Origin): unknown {
+  if (error instanceof Fault && error.offset >= 0) error.origin ??= origin;
+  return error;
 }
 
 /** A failure of a template while it renders, such as Python's TypeError. */
@@ -103,7 +131,9 @@ function positionAt(source: string, offset: number): SourcePosition {
  */
 export function toTemplateError(error: unknown, source: string): unknown {
   if (error instanceof Fault) {
-    return new TemplateError(error.kind, error.message, positionAt(source, error.offset), error.hint);
+    const { origin = { name: undefined, source } } = error;
+    const position = positionAt(origin.source, error.offset);
+    return new TemplateError(error.kind, error.message, position, error.hint, origin.name);
   }
   if (error instanceof RangeError && /call stack/i.test(error.message)) {
     return new TemplateError('limit', 'the template nests too deeply', positionAt(source, 0));

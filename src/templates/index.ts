@@ -1,6 +1,9 @@
 export { compileTemplate } from './compileTemplate.js';
 export type { OutputMode, Syntax } from './compileTemplate.js';
+export type { UsedLayouts } from './jinja2/compileJinja2.js';
+export type { LayoutSources } from './jinja2/compileLayouts.js';
 export { TemplateError } from './errors.js';
+export { mayLoadLayouts } from './pool/compiledCache.js';
 export { DEFAULT_LIMITS } from './limits.js';
 export type { TemplateLimits } from './limits.js';
 export { createTemplatePool } from './pool/templatePool.js';

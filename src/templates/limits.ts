@@ -20,7 +20,7 @@ export interface TemplateLimits {
   readonly outputLength: number;
   /** Items of one `range()`. */
   readonly range: number;
-  /** Macro calls (and recursive loops) inside one another. */
+  /** Macros, blocks, layouts and recursive loops inside one another. */
   readonly callDepth: number;
   /** Width or precision of one padded or formatted value, in characters. */
   readonly formatWidth: number;
@@ -72,10 +72,10 @@ export class Budget {
     this.work(count);
   }
 
-  /** Entering a macro, a block or a recursive loop; pair with leaveCall. */
+  /** Entering a macro, a block, a layout or a recursive loop; pair with leaveCall. */
   enterCall(): void {
     if (++this.depth > this.limits.callDepth) {
-      throw limitFault(`macro calls nest too deeply (limit ${this.limits.callDepth})`);
+      throw limitFault(`macros and layouts nest too deeply (limit ${this.limits.callDepth})`);
     }
   }
 

@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { compileTemplate } from './compileTemplate.js';
 import type { Syntax } from './compileTemplate.js';
 import { TemplateError } from './errors.js';
+import type { LayoutSources } from './jinja2/compileLayouts.js';
 import { renderJsonLines } from './renderJsonLines.js';
 
 /** The streams of a command. */
@@ -34,6 +36,8 @@ export async function runRenderCommand(argv: readonly string[], io: CommandStrea
 
 async function run(argv: readonly string[], io: CommandStreams): Promise<number> {
   const { values, positionals } = parseCommandLine(argv);
+  if (values.jsonl && values.layouts !== undefined)
+    throw new CommandError('--jsonl takes layouts from each line, as "layouts"');
   if (values.jsonl) {
     if (positionals.length > 0) throw new CommandError('--jsonl takes no files');
     await renderJsonLines(io.stdin, io.stdout);
@@ -45,7 +49,14 @@ async function run(argv: readonly string[], io: CommandStreams): Promise<number>
   const syntax = syntaxOf(values.syntax);
   const source = await readInput(templateFile, io.stdin);
   const contextJson = contextFile === undefined ? '{}' : await readInput(contextFile, io.stdin);
-  return renderFile(templateFile, source, contextJson, { syntax, autoescape: values.autoescape }, io);
+  const layouts = values.layouts === undefined ? {} : await readLayouts(values.layouts);
+  return renderFile(
+    templateFile,
+    source,
+    contextJson,
+    { syntax, autoescape: values.autoescape, layouts },
+    io,
+  );
 }
 
 function parseCommandLine(argv: readonly string[]) {
@@ -57,6 +68,7 @@ function parseCommandLine(argv: readonly string[]) {
         jsonl: { type: 'boolean', default: false },
         autoescape: { type: 'boolean', default: false },
         syntax: { type: 'string', default: 'jinja2' },
+        layouts: { type: 'string' },
       },
     });
   } catch (error) {
@@ -78,9 +90,23 @@ async function readInput(path: string, stdin: NodeJS.ReadableStream): Promise<st
   }
 }
 
+/** The files of a folder, each a layout that is named as its file is. */
+async function readLayouts(folder: string): Promise<LayoutSources> {
+  try {
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
+    const sources = files.map(
+      async ({ name }) => [name, await readFile(path.join(folder, name), 'utf8')] as const,
+    );
+    return Object.fromEntries(await Promise.all(sources));
+  } catch (error) {
+    throw new CommandError(`can't read ${folder}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 interface RenderFileOptions {
   readonly syntax: Syntax;
   readonly autoescape: boolean;
+  readonly layouts: LayoutSources;
 }
 
 function renderFile(
@@ -94,6 +120,7 @@ function renderFile(
     const template = compileTemplate(source, {
       syntax: options.syntax,
       mode: options.autoescape ? 'html' : 'text',
+      layouts: options.layouts,
     });
     io.stdout.write(template.renderJson(contextJson));
     return 0;
@@ -105,10 +132,10 @@ function renderFile(
 }
 
 /** An error as compilers print theirs, with a caret under its place. */
-function describe(file: string, { line, column, message, sourceLine, hint }: TemplateError): string {
+function describe(file: string, { line, column, message, sourceLine, hint, layout }: TemplateError): string {
   const caret = `${' '.repeat(Math.max(0, column - 1))}^`;
   return [
-    `${file}:${line}:${column}: ${message}`,
+    `${layout === undefined ? file : `layout ${layout}`}:${line}:${column}: ${message}`,
     `  ${sourceLine}`,
     `  ${caret}`,
     ...(hint === undefined ? [] : [`  hint: ${hint}`]),

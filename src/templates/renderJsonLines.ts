@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Syntax } from './compileTemplate.js';
 import { TemplateError } from './errors.js';
+import type { LayoutSources } from './jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { CompiledCache } from './pool/compiledCache.js';
 import { JsonContext } from './renderContext.js';
@@ -10,6 +11,7 @@ interface LineRequest {
   readonly template?: unknown;
   readonly autoescape?: unknown;
   readonly syntax?: unknown;
+  readonly layouts?: unknown;
 }
 
 interface LineError {
@@ -17,12 +19,13 @@ interface LineError {
   readonly line: number;
   readonly column: number;
   readonly hint: string | null;
+  readonly layout?: string;
 }
 
 type LineAnswer = { readonly output: string } | { readonly error: LineError };
 
 /**
- * Renders one `{"template", "context", "autoescape", "syntax"?}` per input line into one `{"output"}` or
+ * Renders one `{"template", "context", "autoescape", "syntax"?, "layouts"?}` per input line into one `{"output"}` or
  * `{"error": {message, line, column, hint}}` per output line, in order. A bad line is an error line; the rest go on.
  */
 export async function renderJsonLines(
@@ -53,13 +56,13 @@ async function* readLines(input: NodeJS.ReadableStream): AsyncGenerator<string> 
 
 function renderLine(line: string, cache: CompiledCache): LineAnswer {
   try {
-    const { template, syntax, autoescape } = readRequest(line);
-    const compiled = cache.get({ source: template, syntax, mode: autoescape ? 'html' : 'text' });
+    const { template, syntax, autoescape, layouts } = readRequest(line);
+    const compiled = cache.get({ source: template, syntax, mode: autoescape ? 'html' : 'text' }, layouts);
     return { output: compiled.renderJson(new JsonContext(line, 'context')) };
   } catch (error) {
     if (error instanceof TemplateError) {
-      const { message, line: at, column, hint = null } = error;
-      return { error: { message, line: at, column, hint } };
+      const { message, line: at, column, hint = null, layout } = error;
+      return { error: { message, line: at, column, hint, ...(layout === undefined ? {} : { layout }) } };
     }
     if (error instanceof BadLine)
       return { error: { message: error.message, line: 0, column: 0, hint: null } };
@@ -70,12 +73,34 @@ function renderLine(line: string, cache: CompiledCache): LineAnswer {
 /** A line that asks for nothing that can be rendered. */
 class BadLine extends Error {}
 
-function readRequest(line: string): { template: string; syntax: Syntax; autoescape: boolean } {
-  const { template, syntax = 'jinja2', autoescape = false } = parseLine(line);
+interface LineTemplate {
+  readonly template: string;
+  readonly syntax: Syntax;
+  readonly autoescape: boolean;
+  readonly layouts: LayoutSources;
+}
+
+function readRequest(line: string): LineTemplate {
+  const { template, syntax = 'jinja2', autoescape = false, layouts } = parseLine(line);
   if (typeof template !== 'string') throw new BadLine('"template" must be a string');
   if (syntax !== 'jinja2' && syntax !== 'liquid' && syntax !== null)
     throw new BadLine('"syntax" must be "jinja2" or "liquid"');
-  return { template, syntax: syntax ?? 'jinja2', autoescape: autoescape === true };
+  if (!areLayouts(layouts ?? {})) throw new BadLine('"layouts" must be an object of templates by name');
+  return {
+    template,
+    syntax: syntax ?? 'jinja2',
+    autoescape: autoescape === true,
+    layouts: (layouts ?? {}) as LayoutSources,
+  };
+}
+
+function areLayouts(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((source) => typeof source === 'string')
+  );
 }
 
 function parseLine(line: string): LineRequest {

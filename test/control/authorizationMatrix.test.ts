@@ -88,6 +88,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
         'email_type',
       );
     }
+    for (const name of ['base', 'spare_base']) {
+      await made('root', `create_email_layout(input: {name: "${name}", template: "x"}) { name }`, 'name');
+    }
     await made(
       'root',
       'create_email_suppression(input: {address: "gone@example.com"}) { address }',
@@ -146,6 +149,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
         recipients: ["a@example.com"], sender: "b@example.com"}) { email_type }`,
       update_email_type: 'update_email_type(email_type: "hello", input: {subject: "y"}) { email_type }',
       delete_email_type: 'delete_email_type(email_type: "spare") { email_type }',
+      create_email_layout: 'create_email_layout(input: {name: "made", template: "x"}) { name }',
+      update_email_layout: 'update_email_layout(name: "base", input: {template: "y"}) { name }',
+      delete_email_layout: 'delete_email_layout(name: "spare_base") { name }',
       create_email_rule: `create_email_rule(input: {operations: ["insert"], targets: ["note"], email_type: "hello",
         query_roleid: ${role}, name: "made"}) { ruleid }`,
       update_email_rule: `update_email_rule(ruleid: ${emailRule}, input: {name: "x"}) { ruleid }`,

@@ -70,7 +70,9 @@ describe('templates: rendering in place, without a thread', () => {
       '{{ a|round(b) }}',
       '{{ a|trim(a) }}',
       "{{ b|join('', 'c.d') }}",
-      '{% block a %}{% endblock %}',
+      '{% block a %}{{ b() }}{% endblock %}',
+      '{% include a %}',
+      '{% import "a" as b %}',
       '{% filter upper %}a{% endfilter %}',
     ])
       expect(runner.tryRun(task(source, '{"a":"x","b":[]}')), source).to.equal(undefined);

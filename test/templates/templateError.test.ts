@@ -50,7 +50,7 @@ describe('templates: errors', () => {
     ['{% for i in [1] %}{{ forloop.index }}{% endfor %}', 'loop'],
     ['{{ a && b }}', 'and'],
     ['{{ x|downcase }}', 'lower'],
-    ['{% include "x" %}', 'macro'],
+    ['{% render "x" %}', 'include'],
   ];
   for (const [template, hint] of hints) {
     it(`hint at Jinja2's way: ${template}`, () => expect(failure(template).hint).to.contain(hint));

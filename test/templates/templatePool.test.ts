@@ -61,8 +61,10 @@ describe('templates: the thread pool', function () {
   });
 
   it('checks templates without rendering them', async () => {
-    const [fine, broken] = await pool.check([request('a', '{{ x.y }}'), request('b', '{{ x')]);
-    expect(fine).to.deep.equal({ ok: true });
+    const [fine, broken] = await pool.check({
+      templates: [request('a', '{{ x.y }}'), request('b', '{{ x')],
+    });
+    expect(fine).to.deep.equal({ ok: true, uses: { names: [], any: false } });
     expect(broken).to.have.nested.property('error.kind', 'syntax');
   });
 

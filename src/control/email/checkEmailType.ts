@@ -1,36 +1,29 @@
 import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { parseAddresses } from '../../email/addresses.js';
-import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
-import type { TemplateRequest } from '../../templates/index.js';
+import { mayLoadLayouts } from '../../templates/index.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import type { EmailQuery } from './emailTypeParts.js';
 import { requireSchema } from '../permissions.js';
+import { checkTemplates, templatesOf } from './checkTemplates.js';
+import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
 
 type CheckedEmailType = Omit<EmailType, 'queries'> & { readonly queries: readonly EmailQuery[] };
 
 /**
  * Compiles every templated field and validates every query, so that what is saved can be sent.
  * Throws AppError TEMPLATE_SYNTAX and EMAIL_QUERY_INVALID with field, line and column, ORDERING_INVALID with field.
+ * @returns the layouts that its templates load
  */
-export async function checkEmailType(
-  { principal, deps }: ControlContext,
-  type: CheckedEmailType,
-): Promise<void> {
+export async function checkEmailType(context: ControlContext, type: CheckedEmailType): Promise<LayoutUse> {
+  const { principal, deps } = context;
   const schema = requireSchema(principal);
   const templates = templatesOf(type);
-  const outcomes = await deps.templates.check(templates, principal.tenantid);
-  for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.ok) continue;
-    const { message, line, column, hint, sourceLine } = outcome.error;
-    const field = templates[index]?.name ?? '';
-    throw new AppError('TEMPLATE_SYNTAX', `${field}, line ${line}, column ${column}: ${message}`, {
-      ...(hint === undefined ? {} : { hint }),
-      details: { field, line, column, source_line: sourceLine },
-    });
-  }
+  const loads = templates.some(({ source }) => mayLoadLayouts(source));
+  if (loads) await lockLayouts(context);
+  const use = await checkTemplates(context, templates, loads ? await readLayoutSources(context) : {});
   requireSender(type.sender);
   requireReplyTo(type.reply_to);
   for (const [index, { query, ordering }] of type.queries.entries()) {
@@ -39,6 +32,7 @@ export async function checkEmailType(
     );
     await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
   }
+  return use;
 }
 
 /** A templated sender is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
@@ -54,13 +48,6 @@ function requireReplyTo(replyTo: string | null | undefined): void {
   if (replyTo == null || /\{[{%#]/.test(replyTo)) return;
   const { valid, invalid } = parseAddresses(replyTo);
   if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
-}
-
-function templatesOf(type: CheckedEmailType): readonly TemplateRequest[] {
-  const { filters, ...fields } = fieldsOf(type);
-  return [...Object.values(fields).flat(), ...filters]
-    .filter((field) => field !== undefined)
-    .map((field: EmailField) => ({ ...field, syntax: type.syntax }));
 }
 
 /** Adds the field to the error that a check throws. */

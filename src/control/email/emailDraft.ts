@@ -6,6 +6,7 @@ import { badInput } from '../object/badInput.js';
 import { readValues } from '../object/readValues.js';
 import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
+import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 
 /** The input of `create_email_type` or `update_email_type`. */
 export type Draft = Readonly<Record<string, unknown>>;
@@ -23,15 +24,21 @@ export async function readEmailType(
 ): Promise<Read> {
   if (email_type == null && input == null) throw badInput('email_type', 'Give email_type, input, or both.');
   const saved = email_type == null ? undefined : await findRow(context, emailTypes, { email_type });
-  if (input == null) return { ok: true, type: saved as EmailType };
+  if (input == null) return { ok: true, type: await withLayouts(context, saved as SavedType) };
   try {
     const change = { context, before: saved, given: saved ? input : { email_type: 'draft', ...input } };
     const { checked } = await readValues(emailTypes, change);
-    return { ok: true, type: checked.row as unknown as EmailType };
+    return { ok: true, type: await withLayouts(context, checked.row as unknown as SavedType) };
   } catch (error) {
     if (!(error instanceof AppError) || typeof error.details['field'] !== 'string') throw error;
     return { ok: false, failure: failureOf(error) };
   }
+}
+
+type SavedType = EmailType & LayoutUse;
+
+async function withLayouts(context: ControlContext, type: SavedType): Promise<EmailType> {
+  return { ...type, layouts: await readLayoutSources(context, type) };
 }
 
 function failureOf({ code, message, hint, details }: AppError): EmailFailure {

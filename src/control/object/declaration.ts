@@ -49,6 +49,8 @@ export interface ControlObject<C extends Columns = Columns> {
   authorize?(change: Change<C>): unknown;
   /** Checks that concern several columns. */
   check?(change: CheckedChange<C>): unknown;
+  /** As `check`, and what it answers is stored with the row: columns that clients don't give. */
+  derive?(change: CheckedChange<C>): Promise<Partial<RowOf<C>>>;
   /** Further writes in the same transaction. */
   afterWrite?(change: CheckedChange<C>, key: Key): Promise<void>;
   beforeDelete?(context: ControlContext, row: RowOf<C>): Promise<void>;

@@ -28,7 +28,8 @@ export async function readValues(
     if (value != null) await references?.(context, value as never, name);
   }
   await object.check?.(checked);
-  return { values, checked };
+  const derived = (await object.derive?.(checked)) ?? {};
+  return { values: { ...values, ...derived }, checked: { ...checked, row: { ...checked.row, ...derived } } };
 }
 
 function readValue(column: Column, given: unknown, name: string, context: ControlContext): unknown {

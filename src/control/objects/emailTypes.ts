@@ -120,6 +120,8 @@ export const emailTypes = controlObject({
       inputOnly: true,
       input: 'The version that is changed: refused with EMAIL_TYPE_CHANGED when there is another by now.',
     },
+    layout_names: { type: 'text[]', internal: true },
+    any_layout: { type: 'bool', internal: true },
     ...CREATED,
   },
   visible: toAdmins,
@@ -127,7 +129,7 @@ export const emailTypes = controlObject({
   mayChange: requireTenantAdmin,
   authorize: ({ context, before, given }) =>
     before ? requireVersion(context, before.email_type, given.based_on) : requireAccount(context),
-  check: ({ context, row }) => checkEmailType(context, row),
+  derive: ({ context, row }) => checkEmailType(context, row),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {
       details: { email_type },

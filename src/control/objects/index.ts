@@ -6,6 +6,7 @@ import { capability } from './capability.js';
 import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';
 import { emailRule } from './emailRule.js';
 import { emailSuppression } from './emailSuppression.js';
+import { emailLayouts } from './emailLayouts.js';
 import { emailTypes } from './emailTypes.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
@@ -28,6 +29,7 @@ export const OBJECTS: readonly ControlObject[] = [
   oidcConfig,
   roleOidc,
   emailTypes,
+  emailLayouts,
   emailRule,
   emailDelivery,
   outbox,

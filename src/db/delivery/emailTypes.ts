@@ -23,6 +23,8 @@ export interface EmailType {
   /** Templates by header name. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly categories?: readonly string[];
+  /** Sources of the layouts that its templates load, by name. */
+  readonly layouts?: Readonly<Record<string, string>> | null;
 }
 
 /** A query whose result the templates see under `outvar`. */
@@ -41,6 +43,10 @@ export interface EmailQuery {
  */
 export const TYPE_VERSION = `t.xmin || ' ' || pg_postmaster_start_time()`;
 
+/** SQL: the layouts that the templates of an email type `t` load. A layout that is changed makes a new version of each such type. */
+const LAYOUTS = `(select json_object_agg(l.name, l.template) from rowpost.email_layouts l
+  where l.tenantid = t.tenantid and (t.any_layout or l.name = any (t.layout_names)))`;
+
 /** @returns undefined when the type no longer exists. `version` is comparable with `LoadedDelivery.typeVersion`. */
 export async function loadEmailType(
   ledger: Ledger,
@@ -54,6 +60,6 @@ export async function loadEmailType(
 const LOAD = {
   name: 'email_type_load',
   text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments,
-      text, preheader, reply_to, headers, categories
+      text, preheader, reply_to, headers, categories, ${LAYOUTS} as layouts
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };

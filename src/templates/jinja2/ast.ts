@@ -241,5 +241,49 @@ export interface Block extends Node {
   readonly body: readonly Statement[];
 }
 
+/** `{% extends layout %}` */
+export interface Extends extends Node {
+  readonly kind: 'extends';
+  readonly layout: Expression;
+}
+
+/** `{% include layout %}` */
+export interface Include extends Node {
+  readonly kind: 'include';
+  readonly layout: Expression;
+  readonly ignoreMissing: boolean;
+  readonly withContext: boolean;
+}
+
+/** `{% import layout as target %}` */
+export interface Import extends Node {
+  readonly kind: 'import';
+  readonly layout: Expression;
+  readonly target: string;
+  readonly withContext: boolean;
+}
+
+/** `{% from layout import name as target %}` */
+export interface FromImport extends Node {
+  readonly kind: 'fromImport';
+  readonly layout: Expression;
+  readonly names: readonly { readonly name: string; readonly target: string }[];
+  readonly withContext: boolean;
+}
+
+/** A statement that loads a layout. */
+export type LoadStatement = Extends | Include | Import | FromImport;
+
 export type Statement =
-  Output | If | For | SetStatement | SetBlock | With | Macro | CallBlock | FilterBlock | Autoescape | Block;
+  | Output
+  | If
+  | For
+  | SetStatement
+  | SetBlock
+  | With
+  | Macro
+  | CallBlock
+  | FilterBlock
+  | Autoescape
+  | Block
+  | LoadStatement;

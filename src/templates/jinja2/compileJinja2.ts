@@ -2,14 +2,13 @@ import { Context, Liquid, LiquidError, toValueSync } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
 import { Budget } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
-import type { PlainDict } from '../values/value.js';
-import { compileProgram } from './compileStatements.js';
-import { normalizeSource } from './lexer.js';
+import type { PlainDict, Value } from '../values/value.js';
+import { linkTemplate } from './compileLayouts.js';
+import type { LayoutSources } from './compileLayouts.js';
 import type { JinjaContext } from './nodes/node.js';
-import { TemplateReference } from './nodes/blockNodes.js';
-import { Frame, Run } from './runtime.js';
-import { isPlain } from './plainTemplate.js';
-import { parseTemplate } from './statementParser.js';
+import { enterProgram, leaveProgram } from './program.js';
+import { Run } from './runtime.js';
+import type { Frame, Program } from './runtime.js';
 
 /** The engine that renders the nodes. */
 const liquid = new Liquid();
@@ -26,6 +25,16 @@ export interface Jinja2Options {
   readonly escaping: boolean;
   /** Whether text and values are emitted separately, for output in another language. */
   readonly guarded: boolean;
+  readonly layouts: LayoutSources;
+  /** The template is a layout itself: others fill its blocks. */
+  readonly isLayout?: boolean | undefined;
+}
+
+/** The layouts that a template names, directly or in others, there or not. */
+export interface UsedLayouts {
+  readonly names: readonly string[];
+  /** Its data decides: it may load any. */
+  readonly any: boolean;
 }
 
 /** A Jinja2 template, compiled. */
@@ -36,6 +45,9 @@ export interface Jinja2Template {
   readonly changesValues: boolean;
   /** See `isPlain`. */
   readonly isPlain: boolean;
+  readonly uses: UsedLayouts;
+  /** Fails for what surely fails once it renders. @throws Fault */
+  readonly check: () => void;
   /** Renders into the emitter. @throws Fault */
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
@@ -45,23 +57,25 @@ const CHANGING_METHOD =
   /[.'"]\s*(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
 
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
-export function compileJinja2(text: string, { limits, escaping, guarded }: Jinja2Options): Jinja2Template {
-  const source = normalizeSource(text);
-  const statements = parseTemplate(source, limits);
-  const program = compileProgram(source, statements, { escaping, guarded });
-  const nodes = [...program.nodes];
+export function compileJinja2(text: string, options: Jinja2Options): Jinja2Template {
+  const { limits, escaping } = options;
+  const { main, layouts, sources, names, isAny, isPlain, check } = linkTemplate(text, options);
+  const nodes = [...main.nodes];
   return {
-    source,
-    changesValues: CHANGING_METHOD.test(source),
-    isPlain: isPlain(statements),
+    source: main.origin.source,
+    changesValues: sources.some((source) => CHANGING_METHOD.test(source)),
+    isPlain,
+    uses: { names, any: isAny },
+    check,
     render(context, ownsContext, emitter) {
-      const run = new Run(new Budget(limits), emitter, escaping, context, ownsContext);
-      const frame = new Frame(run, program.slotCount);
-      if (program.selfSlot !== undefined)
-        frame.slots[program.selfSlot] = new TemplateReference(program.blocks, run);
-      program.enter(frame);
+      const budget = new Budget(limits);
+      const modules = new Map<Program, Value>();
+      const run = new Run({ budget, escaping, ownsContext, layouts, modules }, emitter, escaping, context);
+      run.blocks = main.blocks;
+      const frame = enterProgram(main, run);
       try {
         toValueSync(liquid.renderer.renderTemplates(nodes, new RenderContext(frame), emitter));
+        leaveProgram(main, frame);
       } catch (error) {
         throw unwrapLiquidError(error);
       }

@@ -4,6 +4,7 @@ import type {
   Expression,
   FilterCall,
   For,
+  LoadStatement,
   Macro as MacroAst,
   Output,
   SetBlock,
@@ -18,7 +19,15 @@ import { compileBlockFilter, compileCondition, compileExpression } from './compi
 import { Macro } from './macro.js';
 import type { MacroDefinition } from './macro.js';
 import { AutoescapeNode, BlockNode } from './nodes/blockNodes.js';
-import type { BlockDefinition } from './nodes/blockNodes.js';
+import type { Local } from './nodes/blockNodes.js';
+import {
+  ExtendsNode,
+  FromImportNode,
+  ImportNode,
+  IncludeNode,
+  UnlessExtendedNode,
+} from './nodes/loadNodes.js';
+import type { ImportTarget } from './nodes/loadNodes.js';
 import { ForNode, RecursiveForNode } from './nodes/forNode.js';
 import type { ForParts } from './nodes/forNode.js';
 import { IfNode } from './nodes/ifNode.js';
@@ -27,22 +36,15 @@ import type { JinjaNode } from './nodes/node.js';
 import { OutputNode } from './nodes/outputNode.js';
 import { SetBlockNode, SetNode, WithNode } from './nodes/setNodes.js';
 import type { BlockText, Export } from './nodes/setNodes.js';
-import type { Frame } from './runtime.js';
+import { renderFault } from '../errors.js';
+import type { Origin } from '../errors.js';
+import { FailNode } from './nodes/failNode.js';
+import type { BlockDefinition, Program } from './runtime.js';
 import { enterScope, functionScope, innerScope, readVariable } from './scope.js';
 import type { Escaping, Scope } from './scope.js';
 import { FunctionLayout, Symbols } from './symbols.js';
 import { syntaxFault } from './syntaxFault.js';
-import { findBlocks, undeclaredNames, walkStatements, walkTarget } from './walk.js';
-
-/** A whole template, compiled. */
-export interface CompiledProgram {
-  readonly nodes: readonly JinjaNode[];
-  readonly slotCount: number;
-  readonly enter: (frame: Frame) => void;
-  /** The slot of `self`, when the template uses it. */
-  readonly selfSlot: number | undefined;
-  readonly blocks: ReadonlyMap<string, BlockDefinition>;
-}
+import { allStatements, findBlocks, undeclaredNames, walkStatements, walkTarget } from './walk.js';
 
 export interface ProgramOptions {
   readonly escaping: boolean;
@@ -51,28 +53,51 @@ export interface ProgramOptions {
 
 /** Compiles the statements of a template. @throws Fault of kind syntax */
 export function compileProgram(
-  source: string,
+  origin: Origin,
   statements: readonly Statement[],
   options: ProgramOptions,
-): CompiledProgram {
-  return new StatementCompiler(source, statements).program(options);
+): Program<JinjaNode> {
+  return new StatementCompiler(origin, statements).program(options);
 }
 
+const LOADS: ReadonlySet<Statement['kind']> = new Set(['extends', 'include', 'import', 'fromImport']);
+
+/** The slot of the layout that a template extends: no template can write such a name. */
+const PARENT = ' parent';
+
 class StatementCompiler {
-  private readonly blocks = new Map<string, BlockDefinition>();
-  private readonly hasBlocks: boolean;
+  private readonly blocks = new Map<string, readonly BlockDefinition[]>();
+  private readonly source: string;
+  /** Whether what the top level assigns is read elsewhere: in blocks, or in other templates. */
+  private readonly sharesNames: boolean;
+  private readonly mayExtend: boolean;
+  /** Whether a tag `extends` was compiled that always runs, or any. */
+  private extendsSurely = false;
+  private extendsMaybe = false;
 
   constructor(
-    private readonly source: string,
+    private readonly origin: Origin,
     private readonly statements: readonly Statement[],
   ) {
-    this.hasBlocks = !findBlocks(statements).next().done;
+    this.source = origin.source;
+    const kinds = new Set(Array.from(allStatements(statements), ({ kind }) => kind));
+    this.mayExtend = kinds.has('extends');
+    this.sharesNames =
+      origin.name !== undefined || kinds.has('block') || [...LOADS].some((kind) => kinds.has(kind));
   }
 
-  program({ escaping, guarded }: ProgramOptions): CompiledProgram {
+  program({ escaping, guarded }: ProgramOptions): Program<JinjaNode> {
     const { statements } = this;
     const symbols = new Symbols(new FunctionLayout(), undefined);
-    const scope: Scope = { symbols, escaping, topLevel: true, soft: false, guarded };
+    const scope: Scope = {
+      symbols,
+      escaping,
+      topLevel: true,
+      soft: false,
+      guarded,
+      unlessExtended: this.mayExtend,
+    };
+    const parentSlot = this.mayExtend ? symbols.declareParameter(PARENT).slot : undefined;
     const selfSlot = undeclaredNames(statements, ['self']).has('self')
       ? symbols.declareParameter('self').slot
       : undefined;
@@ -80,23 +105,27 @@ class StatementCompiler {
     const nodes = this.compileAll(statements, scope);
     for (const block of findBlocks(statements)) this.compileBlockDefinition(block, scope);
     return {
+      origin: this.origin,
       nodes,
       slotCount: symbols.layout.slotCount,
       enter: enterScope(scope),
       selfSlot,
+      parentSlot,
       blocks: this.blocks,
     };
   }
 
   private compileAll(statements: readonly Statement[], scope: Scope): JinjaNode[] {
-    return statements.map((statement) => this.compile(statement, scope));
+    return statements.flatMap((statement) => this.compile(statement, scope) ?? []);
   }
 
-  private compile(node: Statement, scope: Scope): JinjaNode {
+  /** @returns undefined for what never runs */
+  private compile(node: Statement, scope: Scope): JinjaNode | undefined {
     const { source } = this;
     switch (node.kind) {
       case 'output':
-        return this.compileOutput(node, scope);
+        if (!scope.unlessExtended) return this.compileOutput(node, scope);
+        return this.unlessExtended(node, scope, () => this.compileOutput(node, scope));
       case 'if': {
         const soft = { ...scope, soft: true };
         const branches = [node, ...node.elifs].map(({ test, body }) => ({
@@ -118,12 +147,64 @@ class StatementCompiler {
       case 'callBlock':
         return this.compileCallBlock(node, scope);
       case 'filterBlock':
-        return new FilterBlockNode(source, node.offset, this.compileBlockText(node.body, node.filter, scope));
+        return new FilterBlockNode(
+          source,
+          node.offset,
+          this.compileBlockText(node.body, node.filter, scope, false),
+        );
       case 'autoescape':
         return this.compileAutoescape(node.value, node.body, node.offset, scope);
       case 'block':
-        return this.compileBlock(node, scope);
+        if (!scope.topLevel || !this.extendsMaybe) return this.compileBlock(node, scope);
+        return this.unlessExtended(node, scope, () => this.compileBlock(node, scope));
+      default:
+        return this.compileLoad(node, scope);
     }
+  }
+
+  /** What prints only while the template extends nothing: undefined where it surely does. */
+  private unlessExtended(
+    { offset }: Statement,
+    { symbols }: Scope,
+    compile: () => JinjaNode,
+  ): JinjaNode | undefined {
+    if (this.extendsSurely) return undefined;
+    const readParent = readVariable(symbols.variable(PARENT), symbols.layout);
+    return new UnlessExtendedNode(this.source, offset, readParent, compile());
+  }
+
+  private compileLoad(node: LoadStatement, scope: Scope): JinjaNode | undefined {
+    const { source } = this;
+    const { offset } = node;
+    if (node.kind === 'extends') return this.compileExtends(node.layout, offset, scope);
+    const layout = compileExpression(node.layout, scope);
+    const locals = node.withContext ? localsOf(scope) : undefined;
+    const target = (name: string): ImportTarget => ({
+      name,
+      slot: scope.symbols.variable(name).slot,
+      isTopLevel: scope.topLevel,
+    });
+    switch (node.kind) {
+      case 'include':
+        return new IncludeNode(source, offset, layout, node.ignoreMissing, locals);
+      case 'import':
+        return new ImportNode(source, offset, layout, target(node.target), locals);
+      case 'fromImport': {
+        const names = node.names.map(({ name, target: alias }) => ({ name, target: target(alias) }));
+        return new FromImportNode(source, offset, layout, names, locals);
+      }
+    }
+  }
+
+  /** Whatever follows a second one that always runs is never reached. */
+  private compileExtends(layout: Expression, offset: number, scope: Scope): JinjaNode {
+    if (!scope.topLevel) throw syntaxFault('cannot use extend from a non top-level scope', offset);
+    if (this.extendsSurely)
+      return new FailNode(this.source, offset, () => renderFault('extended multiple times'));
+    const { slot } = scope.symbols.variable(PARENT);
+    this.extendsMaybe = true;
+    if (!scope.soft) this.extendsSurely = true;
+    return new ExtendsNode(this.source, offset, compileExpression(layout, scope), slot);
   }
 
   private compileOutput({ parts, offset }: Output, scope: Scope): JinjaNode {
@@ -198,14 +279,14 @@ class StatementCompiler {
 
   private compileSetBlock(node: SetBlock, scope: Scope): JinjaNode {
     const assign = compileAssign(node.target, scope);
-    const block = this.compileBlockText(node.body, node.filter, scope);
+    const block = this.compileBlockText(node.body, node.filter, scope, true);
     return new SetBlockNode(this.source, node.offset, assign, block, this.exportsOf(node.target, scope));
   }
 
   /** Top-level names, where there are blocks to read them. */
   private exportsOf(target: Target, scope: Scope): Export[] {
     const exports: Export[] = [];
-    if (!scope.topLevel || !this.hasBlocks) return exports;
+    if (!scope.topLevel || !this.sharesNames) return exports;
     walkTarget(target, {
       read: () => undefined,
       assign: (name) => exports.push({ name, slot: scope.symbols.variable(name).slot }),
@@ -217,8 +298,9 @@ class StatementCompiler {
     body: readonly Statement[],
     filter: FilterCall | undefined,
     outer: Scope,
+    isAssigned: boolean,
   ): BlockText {
-    const scope = innerScope(outer);
+    const scope = { ...innerScope(outer), unlessExtended: outer.unlessExtended && !isAssigned };
     scope.symbols.analyze(body);
     scope.symbols.analyzeExpression(filter);
     const printed = scope.symbols.declareParameter(' printed');
@@ -250,7 +332,7 @@ class StatementCompiler {
 
   private compileMacro(node: MacroAst, scope: Scope): JinjaNode {
     const definition = this.compileMacroBody(node, node.name, scope);
-    const exportedAs = scope.topLevel && this.hasBlocks ? node.name : undefined;
+    const exportedAs = scope.topLevel && this.sharesNames ? node.name : undefined;
     return new MacroNode(
       this.source,
       node.offset,
@@ -265,7 +347,7 @@ class StatementCompiler {
     name: string | undefined,
     outer: Scope,
   ): MacroDefinition {
-    const scope = functionScope(outer);
+    const scope = { ...functionScope(outer), unlessExtended: false };
     const { symbols } = scope;
     symbols.analyzeMacro(node);
     const special = undeclaredNames(node.body, ['caller', 'kwargs', 'varargs']);
@@ -284,6 +366,7 @@ class StatementCompiler {
     const [callerSlot, kwargsSlot, varargsSlot] = [slotOf('caller'), slotOf('kwargs'), slotOf('varargs')];
     return {
       name,
+      origin: this.origin,
       parameters: node.parameters.map((parameter) => ({
         name: parameter.name,
         slot: symbols.variable(parameter.name).slot,
@@ -327,32 +410,37 @@ class StatementCompiler {
   }
 
   private compileBlock(node: Block, scope: Scope): JinjaNode {
-    const { layout } = scope.symbols;
-    const locals = node.scoped
-      ? Array.from(scope.symbols.assigned(), ([name, variable]) => ({
-          name,
-          read: readVariable(variable, layout),
-        }))
-      : [];
-    return new BlockNode(this.source, node.offset, node.name, this.blocks, locals);
+    const locals = node.scoped ? localsOf(scope) : undefined;
+    return new BlockNode(this.source, node.offset, node.name, node.required, locals);
   }
 
   private compileBlockDefinition(node: Block, { escaping, guarded }: Scope): void {
     if (this.blocks.has(node.name)) throw syntaxFault(`block '${node.name}' defined twice`, node.offset);
     const symbols = new Symbols(new FunctionLayout(), undefined);
-    const scope: Scope = { symbols, escaping, topLevel: false, soft: false, guarded };
-    const selfSlot = undeclaredNames(node.body, ['self']).has('self')
-      ? symbols.declareParameter('self').slot
-      : undefined;
+    const scope: Scope = { symbols, escaping, topLevel: false, soft: false, guarded, unlessExtended: false };
+    const special = undeclaredNames(node.body, ['self', 'super']);
+    const slotOf = (name: string) => (special.has(name) ? symbols.declareParameter(name).slot : undefined);
+    const [selfSlot, superSlot] = [slotOf('self'), slotOf('super')];
     symbols.analyze(node.body);
-    this.blocks.set(node.name, {
-      required: node.required,
+    const definition: BlockDefinition = {
+      name: node.name,
+      origin: this.origin,
       slotCount: () => symbols.layout.slotCount,
       selfSlot,
+      superSlot,
       enter: enterScope(scope),
       body: this.compileAll(node.body, scope),
-    });
+    };
+    this.blocks.set(node.name, [definition]);
   }
+}
+
+/** The variables around a statement. */
+function localsOf({ symbols }: Scope): readonly Local[] {
+  return Array.from(symbols.assigned(), ([name, variable]) => ({
+    name,
+    read: readVariable(variable, symbols.layout),
+  }));
 }
 
 function nestedEscaping(value: Expression, outer: Escaping): Escaping {

@@ -17,7 +17,7 @@ const TAG_HINTS: Readonly<Record<string, string>> = {
   decrement: 'in Jinja2 write {% set ns.n = ns.n - 1 %} with a namespace()',
   echo: 'in Jinja2 write {{ … }}',
   tablerow: 'in Jinja2 write {% for %} with the batch filter',
-  render: 'templates stand alone here: use a macro',
+  render: 'in Jinja2 write {% include "name" %}',
   break: 'Jinja2 has no break: filter the list with {% for x in list if … %}',
   continue: 'Jinja2 has no continue: use {% if %} or {% for x in list if … %}',
   do: 'write {% set _ = … %}',

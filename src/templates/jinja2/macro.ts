@@ -1,7 +1,8 @@
 import { BoundedEmitter } from '../emitter.js';
-import { renderFault } from '../errors.js';
+import { blame, renderFault } from '../errors.js';
+import type { Origin } from '../errors.js';
 import { Callable } from '../values/callable.js';
-import type { CallArguments } from '../values/callable.js';
+import type { CallArguments, Evaluation } from '../values/callable.js';
 import { Dict } from '../values/dict.js';
 import { Markup, Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
@@ -20,6 +21,7 @@ export interface CompiledParameter {
 export interface MacroDefinition {
   /** Undefined for the body of a call block. */
   readonly name: string | undefined;
+  readonly origin: Origin;
   readonly parameters: readonly CompiledParameter[];
   readonly callerSlot: number | undefined;
   readonly kwargsSlot: number | undefined;
@@ -61,19 +63,23 @@ export class Macro extends Callable {
     }
   }
 
-  override call(args: CallArguments): Value {
+  override call(args: CallArguments, { autoescape }: Evaluation): Value {
     const { definition, closure } = this;
     const { run } = closure;
     const frame = new Frame(run, definition.slotCount(), closure);
     this.bind(args, frame);
     run.budget.enterCall();
     const text = run.capture(new BoundedEmitter(run.budget.limits.outputLength), () => {
-      definition.enter(frame);
-      this.fillDefaults(frame);
-      executeAll(definition.body, frame);
+      try {
+        definition.enter(frame);
+        this.fillDefaults(frame);
+        executeAll(definition.body, frame);
+      } catch (error) {
+        throw blame(error, definition.origin);
+      }
     });
     run.budget.leaveCall();
-    return run.autoescape ? new Markup(text) : text;
+    return autoescape ? new Markup(text) : text;
   }
 
   /** Binds the arguments to the body's slots. @throws Fault for arguments that the macro doesn't accept */

@@ -51,7 +51,7 @@ function nullary(...names: readonly string[]): readonly (readonly [string, numbe
 }
 
 /**
- * Whether a template only prints, branches and loops: no calls, no arithmetic, and no state carried between iterations.
+ * Whether a template only prints, branches and loops, in blocks and layouts of its own naming: no calls, no arithmetic, and no state carried between iterations.
  * No single step of it takes long, so that a small budget bounds its time.
  */
 export function isPlain(statements: readonly Statement[]): boolean {
@@ -75,6 +75,11 @@ function isPlainStatement(node: Statement): boolean {
         isPlain(node.body) &&
         isPlain(node.otherwise)
       );
+    case 'block':
+      return isPlain(node.body);
+    case 'extends':
+    case 'include':
+      return node.layout.kind === 'constant';
     default:
       return false;
   }

@@ -1,4 +1,5 @@
 import { renderFault } from '../errors.js';
+import type { Fault, Origin } from '../errors.js';
 import type { BoundedEmitter } from '../emitter.js';
 import type { Budget } from '../limits.js';
 import { FILTERS } from '../filters/filters.js';
@@ -8,24 +9,129 @@ import type { PlainDict, Value } from '../values/value.js';
 import { GLOBALS } from './globals.js';
 import { PREDICATES } from './predicates.js';
 
-/** The state of one render, shared by its frames. */
+/** A statement, compiled. */
+export interface Executable {
+  execute(frame: Frame): void;
+}
+
+/** A whole template, compiled. */
+export interface Program<Node extends Executable = Executable> {
+  readonly origin: Origin;
+  readonly nodes: readonly Node[];
+  readonly slotCount: number;
+  readonly enter: (frame: Frame) => void;
+  /** The slot of `self`, when the template uses it. */
+  readonly selfSlot: number | undefined;
+  /** The slot of the layout that it extends, when it may extend one. */
+  readonly parentSlot: number | undefined;
+  /** Its own blocks, each alone in its stack. */
+  readonly blocks: BlockStacks;
+}
+
+/** A `{% block %}`, compiled: a function without parameters. */
+export interface BlockDefinition {
+  readonly name: string;
+  readonly origin: Origin;
+  readonly slotCount: () => number;
+  /** The slots of `self` and `super`, when the body uses them. */
+  readonly selfSlot: number | undefined;
+  readonly superSlot: number | undefined;
+  readonly enter: (frame: Frame) => void;
+  readonly body: readonly Executable[];
+}
+
+/** The definitions of each block of a template and of those that it extends, the most derived first. */
+export type BlockStacks = ReadonlyMap<string, readonly BlockDefinition[]>;
+
+/** What all templates of one render have in common. */
+export interface Rendering {
+  readonly budget: Budget;
+  /** Whether autoescape is on where a template begins. */
+  readonly escaping: boolean;
+  readonly ownsContext: boolean;
+  readonly layouts: Layouts;
+  /** Layouts imported without context: each runs once. */
+  readonly modules: Map<Program, Value>;
+}
+
+/** The layouts that templates may load, by name; for one that doesn't compile, why. */
+export type Layouts = ReadonlyMap<string, Program | Fault>;
+
+/** Names with their values, on top of the context's. */
+export type Names = ReadonlyMap<string, Value>;
+
+/**
+ * Jinja2's context: what the frames of a template share with those of the layouts that it extends. A template that is
+ * included or imported has one of its own.
+ */
 export class Run implements Evaluation {
-  /** What the template's top level assigned, for blocks to read. */
-  exported = new Map<string, Value>();
+  readonly budget: Budget;
+  readonly ownsContext: boolean;
+  /** What the template's top level assigned, for blocks, included and importing templates to read. */
+  readonly vars = new Map<string, Value>();
+  /** Those of `vars` that an importing template doesn't see, because they were imported themselves. */
+  readonly imported = new Set<string>();
+  /** The definitions of each block, the most derived first. */
+  blocks: BlockStacks = NO_BLOCKS;
 
   constructor(
-    readonly budget: Budget,
+    readonly rendering: Rendering,
     /** The current output; replaced while the output of a macro or block is captured. */
     public out: BoundedEmitter,
     public autoescape: boolean,
     readonly context: PlainDict,
-    readonly ownsContext: boolean,
-  ) {}
+    /** Names from around the template, before the context. */
+    private readonly inherited: Names = NO_NAMES,
+  ) {
+    this.budget = rendering.budget;
+    this.ownsContext = rendering.ownsContext;
+  }
+
+  /** For a template that is included, or imported with context. */
+  including(out: BoundedEmitter, locals: Names): Run {
+    const { rendering, context } = this;
+    return new Run(rendering, out, rendering.escaping, context, this.names(locals));
+  }
+
+  /** For a template that sees nothing of this one. */
+  apart(out: BoundedEmitter): Run {
+    return new Run(this.rendering, out, this.rendering.escaping, {});
+  }
+
+  /** For a scoped block. */
+  derived(locals: Names): Run {
+    const run = new Run(this.rendering, this.out, this.autoescape, this.context, this.names(locals));
+    run.blocks = this.blocks;
+    return run;
+  }
+
+  private names(locals: Names): Names {
+    const { inherited, vars } = this;
+    if (vars.size + locals.size === 0) return inherited;
+    this.budget.allocate(inherited.size + vars.size + locals.size);
+    return new Map([...inherited, ...vars, ...locals]);
+  }
+
+  /** Assigns a name at the template's top level. */
+  setVar(name: string, value: Value): void {
+    this.vars.set(name, value);
+    this.imported.delete(name);
+  }
+
+  /** Puts the blocks of a layout under those that there are. */
+  extendBlocks(blocks: BlockStacks): void {
+    const merged = new Map(this.blocks);
+    for (const [name, stack] of blocks) merged.set(name, [...(merged.get(name) ?? []), ...stack]);
+    this.budget.allocate(merged.size);
+    this.blocks = merged;
+  }
 
   /** A name that no scope of the template assigns. */
   resolve(name: string): Value | undefined {
-    const exported = this.exported.get(name);
-    if (exported !== undefined) return exported;
+    const assigned = this.vars.get(name);
+    if (assigned !== undefined) return assigned;
+    const inherited = this.inherited.get(name);
+    if (inherited !== undefined) return inherited;
     const value = Object.hasOwn(this.context, name) ? this.context[name] : undefined;
     return value === undefined ? GLOBALS.get(name) : value;
   }
@@ -71,6 +177,9 @@ export class Run implements Evaluation {
     return emitter.buffer;
   }
 }
+
+const NO_NAMES: Names = new Map();
+const NO_BLOCKS: BlockStacks = new Map();
 
 /** The variables of one call of a function: the template itself, a macro, a block or a recursive loop. */
 export class Frame {

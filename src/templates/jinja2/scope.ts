@@ -16,6 +16,8 @@ export interface Scope {
   readonly topLevel: boolean;
   /** Within a condition, where an unknown filter is an error only when it is evaluated. */
   readonly soft: boolean;
+  /** Output is left out once the template extends a layout, because it is in none of its blocks. */
+  readonly unlessExtended: boolean;
   /** Output is for another language: text and values are emitted separately. */
   readonly guarded: boolean;
 }

@@ -4,23 +4,32 @@ import type { Call, Data, Expression, FilterCall, Output, Parameter, Statement, 
 import { ExpressionParser } from './expressionParser.js';
 import { tagHint } from './hints.js';
 import { tokenize } from './lexer.js';
-import { TokenStream } from './tokenStream.js';
+import { LoadParser } from './loadParser.js';
+import { TokenStream, type NodeCount } from './tokenStream.js';
 
-/** The statements of a template. `source` is normalised. @throws Fault of kind syntax or limit */
-export function parseTemplate(source: string, limits: TemplateLimits): readonly Statement[] {
-  return new StatementParser(new TokenStream(tokenize(source), limits)).parse();
+/**
+ * The statements of a template. `source` is normalised.
+ * @param count of the nodes of all templates that are compiled together
+ * @throws Fault of kind syntax or limit
+ */
+export function parseTemplate(
+  source: string,
+  limits: TemplateLimits,
+  count: NodeCount,
+): readonly Statement[] {
+  return new StatementParser(new TokenStream(tokenize(source), limits, count)).parse();
 }
-
-const UNSUPPORTED = new Set(['extends', 'include', 'import', 'from']);
 
 class StatementParser {
   private readonly expressions: ExpressionParser;
+  private readonly loads: LoadParser;
   /** The open tags, and the tags that may end each body being parsed. */
   private readonly openTags: string[] = [];
   private readonly endTags: (readonly string[])[] = [];
 
   constructor(private readonly stream: TokenStream) {
     this.expressions = new ExpressionParser(stream);
+    this.loads = new LoadParser(stream, this.expressions);
   }
 
   parse(): readonly Statement[] {
@@ -115,7 +124,7 @@ class StatementParser {
       case 'print':
         return (offset) => this.parsePrint(offset);
       default:
-        return undefined;
+        return this.loads.parserOf(tag);
     }
   }
 
@@ -231,13 +240,6 @@ class StatementParser {
   }
 
   private unknownTag(tag: string, offset: number): Fault {
-    if (UNSUPPORTED.has(tag)) {
-      return this.stream.fail(
-        `{% ${tag} %} is not supported: a template stands alone`,
-        offset,
-        'use a macro for parts that repeat',
-      );
-    }
     const looking = this.endTags.at(-1);
     const expected = this.endTags.some((tags) => tags.includes(tag));
     const list = looking?.map((name) => `'${name}'`).join(' or ') ?? '';

@@ -73,7 +73,7 @@ export class Symbols implements NameVisitor {
   /** The names assigned here and in the scopes around, each with its innermost variable. */
   assigned(): Map<string, Variable> {
     const all = this.parent?.assigned() ?? new Map<string, Variable>();
-    for (const name of this.stores) all.set(name, this.variable(name));
+    for (const name of this.stores) if (!name.startsWith(' ')) all.set(name, this.variable(name));
     return all;
   }
 
@@ -163,6 +163,18 @@ export class Symbols implements NameVisitor {
         return;
       case 'filterBlock':
         walkExpression(node.filter, this);
+        return;
+      case 'extends':
+      case 'include':
+        walkExpression(node.layout, this);
+        return;
+      case 'import':
+        walkExpression(node.layout, this);
+        this.assign(node.target);
+        return;
+      case 'fromImport':
+        walkExpression(node.layout, this);
+        for (const { target } of node.names) this.assign(target);
         return;
       case 'autoescape':
       case 'block':

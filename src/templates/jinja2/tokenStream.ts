@@ -5,15 +5,20 @@ import { syntaxFault } from './syntaxFault.js';
 import { describeToken, describeType } from './tokens.js';
 import type { Token, TokenType } from './tokens.js';
 
+/** Counts the nodes of the templates that are compiled together. */
+export interface NodeCount {
+  nodes: number;
+}
+
 /** The parser's token cursor, and the limits on the tree it builds. */
 export class TokenStream {
   private index = 0;
   private depth = 0;
-  private nodes = 0;
 
   constructor(
     private readonly tokens: readonly Token[],
     private readonly limits: TemplateLimits,
+    private readonly nodeCount: NodeCount,
   ) {}
 
   get current(): Token {
@@ -83,7 +88,7 @@ export class TokenStream {
 
   /** Counts a node of the tree. */
   count(): void {
-    if (++this.nodes > this.limits.nodes) {
+    if (++this.nodeCount.nodes > this.limits.nodes) {
       throw this.limit(`the template has too many parts (limit ${this.limits.nodes})`);
     }
   }

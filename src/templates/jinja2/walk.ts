@@ -144,6 +144,18 @@ function walkStatement(node: Statement, visitor: NameVisitor): void {
       walkExpression(node.value, visitor);
       walkStatements(node.body, visitor);
       return;
+    case 'extends':
+    case 'include':
+      walkExpression(node.layout, visitor);
+      return;
+    case 'import':
+      walkExpression(node.layout, visitor);
+      visitor.assign(node.target);
+      return;
+    case 'fromImport':
+      walkExpression(node.layout, visitor);
+      for (const { target } of node.names) visitor.assign(target);
+      return;
     case 'block':
       return;
   }
@@ -167,13 +179,17 @@ export function undeclaredNames(
   return found;
 }
 
+/** All statements, at any depth. */
+export function* allStatements(statements: readonly Statement[]): Generator<Statement> {
+  for (const node of statements) {
+    yield node;
+    if ('body' in node) yield* allStatements(node.body);
+    if (node.kind === 'if') for (const { body } of node.elifs) yield* allStatements(body);
+    if (node.kind === 'if' || node.kind === 'for') yield* allStatements(node.otherwise);
+  }
+}
+
 /** All blocks in the statements, at any depth. */
 export function* findBlocks(statements: readonly Statement[]): Generator<Statement & { kind: 'block' }> {
-  for (const node of statements) {
-    if (node.kind === 'output' || node.kind === 'set') continue;
-    if (node.kind === 'block') yield node;
-    yield* findBlocks(node.body);
-    if (node.kind === 'if') for (const { body } of node.elifs) yield* findBlocks(body);
-    if (node.kind === 'if' || node.kind === 'for') yield* findBlocks(node.otherwise);
-  }
+  for (const node of allStatements(statements)) if (node.kind === 'block') yield node;
 }

@@ -2,13 +2,22 @@ import { LRUCache } from 'lru-cache';
 import { compileTemplate } from '../compileTemplate.js';
 import type { CompiledTemplate } from '../compileTemplate.js';
 import type { TemplateLimits } from '../limits.js';
+import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateRequest } from './templateJob.js';
 
 const MAX_TEMPLATES = 500;
 /** Source characters; a compiled template takes about fifty times that in bytes. */
 const MAX_CHARACTERS = 600_000;
 
-/** Compiled templates by source, syntax and mode. */
+/** A tag that loads layouts; also within `raw` and comments, where it costs an entry of its own. */
+const LOADS = /\{%[-+]?\s*(?:extends|include|import|from)\b/;
+
+/** Whether a template has a tag that loads layouts, or something that looks like one. */
+export function mayLoadLayouts(source: string): boolean {
+  return LOADS.test(source);
+}
+
+/** Compiled templates by source, syntax, mode and the layouts that they may load. */
 export class CompiledCache {
   readonly #templates: LRUCache<string, CompiledTemplate>;
 
@@ -24,12 +33,28 @@ export class CompiledCache {
   }
 
   /** @throws TemplateError when the template doesn't compile; errors are not cached */
-  get({ source, syntax, mode }: Omit<TemplateRequest, 'name'>): CompiledTemplate {
-    const key = `${syntax}:${mode}:${source}`;
+  get(
+    { source, syntax, mode, isLayout }: Omit<TemplateRequest, 'name'>,
+    given: LayoutSources = {},
+  ): CompiledTemplate {
+    // What is not part of the key must not be part of what is compiled.
+    const layouts = mayLoadLayouts(source) ? given : {};
+    const key = `${syntax}:${mode}:${isLayout ?? false}:${keyOf(layouts)}:${source}`;
     const known = this.#templates.get(key);
     if (known) return known;
-    const template = compileTemplate(source, { syntax, mode, limits: this.limits });
+    const template = compileTemplate(source, { syntax, mode, layouts, isLayout, limits: this.limits });
     this.#templates.set(key, template);
     return template;
   }
+}
+
+const keys = new WeakMap<LayoutSources, string>();
+
+/** Jobs that are posted together, and those of one type, have the same object. */
+function keyOf(layouts: LayoutSources): string {
+  const known = keys.get(layouts);
+  if (known !== undefined) return known;
+  const key = JSON.stringify(layouts);
+  keys.set(layouts, key);
+  return key;
 }

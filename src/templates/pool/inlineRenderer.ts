@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { TemplateError } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
+import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import { plainText } from '../plainText.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
@@ -43,18 +44,22 @@ export class InlineRenderer {
   }
 
   /** @returns undefined when the task is too large or fails: a thread has time to run it, and to report the error */
-  tryRun({ templates, contextJson }: ThreadTask): TaskResult | undefined {
-    if (contextJson === undefined || !isSmall(templates, contextJson)) return undefined;
+  tryRun({ templates, layouts, contextJson }: ThreadTask): TaskResult | undefined {
+    if (contextJson === undefined || !isSmall(templates, layouts, contextJson)) return undefined;
     const sources = templates.map(({ source }) => source).join('\0');
     if (this.#shouldSkip(sources)) return undefined;
-    const result = this.#run(templates, contextJson);
+    const result = this.#run(templates, layouts, contextJson);
     if (!result) this.#skips.set(sources, SKIP_COUNT);
     return result;
   }
 
-  #run(templates: readonly TemplateRequest[], contextJson: string): TaskResult | undefined {
+  #run(
+    templates: readonly TemplateRequest[],
+    layouts: LayoutSources | undefined,
+    contextJson: string,
+  ): TaskResult | undefined {
     try {
-      const compiled = templates.map((request) => this.#cache.get(request));
+      const compiled = templates.map((request) => this.#cache.get(request, layouts));
       if (!compiled.every(({ isPlain }) => isPlain)) return undefined;
       const context = new JsonContext(contextJson);
       const untilMs = performance.now() + MAX_RENDER_MS;
@@ -81,12 +86,17 @@ export class InlineRenderer {
   }
 }
 
-function isSmall(templates: readonly TemplateRequest[], contextJson: string): boolean {
+function isSmall(
+  templates: readonly TemplateRequest[],
+  layouts: LayoutSources | undefined,
+  contextJson: string,
+): boolean {
+  const sources = [...templates.map(({ source }) => source), ...Object.values(layouts ?? {})];
   return (
     contextJson.length <= MAX_CONTEXT_CHARACTERS &&
     templates.length <= MAX_TEMPLATES &&
     templates.every(({ syntax }) => syntax === 'jinja2') &&
-    templates.reduce((sum, { source }) => sum + source.length, 0) <= MAX_SOURCE_CHARACTERS
+    sources.reduce((sum, { length }) => sum + length, 0) <= MAX_SOURCE_CHARACTERS
   );
 }
 

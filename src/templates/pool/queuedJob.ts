@@ -13,8 +13,9 @@ export class QueuedJob {
     /** Undefined for a job without a tenant. */
     readonly tenantid?: number,
   ) {
-    const { contextJson = '', templates } = task;
-    this.characters = templates.reduce((sum, { source }) => sum + source.length, contextJson.length);
+    const { contextJson = '', templates, layouts = {} } = task;
+    const sources = [...templates.map(({ source }) => source), ...Object.values(layouts)];
+    this.characters = sources.reduce((sum, { length }) => sum + length, contextJson.length);
   }
 
   get isSettled(): boolean {

@@ -1,4 +1,5 @@
 import { TemplateError } from '../errors.js';
+import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateLimits } from '../limits.js';
 import { plainText } from '../plainText.js';
 import { JsonContext } from '../renderContext.js';
@@ -13,19 +14,26 @@ export class TaskRunner {
     this.#cache = new CompiledCache(limits);
   }
 
-  run({ templates, contextJson }: ThreadTask): TaskResult {
+  run({ templates, layouts, contextJson }: ThreadTask): TaskResult {
     try {
       const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
-      return { outcomes: templates.map((request) => this.#runTemplate(request, context)) };
+      return { outcomes: templates.map((request) => this.#runTemplate(request, layouts, context)) };
     } catch (error) {
       return { bug: error };
     }
   }
 
-  #runTemplate(request: TemplateRequest, context: JsonContext | undefined): RenderOutcome {
+  #runTemplate(
+    request: TemplateRequest,
+    layouts: LayoutSources | undefined,
+    context: JsonContext | undefined,
+  ): RenderOutcome {
     try {
-      const template = this.#cache.get(request);
-      if (context === undefined) return { ok: true, output: '' };
+      const template = this.#cache.get(request, layouts);
+      if (context === undefined) {
+        template.check();
+        return { ok: true, output: '', uses: template.uses };
+      }
       const output = template.renderJson(context);
       return request.withPlainText
         ? { ok: true, output, plainText: plainText(output) }

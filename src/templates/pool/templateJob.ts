@@ -1,5 +1,7 @@
 import type { OutputMode, Syntax } from '../compileTemplate.js';
 import type { TemplateErrorJson } from '../errors.js';
+import type { UsedLayouts } from '../jinja2/compileJinja2.js';
+import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateLimits } from '../limits.js';
 
 /** One template of a job. */
@@ -11,6 +13,8 @@ export interface TemplateRequest {
   readonly mode: OutputMode;
   /** Also make the plain text of the output, which is HTML. */
   readonly withPlainText?: boolean;
+  /** To be checked only: a layout, whose blocks others fill. */
+  readonly isLayout?: boolean;
 }
 
 /** Templates rendered with one context, which is posted to the thread once, as text. */
@@ -18,6 +22,8 @@ export interface TemplateJob {
   readonly contextJson: string;
   /** Reuse the same list: jobs posted together then clone it once. */
   readonly templates: readonly TemplateRequest[];
+  /** What the templates may extend, include and import: the tenant's own, and no others. */
+  readonly layouts?: LayoutSources | undefined;
   /** For fair scheduling across tenants. Undefined for a job without a tenant. */
   readonly tenantid?: number | undefined;
 }
@@ -27,14 +33,24 @@ export interface NamedTemplateError extends TemplateErrorJson {
 }
 
 export type RenderOutcome =
-  | { readonly ok: true; readonly output: string; readonly plainText?: string }
+  | { readonly ok: true; readonly output: string; readonly plainText?: string; readonly uses?: UsedLayouts }
   | { readonly ok: false; readonly error: NamedTemplateError };
 
-export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly error: NamedTemplateError };
+export type CheckOutcome =
+  | { readonly ok: true; readonly uses: UsedLayouts }
+  | { readonly ok: false; readonly error: NamedTemplateError };
+
+/** Templates to compile. */
+export interface CheckJob {
+  readonly templates: readonly TemplateRequest[];
+  readonly layouts?: LayoutSources | undefined;
+  readonly tenantid?: number | undefined;
+}
 
 /** A job as posted to a thread, in a list. */
 export interface ThreadTask {
   readonly templates: readonly TemplateRequest[];
+  readonly layouts?: LayoutSources | undefined;
   /** Undefined to compile only. */
   readonly contextJson: string | undefined;
 }

@@ -1,14 +1,15 @@
 import { renderings, timed } from '../../metrics.js';
+import type { UsedLayouts } from '../jinja2/compileJinja2.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 import { InlineRenderer } from './inlineRenderer.js';
 import { FairQueue, type Group } from './fairQueue.js';
 import { answer, QueuedJob } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
-import type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest, ThreadTask } from './templateJob.js';
+import type { CheckJob, CheckOutcome, RenderOutcome, TemplateJob, ThreadTask } from './templateJob.js';
 import { nowMs } from './threadProgress.js';
 
-export type { CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
+export type { CheckJob, CheckOutcome, RenderOutcome, TemplateJob, TemplateRequest } from './templateJob.js';
 
 export interface TemplatePoolOptions {
   /** Threads, started together on first need. Default 1. */
@@ -26,13 +27,15 @@ export interface TemplatePoolOptions {
 export interface TemplatePool {
   /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
-  /** Compiles only; one outcome each, in order. */
-  check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]>;
+  /** Compiles only, and checks the layouts that are loaded; one outcome each, in order. */
+  check(job: CheckJob): Promise<CheckOutcome[]>;
   /** Starts the threads ahead of the first job: that takes 300 ms of CPU time each. */
   warmUp(): void;
   /** Finishes all jobs, then terminates the threads. */
   close(): Promise<void>;
 }
+
+const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
 
 /** Starts a pool. A thread terminated because of a job is replaced, and only that job fails. */
 export function createTemplatePool(options: TemplatePoolOptions = {}): TemplatePool {
@@ -73,13 +76,13 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#startThreads();
   }
 
-  render({ contextJson, templates, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
-    return timed(renderings, () => this.#run({ templates, contextJson }, tenantid));
+  render({ contextJson, templates, layouts, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
+    return timed(renderings, () => this.#run({ templates, layouts, contextJson }, tenantid));
   }
 
-  async check(templates: readonly TemplateRequest[], tenantid?: number): Promise<CheckOutcome[]> {
-    const outcomes = await this.#run({ templates, contextJson: undefined }, tenantid);
-    return outcomes.map((outcome) => (outcome.ok ? { ok: true } : outcome));
+  async check({ templates, layouts, tenantid }: CheckJob): Promise<CheckOutcome[]> {
+    const outcomes = await this.#run({ templates, layouts, contextJson: undefined }, tenantid);
+    return outcomes.map((outcome) => (outcome.ok ? { ok: true, uses: outcome.uses ?? NO_LAYOUTS } : outcome));
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Budget } from '../limits.js';
 import { str } from './text.js';
-import { Markup } from './value.js';
+import { Markup, PyObject } from './value.js';
 import type { Text, Value } from './value.js';
 
 const SPECIAL = /[&<>'"]/;
@@ -43,7 +43,8 @@ export function htmlOf(value: Value, budget: Budget): string {
     return escapeHtml(value);
   }
   if (typeof value === 'number') return str(value, budget);
-  return value instanceof Markup ? value.text : escapeHtml(str(value, budget));
+  if (value instanceof Markup) return value.text;
+  return (value instanceof PyObject ? value.markup?.() : undefined) ?? escapeHtml(str(value, budget));
 }
 
 /** MarkupSafe's `escape(value)`. */

@@ -4,7 +4,7 @@ import { Decimal } from './decimal.js';
 import { dictEntries, isDict } from './dict.js';
 import type { DictLike } from './dict.js';
 import { floatText } from './numbers.js';
-import { Float, isList, Markup, Tuple, Undefined } from './value.js';
+import { Float, isList, Markup, PyObject, Tuple, Undefined } from './value.js';
 import type { Value } from './value.js';
 
 /** Nested containers deeper than this are not printed, compared or serialised. */
@@ -26,7 +26,7 @@ export function str(value: Value, budget: Budget): string {
       if (value instanceof Markup) return value.text;
       if (value instanceof Undefined) return '';
       if (value instanceof Decimal) return decimalText(value, budget);
-      return repr(value, budget);
+      return (value instanceof PyObject ? value.markup?.() : undefined) ?? repr(value, budget);
   }
 }
 

@@ -33,6 +33,9 @@ export abstract class PyObject {
   /** Python's `len()`, for objects that have one. */
   size?(): number;
 
+  /** Python's `__html__()`: what it prints, which is markup. */
+  markup?(): string;
+
   /** Python's `repr()`, where it isn't just the type's name; `print` is that of a value within this one. */
   repr?(print: (value: Value) => string): string;
 }

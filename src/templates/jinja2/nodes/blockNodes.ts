@@ -1,101 +1,114 @@
 import { BoundedEmitter } from '../../emitter.js';
-import { locate, renderFault } from '../../errors.js';
-import { BuiltinFunction } from '../../values/callable.js';
+import { blame, locate, renderFault } from '../../errors.js';
+import { Callable } from '../../values/callable.js';
 import { isTrue } from '../../values/truth.js';
-import { Markup, PyObject } from '../../values/value.js';
+import { Markup, PyObject, Undefined } from '../../values/value.js';
 import type { Value } from '../../values/value.js';
 import { Frame } from '../runtime.js';
-import type { Evaluate, Run } from '../runtime.js';
+import type { BlockDefinition, Evaluate, Names, Run } from '../runtime.js';
 import { executeAll, JinjaNode } from './node.js';
 
-/** A `{% block %}`, compiled: a function without parameters. */
-export interface BlockDefinition {
-  readonly required: boolean;
-  readonly slotCount: () => number;
-  /** The slot of `self`, when the body uses it. */
-  readonly selfSlot: number | undefined;
-  readonly enter: (frame: Frame) => void;
-  readonly body: readonly JinjaNode[];
-}
-
-export type Blocks = ReadonlyMap<string, BlockDefinition>;
-
-function runBlock(definition: BlockDefinition, blocks: Blocks, run: Run): void {
+function runBlock(stack: readonly BlockDefinition[], depth: number, run: Run): void {
+  const definition = stack[depth];
+  if (definition === undefined) throw new Error('a block reference points at a definition');
+  const { selfSlot, superSlot, origin } = definition;
   run.budget.enterCall();
-  const frame = new Frame(run, definition.slotCount());
-  if (definition.selfSlot !== undefined)
-    frame.slots[definition.selfSlot] = new TemplateReference(blocks, run);
-  definition.enter(frame);
-  executeAll(definition.body, frame);
+  try {
+    const frame = new Frame(run, definition.slotCount());
+    if (selfSlot !== undefined) frame.slots[selfSlot] = new TemplateReference(run);
+    if (superSlot !== undefined) frame.slots[superSlot] = blockAt(stack, depth + 1, run);
+    definition.enter(frame);
+    executeAll(definition.body, frame);
+  } catch (error) {
+    throw blame(error, origin);
+  }
   run.budget.leaveCall();
 }
 
-/** `self`: the template's blocks, to be called by name. */
-export class TemplateReference extends PyObject {
-  readonly typeName = 'TemplateReference';
+/** `super`: a definition further down, if there is one. */
+function blockAt(stack: readonly BlockDefinition[], depth: number, run: Run): Value {
+  if (depth < stack.length) return new BlockReference(stack, depth, run);
+  return new Undefined(`there is no parent block called '${stack[0]?.name ?? ''}'.`);
+}
+
+/** A block as a value: `self.name`, `super`. */
+class BlockReference extends Callable {
+  readonly typeName = 'BlockReference';
   constructor(
-    private readonly blocks: Blocks,
+    private readonly stack: readonly BlockDefinition[],
+    private readonly depth: number,
     private readonly run: Run,
   ) {
     super();
   }
 
   override attribute(name: string): Value | undefined {
-    const definition = this.blocks.get(name);
-    return definition && new BuiltinFunction(() => this.print(definition), 'BlockReference');
+    return name === 'super' ? blockAt(this.stack, this.depth + 1, this.run) : undefined;
   }
 
-  private print(definition: BlockDefinition): Value {
+  override call(): Value {
     const { run } = this;
     const text = run.capture(new BoundedEmitter(run.budget.limits.outputLength), () =>
-      runBlock(definition, this.blocks, run),
+      runBlock(this.stack, this.depth, run),
     );
     return run.autoescape ? new Markup(text) : text;
   }
 }
 
-/** `{% block name %}…{% endblock %}`: since no template extends another, it prints in its place. */
+/** `self`: the template's blocks, to be called by name. */
+export class TemplateReference extends PyObject {
+  readonly typeName = 'TemplateReference';
+  constructor(private readonly run: Run) {
+    super();
+  }
+
+  override attribute(name: string): Value | undefined {
+    const stack = this.run.blocks.get(name);
+    return stack && new BlockReference(stack, 0, this.run);
+  }
+}
+
+/** A variable around a statement, which another template or a scoped block sees. */
+export interface Local {
+  readonly name: string;
+  readonly read: (frame: Frame) => Value | undefined;
+}
+
+/** The variables that are set. */
+export function readLocals(locals: readonly Local[], frame: Frame): Names {
+  const names = new Map<string, Value>();
+  for (const { name, read } of locals) {
+    const value = read(frame);
+    if (value !== undefined) names.set(name, value);
+  }
+  return names;
+}
+
+/** `{% block name %}…{% endblock %}`: prints the most derived definition. */
 export class BlockNode extends JinjaNode {
   constructor(
     source: string,
     offset: number,
     private readonly name: string,
-    private readonly blocks: Blocks,
-    /** For a scoped block, the variables around it that it sees. */
-    private readonly locals: readonly {
-      readonly name: string;
-      readonly read: (frame: Frame) => Value | undefined;
-    }[],
+    private readonly required: boolean,
+    /** Undefined for a block that isn't scoped. */
+    private readonly locals: readonly Local[] | undefined,
   ) {
     super(source, offset);
   }
 
   override execute(frame: Frame): void {
     const { run } = frame;
-    const definition = this.blocks.get(this.name);
-    if (definition === undefined) throw new Error(`the block ${this.name} was not compiled`);
-    if (definition.required) {
+    const stack = run.blocks.get(this.name);
+    if (stack === undefined) throw new Error(`the block ${this.name} was not compiled`);
+    if (this.required && stack.length <= 1)
       throw locate(renderFault(`Required block '${this.name}' not found`), this.offset);
-    }
-    const { exported } = run;
-    if (this.locals.length > 0) run.exported = this.withLocals(frame);
     try {
-      runBlock(definition, this.blocks, run);
+      if (this.locals === undefined || this.locals.length === 0) runBlock(stack, 0, run);
+      else runBlock(stack, 0, run.derived(readLocals(this.locals, frame)));
     } catch (error) {
       throw locate(error, this.offset);
-    } finally {
-      run.exported = exported;
     }
-  }
-
-  private withLocals(frame: Frame): Map<string, Value> {
-    const all = new Map(frame.run.exported);
-    for (const { name, read } of this.locals) {
-      const value = read(frame);
-      if (value !== undefined) all.set(name, value);
-    }
-    frame.run.budget.allocate(all.size);
-    return all;
   }
 }
 

@@ -24,7 +24,7 @@ export class MacroNode extends JinjaNode {
     const macro = new Macro(this.definition, frame);
     frame.run.budget.allocate(1);
     frame.slots[this.slot] = macro;
-    if (this.exportedAs !== undefined) frame.run.exported.set(this.exportedAs, macro);
+    if (this.exportedAs !== undefined) frame.run.setVar(this.exportedAs, macro);
   }
 }
 

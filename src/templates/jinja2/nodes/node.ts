@@ -1,6 +1,6 @@
 import { Token, TokenKind } from 'liquidjs';
 import type { Context, Template } from 'liquidjs';
-import type { Frame } from '../runtime.js';
+import type { Executable, Frame } from '../runtime.js';
 
 /** A position in a Jinja2 template, as LiquidJS's errors require. */
 class PlaceToken extends Token {
@@ -18,7 +18,7 @@ export interface JinjaContext extends Context {
  * A statement of a Jinja2 template. To LiquidJS it is a template like its own tags; nested statements run in plain
  * loops, because LiquidJS's generators check the clock at every node, which halves the speed.
  */
-export abstract class JinjaNode implements Template {
+export abstract class JinjaNode implements Template, Executable {
   constructor(
     private readonly source: string,
     protected readonly offset: number,
@@ -37,9 +37,9 @@ export abstract class JinjaNode implements Template {
 }
 
 /** Runs statements one after the other. */
-export function executeAll(nodes: readonly JinjaNode[], frame: Frame): void {
+export function executeAll(nodes: readonly Executable[], frame: Frame): void {
   for (let i = 0; i < nodes.length; i++) {
     frame.run.budget.step();
-    (nodes[i] as JinjaNode).execute(frame);
+    (nodes[i] as Executable).execute(frame);
   }
 }

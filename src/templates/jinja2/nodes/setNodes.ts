@@ -7,7 +7,7 @@ import type { Assign } from '../assign.js';
 import type { Evaluate, Frame } from '../runtime.js';
 import { executeAll, JinjaNode } from './node.js';
 
-/** A name that blocks can read once the template's top level has assigned it. */
+/** A name that blocks and other templates can read once the template's top level has assigned it. */
 export interface Export {
   readonly name: string;
   readonly slot: number;
@@ -16,7 +16,7 @@ export interface Export {
 function exportNames(exports: readonly Export[], frame: Frame): void {
   for (const { name, slot } of exports) {
     const value = frame.slots[slot];
-    if (value !== undefined) frame.run.exported.set(name, value);
+    if (value !== undefined) frame.run.setVar(name, value);
   }
 }
 

@@ -1,0 +1,34 @@
+import { ID } from '../../graphql/schema/scalars.js';
+import { checkEmailLayout, checkUsers, leaveUsers } from '../email/emailLayouts.js';
+import { readPlainName } from '../email/emailTypeParts.js';
+import { CREATED } from '../object/columns.js';
+import { controlObject } from '../object/declaration.js';
+import { toAdmins } from '../object/visibility.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+/** What the templates of email types, and other layouts, extend, include and import. */
+export const emailLayouts = controlObject({
+  table: 'email_layouts',
+  one: 'email_layout',
+  label: 'email layout',
+  key: ['name'],
+  columns: {
+    name: {
+      type: 'text',
+      input: { type: ID, description: 'As in `{% extends "name" %}`.' },
+      required: true,
+      read: readPlainName,
+      unique: true,
+    },
+    template: { type: 'text', input: 'A template in Jinja2.', required: true },
+    layout_names: { type: 'text[]', internal: true },
+    any_layout: { type: 'bool', internal: true },
+    ...CREATED,
+  },
+  visible: toAdmins,
+  mayList: requireTenantAdmin,
+  mayChange: requireTenantAdmin,
+  derive: checkEmailLayout,
+  afterWrite: ({ context, before, row }) => checkUsers(context, [before?.name ?? row.name, row.name]),
+  beforeDelete: (context, { name }) => leaveUsers(context, name),
+});

@@ -1,0 +1,97 @@
+import { blame } from '../errors.js';
+import type { Fault } from '../errors.js';
+import { isText, textOf } from '../values/value.js';
+import type { FromImport, Statement } from './ast.js';
+import type { Linked } from './linked.js';
+import { syntaxFault } from './syntaxFault.js';
+import { allStatements, findBlocks, walkTarget } from './walk.js';
+
+type LinkedByName = ReadonlyMap<string, Linked>;
+
+/** Throws the Fault of a layout that must be there and isn't, lacks what is imported from it, or extends itself. */
+export function checkLoads(template: Linked, layouts: LinkedByName): void {
+  for (const { name, offset, isRequired } of template.named.names) {
+    if (isRequired && !layouts.has(name)) throw faultOf(template, `no layout named '${name}'`, offset);
+  }
+  for (const node of allStatements(template.statements)) {
+    if (node.kind === 'fromImport') checkImport(template, node, layouts);
+  }
+  const seen = new Set<Linked>([template]);
+  for (let next = parentOf(template, layouts); next; next = parentOf(next, layouts)) {
+    if (next === template) {
+      const { offset = 0 } = template.named.names.find(({ isParent }) => isParent) ?? {};
+      throw faultOf(template, `the layout '${next.program.origin.name ?? ''}' extends itself`, offset);
+    }
+    // A circle further up is the fault of those in it.
+    if (seen.has(next)) return;
+    seen.add(next);
+  }
+}
+
+/** Throws the Fault of a required block that neither the template nor a layout on the way to it fills. */
+export function checkBlocks(template: Linked, layouts: LinkedByName): void {
+  const line = lineOf(template, layouts);
+  if (!line) return;
+  const defined = new Set<string>();
+  for (const linked of line) {
+    for (const block of findBlocks(linked.statements)) {
+      if (!block.required) defined.add(block.name);
+      else if (!defined.has(block.name)) {
+        const { offset = block.offset } = template.named.names.find(({ isParent }) => isParent) ?? {};
+        throw faultOf(template, `Required block '${block.name}' not found`, offset);
+      }
+    }
+  }
+}
+
+function checkImport(template: Linked, { layout, names, offset }: FromImport, layouts: LinkedByName): void {
+  if (layout.kind !== 'constant' || !isText(layout.value)) return;
+  const name = textOf(layout.value);
+  const imported = layouts.get(name);
+  const line = imported && lineOf(imported, layouts);
+  if (!line) return;
+  const exported = new Set(line.flatMap(({ statements }) => [...topLevelNames(statements)]));
+  const absent = names.find((wanted) => !exported.has(wanted.name));
+  if (absent)
+    throw faultOf(
+      template,
+      `the layout '${name}' does not export the requested name '${absent.name}'`,
+      offset,
+    );
+}
+
+/** A template and those that it extends; undefined where data decides. */
+function lineOf(template: Linked, layouts: LinkedByName): readonly Linked[] | undefined {
+  const line: Linked[] = [];
+  for (let next: Linked | undefined = template; next; next = parentOf(next, layouts)) {
+    if (line.includes(next)) return undefined;
+    line.push(next);
+    const extended = Array.from(allStatements(next.statements)).filter(({ kind }) => kind === 'extends');
+    const isSure = next.named.names.some(({ isParent }) => isParent);
+    if (extended.length > (isSure ? 1 : 0)) return undefined;
+  }
+  return line;
+}
+
+function parentOf({ named }: Linked, layouts: LinkedByName): Linked | undefined {
+  const parent = named.names.find(({ isParent }) => isParent);
+  return parent && layouts.get(parent.name);
+}
+
+/** What the statements assign at the template's own level, branches included. */
+function* topLevelNames(statements: readonly Statement[]): Generator<string> {
+  for (const node of statements) {
+    if (node.kind === 'macro') yield node.name;
+    else if (node.kind === 'set' || node.kind === 'setBlock') {
+      const names: string[] = [];
+      walkTarget(node.target, { read: () => undefined, assign: (name) => names.push(name) });
+      yield* names;
+    } else if (node.kind === 'if') {
+      for (const { body } of [node, ...node.elifs, { body: node.otherwise }]) yield* topLevelNames(body);
+    }
+  }
+}
+
+function faultOf({ program }: Linked, message: string, offset: number): Fault {
+  return blame(syntaxFault(message, offset), program.origin) as Fault;
+}

@@ -1,0 +1,126 @@
+import { blame, Fault, limitFault } from '../errors.js';
+import type { Origin } from '../errors.js';
+import type { TemplateLimits } from '../limits.js';
+import type { Statement } from './ast.js';
+import { compileProgram } from './compileStatements.js';
+import type { ProgramOptions } from './compileStatements.js';
+import { namedLayouts } from './layoutNames.js';
+import { checkBlocks, checkLoads } from './checkLayouts.js';
+import { normalizeSource } from './lexer.js';
+import { isPlain } from './plainTemplate.js';
+import type { Linked } from './linked.js';
+import type { JinjaNode } from './nodes/node.js';
+import type { Layouts, Program } from './runtime.js';
+import { parseTemplate } from './statementParser.js';
+import type { NodeCount } from './tokenStream.js';
+
+/** Sources of layouts by name. */
+export type LayoutSources = Readonly<Record<string, string>>;
+
+export interface LinkOptions extends ProgramOptions {
+  readonly limits: TemplateLimits;
+  /** Those that the template may load, and that they may load. */
+  readonly layouts: LayoutSources;
+  /** The template is a layout itself: others fill its blocks. */
+  readonly isLayout?: boolean | undefined;
+}
+
+/** A template compiled with every layout that it may load. */
+export interface LinkedTemplate {
+  readonly main: Program<JinjaNode>;
+  readonly layouts: Layouts;
+  /** Normalised sources of all of them. */
+  readonly sources: readonly string[];
+  /** The layouts that one of them names, there or not. */
+  readonly names: readonly string[];
+  /** Whether one of them names layouts by its data. */
+  readonly isAny: boolean;
+  /** See `isPlain`. */
+  readonly isPlain: boolean;
+  /** Throws the Fault of what surely fails once it renders. */
+  readonly check: () => void;
+}
+
+/**
+ * Compiles a template and the layouts that it loads, directly or by others: together they have the limits of one.
+ * As in Jinja2, a layout that doesn't compile matters to those renders alone that load it.
+ * @throws Fault of kind syntax or limit, of the template itself
+ */
+export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate {
+  const linker = new Linker(options);
+  const main = linker.compile(undefined, text);
+  const { layouts, linked } = linker;
+  const all = [main, ...linked.values()];
+  return {
+    main: main.program,
+    layouts,
+    sources: all.map(({ program }) => program.origin.source),
+    names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],
+    isAny: all.some(({ named }) => named.isAny),
+    isPlain: layouts.size === linked.size && all.every(({ statements }) => isPlain(statements)),
+    check: () => {
+      for (const layout of layouts.values()) if (layout instanceof Fault) throw layout;
+      for (const each of all) checkLoads(each, linked);
+      if (!options.isLayout) checkBlocks(main, linked);
+    },
+  };
+}
+
+class Linker {
+  readonly linked = new Map<string, Linked>();
+  readonly layouts = new Map<string, Program | Fault>();
+  private readonly count: NodeCount = { nodes: 0 };
+  private characters = 0;
+
+  constructor(private readonly options: LinkOptions) {}
+
+  /** Compiles a template, and then those that it names. */
+  compile(name: string | undefined, text: string): Linked {
+    const origin = { name, source: normalizeSource(text) };
+    const waiting: string[] = [];
+    const main = this.compileOne(origin, waiting);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const source = this.sourceOf(next);
+      if (source !== undefined && !this.layouts.has(next)) this.compileLayout(next, source, waiting);
+    }
+    return main;
+  }
+
+  private compileLayout(name: string, source: string, waiting: string[]): void {
+    try {
+      const linked = this.compileOne({ name, source: normalizeSource(source) }, waiting);
+      this.linked.set(name, linked);
+      this.layouts.set(name, linked.program);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.layouts.set(name, error);
+    }
+  }
+
+  private compileOne(origin: Origin, waiting: string[]): Linked {
+    const { limits, layouts } = this.options;
+    try {
+      this.characters += origin.source.length;
+      if (this.characters > limits.sourceLength) throw this.tooLong();
+      const statements: readonly Statement[] = parseTemplate(origin.source, limits, this.count);
+      const named = namedLayouts(statements);
+      waiting.push(...(named.isAny ? Object.keys(layouts) : named.names.map(({ name }) => name)));
+      const program = compileProgram(origin, statements, this.options);
+      return { program, statements, named };
+    } catch (error) {
+      if (error instanceof Fault && error.offset < 0) error.offset = 0;
+      throw blame(error, origin);
+    }
+  }
+
+  private tooLong(): Fault {
+    return limitFault(
+      `the template and its layouts are too long (limit ${this.options.limits.sourceLength} characters)`,
+    );
+  }
+
+  private sourceOf(name: string): string | undefined {
+    const { layouts } = this.options;
+    return Object.hasOwn(layouts, name) ? layouts[name] : undefined;
+  }
+}

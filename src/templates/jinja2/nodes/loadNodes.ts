@@ -1,0 +1,222 @@
+import { BoundedEmitter } from '../../emitter.js';
+import { Fault, locate, renderFault } from '../../errors.js';
+import { toList } from '../../values/iterate.js';
+import { isText, PyObject, textOf, typeName, Undefined } from '../../values/value.js';
+import type { Value } from '../../values/value.js';
+import { Parent, runProgram } from '../program.js';
+import type { Evaluate, Frame, Program, Run } from '../runtime.js';
+import { readLocals } from './blockNodes.js';
+import type { Local } from './blockNodes.js';
+import { JinjaNode } from './node.js';
+
+function missing(what: string): Error {
+  return renderFault(`no layout named ${what}`);
+}
+
+/** The layout of a name. Whatever the name, it is one of those that the template was given. @throws Fault */
+function findLayout(name: Value, run: Run): Program | undefined {
+  if (name instanceof Undefined) throw name.fault();
+  if (!isText(name)) throw renderFault(`the name of a layout must be text, not ${typeName(name)}`);
+  const layout = run.rendering.layouts.get(textOf(name));
+  if (layout instanceof Fault) throw layout;
+  return layout;
+}
+
+function requireLayout(name: Value, run: Run): Program {
+  const program = findLayout(name, run);
+  if (program === undefined) throw missing(`'${isText(name) ? textOf(name) : ''}'`);
+  return program;
+}
+
+/** The first of several names that there is. */
+function selectLayout(names: readonly Value[], run: Run): Program | undefined {
+  for (const name of names) {
+    run.budget.step();
+    const program = isText(name) ? findLayout(name, run) : undefined;
+    if (program !== undefined) return program;
+  }
+  return undefined;
+}
+
+/** `{% extends layout %}` */
+export class ExtendsNode extends JinjaNode {
+  constructor(
+    source: string,
+    offset: number,
+    private readonly layout: Evaluate,
+    private readonly parentSlot: number,
+  ) {
+    super(source, offset);
+  }
+
+  override execute(frame: Frame): void {
+    const { run } = frame;
+    try {
+      if (frame.slots[this.parentSlot] !== undefined) throw renderFault('extended multiple times');
+      const program = requireLayout(this.layout(frame), run);
+      run.extendBlocks(program.blocks);
+      frame.slots[this.parentSlot] = new Parent(program);
+    } catch (error) {
+      throw locate(error, this.offset);
+    }
+  }
+}
+
+/** What prints only while its template extends no layout. */
+export class UnlessExtendedNode extends JinjaNode {
+  constructor(
+    source: string,
+    offset: number,
+    private readonly readParent: (frame: Frame) => Value | undefined,
+    private readonly node: JinjaNode,
+  ) {
+    super(source, offset);
+  }
+
+  override execute(frame: Frame): void {
+    if (this.readParent(frame) === undefined) this.node.execute(frame);
+  }
+}
+
+/** `{% include layout %}` */
+export class IncludeNode extends JinjaNode {
+  constructor(
+    source: string,
+    offset: number,
+    private readonly layout: Evaluate,
+    private readonly ignoreMissing: boolean,
+    /** Undefined without context. */
+    private readonly locals: readonly Local[] | undefined,
+  ) {
+    super(source, offset);
+  }
+
+  override execute(frame: Frame): void {
+    const { run } = frame;
+    try {
+      const program = this.find(frame);
+      if (program === undefined) return;
+      const included =
+        this.locals === undefined
+          ? run.apart(run.out)
+          : run.including(run.out, readLocals(this.locals, frame));
+      runProgram(program, included);
+    } catch (error) {
+      throw locate(error, this.offset);
+    }
+  }
+
+  private find(frame: Frame): Program | undefined {
+    const { run } = frame;
+    const wanted = this.layout(frame);
+    const isOne = isText(wanted) || wanted instanceof Undefined;
+    const names = isOne || wanted === null ? [] : toList(wanted, run.budget);
+    const program = isOne ? findLayout(wanted, run) : selectLayout(names, run);
+    if (program !== undefined || this.ignoreMissing) return program;
+    throw missing(isText(wanted) ? `'${textOf(wanted)}'` : `as one of ${names.length} names`);
+  }
+}
+
+/** A layout that was imported: its attributes are what its top level assigned, and it prints what the layout prints. */
+class TemplateModule extends PyObject {
+  readonly typeName = 'TemplateModule';
+  constructor(
+    readonly program: Program,
+    private readonly run: Run,
+    private readonly body: string,
+  ) {
+    super();
+  }
+
+  override attribute(name: string): Value | undefined {
+    if (name.startsWith('_') || this.run.imported.has(name)) return undefined;
+    return this.run.vars.get(name);
+  }
+
+  override markup(): string {
+    this.run.budget.allocate(this.body.length);
+    return this.body;
+  }
+
+  override repr(print: (value: Value) => string): string {
+    return `<TemplateModule ${print(this.program.origin.name ?? null)}>`;
+  }
+}
+
+/** @param locals undefined without context */
+function importLayout(layout: Evaluate, locals: readonly Local[] | undefined, frame: Frame): TemplateModule {
+  const { run } = frame;
+  const { modules } = run.rendering;
+  const program = requireLayout(layout(frame), run);
+  const known = locals === undefined ? modules.get(program) : undefined;
+  if (known instanceof TemplateModule) return known;
+  const out = new BoundedEmitter(run.budget.limits.outputLength);
+  const imported = locals === undefined ? run.apart(out) : run.including(out, readLocals(locals, frame));
+  runProgram(program, imported);
+  run.budget.allocate(out.buffer.length);
+  const module = new TemplateModule(program, imported, out.buffer);
+  if (locals === undefined) modules.set(program, module);
+  return module;
+}
+
+/** A variable that an import sets. */
+export interface ImportTarget {
+  readonly name: string;
+  readonly slot: number;
+  /** Whether it is the template's own level, whose names other templates may see. */
+  readonly isTopLevel: boolean;
+}
+
+function assign({ name, slot, isTopLevel }: ImportTarget, value: Value, frame: Frame): void {
+  frame.slots[slot] = value;
+  if (!isTopLevel) return;
+  frame.run.vars.set(name, value);
+  frame.run.imported.add(name);
+}
+
+/** `{% import layout as name %}` */
+export class ImportNode extends JinjaNode {
+  constructor(
+    source: string,
+    offset: number,
+    private readonly layout: Evaluate,
+    private readonly target: ImportTarget,
+    private readonly locals: readonly Local[] | undefined,
+  ) {
+    super(source, offset);
+  }
+
+  override execute(frame: Frame): void {
+    try {
+      assign(this.target, importLayout(this.layout, this.locals, frame), frame);
+    } catch (error) {
+      throw locate(error, this.offset);
+    }
+  }
+}
+
+/** `{% from layout import name, other as alias %}` */
+export class FromImportNode extends JinjaNode {
+  constructor(
+    source: string,
+    offset: number,
+    private readonly layout: Evaluate,
+    private readonly names: readonly { readonly name: string; readonly target: ImportTarget }[],
+    private readonly locals: readonly Local[] | undefined,
+  ) {
+    super(source, offset);
+  }
+
+  override execute(frame: Frame): void {
+    try {
+      const module = importLayout(this.layout, this.locals, frame);
+      const layout = module.program.origin.name ?? '';
+      for (const { name, target } of this.names) {
+        const absent = `the layout '${layout}' does not export the requested name '${name}'`;
+        assign(target, module.attribute(name) ?? new Undefined(absent), frame);
+      }
+    } catch (error) {
+      throw locate(error, this.offset);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { blame } from '../errors.js';
+import { PyObject } from '../values/value.js';
+import { TemplateReference } from './nodes/blockNodes.js';
+import { executeAll } from './nodes/node.js';
+import { Frame } from './runtime.js';
+import type { Program, Run } from './runtime.js';
+
+/** The layout that a template extends, once it does: the value of its `parentSlot`. */
+export class Parent extends PyObject {
+  readonly typeName = 'Template';
+  constructor(readonly program: Program) {
+    super();
+  }
+}
+
+/** The frame in which a template's nodes are to be executed. */
+export function enterProgram(program: Program, run: Run): Frame {
+  const { selfSlot } = program;
+  const frame = new Frame(run, program.slotCount);
+  if (selfSlot !== undefined) frame.slots[selfSlot] = new TemplateReference(run);
+  program.enter(frame);
+  return frame;
+}
+
+/** Once a template's nodes have been executed: prints the layout that it extends, if it does. */
+export function leaveProgram({ parentSlot }: Program, frame: Frame): void {
+  const parent = parentSlot === undefined ? undefined : frame.slots[parentSlot];
+  if (parent instanceof Parent) runLayout(parent.program, frame.run);
+}
+
+/** Executes a template that another one loads, with its own context. */
+export function runProgram(program: Program, run: Run): void {
+  run.blocks = program.blocks;
+  runLayout(program, run);
+}
+
+function runLayout(program: Program, run: Run): void {
+  run.budget.enterCall();
+  run.budget.allocate(program.slotCount + 1);
+  try {
+    const frame = enterProgram(program, run);
+    executeAll(program.nodes, frame);
+    leaveProgram(program, frame);
+  } catch (error) {
+    throw blame(error, program.origin);
+  }
+  run.budget.leaveCall();
+}
