@@ -33,7 +33,7 @@ export function chooseCarrier(
 }
 
 /** Attempts since the delivery was last redriven. */
-export function untilRedrive(history: readonly PastAttempt[]): readonly PastAttempt[] {
+function untilRedrive(history: readonly PastAttempt[]): readonly PastAttempt[] {
   const redriven = history.findIndex(({ outcome }) => outcome === 'redriven');
   return redriven < 0 ? history : history.slice(0, redriven);
 }

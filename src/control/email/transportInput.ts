@@ -204,7 +204,7 @@ function readDkim(given: NonNullable<TransportInput['dkim']>, at: string): DkimK
 }
 
 /** Throws AppError BAD_USER_INPUT for what a header or a command could not hold. */
-export function requireText(value: string, field: string): string {
+function requireText(value: string, field: string): string {
   if (value !== '' && value.length <= MAX_CHARACTERS && !/\p{Cc}/u.test(value)) return value;
   throw badInput(
     field,

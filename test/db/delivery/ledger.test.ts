@@ -187,7 +187,6 @@ describe('delivery: the ledger (contract 5.6)', () => {
       starts: 1,
       recipients: ['a@b.org'],
       subject: 's',
-      carrier: 'sendgrid',
     });
   });
 
