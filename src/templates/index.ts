@@ -1,6 +1,5 @@
 export { compileTemplate } from './compileTemplate.js';
 export type { OutputMode, Syntax } from './compileTemplate.js';
-export type { UsedLayouts } from './jinja2/compileJinja2.js';
 export type { LayoutSources } from './jinja2/compileLayouts.js';
 export { TemplateError } from './errors.js';
 export { mayLoadLayouts } from './pool/compiledCache.js';
