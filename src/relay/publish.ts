@@ -9,16 +9,7 @@ export async function publish(
 ): Promise<void> {
   if (batches.length === 0) return;
   try {
-    await queue.addBatches(
-      batches.map(({ tenantid, batchid, createtime, mintime, maxtime, ahead }) => ({
-        tenantid,
-        batchid,
-        createtime,
-        mintime,
-        maxtime,
-        ahead,
-      })),
-    );
+    await queue.addBatches(batches);
   } catch (error) {
     admission.requeue(batches);
     throw error;

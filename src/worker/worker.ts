@@ -7,11 +7,10 @@ import { createAccountReader } from './accountReader.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
-import { ClaimedDeliveries } from './claimedDeliveries.js';
+import { DeliveriesInHand } from './deliveriesInHand.js';
 import type { EvaluateDeps } from './evaluateRules.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopTrips } from './loopTrips.js';
-import { createLeaseKeeper } from './leaseKeeper.js';
 import { processBatch, processDelivery, type BatchDeps } from './processBatch.js';
 import type { SendDeps } from './sendDelivery.js';
 import { Suspects } from './suspects.js';
@@ -30,11 +29,9 @@ const GRACE_FOR_JOBS = 0.8;
 export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
-  const leases = createLeaseKeeper(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
-    leases,
     transport,
     queue,
     engine: deps.engine,
@@ -66,12 +63,12 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   };
   const slots = new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency));
   const suspects = new Suspects();
-  const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
+  const inHand = new DeliveriesInHand(ledger, config.leaseMs, log);
   const batchDeps: BatchDeps = {
     evaluate: evaluateDeps,
     send: sendDeps,
     loopTrips: new LoopTrips(log),
-    claimed,
+    inHand,
     slots,
     suspects,
   };
@@ -92,8 +89,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       slots.close();
       suspects.close();
       await work.stop();
-      await claimed.stop();
-      await leases.stop();
+      await inHand.stop();
       await transport.close();
     },
   });

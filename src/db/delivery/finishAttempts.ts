@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './batches.js';
+import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { trackDeliveries } from './track.js';
@@ -49,9 +49,7 @@ export async function finishAttempts(
   };
   const firstSent = finishes.filter(isFirstSent);
   await run(FINISH_FIRST_SENT, firstSent, [
-    firstSent.map((finish) => finish.tenantid),
-    firstSent.map((finish) => finish.deliveryid),
-    firstSent.map((finish) => finish.createtime),
+    ...keyColumns(firstSent),
     firstSent.map((finish) => finish.httpStatus),
     firstSent.map((finish) => finish.providerMessageId),
   ]);
@@ -72,12 +70,12 @@ const FINISH_FIRST_SENT = {
   text: `
     with open as materialized (
       select w.*, s.started, s.carrier
-      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[])
+      from unnest(${KEY_ARRAYS}, $4::int[], $5::text[])
           with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
         join rowpost.delivery d
-          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+          on ${sameDelivery('d', 'w')}
         join rowpost.delivery_start s
-          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+          on ${sameDelivery('s', 'w')}
       where not d.tracked
       order by d.deliveryid for share of d
     ), recorded as (
@@ -110,7 +108,7 @@ const FINISH = {
         next_attempt = now() + w.next_attempt_ms * interval '1 ms',
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
-      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where ${sameDelivery('d', 'w')}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end
