@@ -1,6 +1,7 @@
 import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
 import type { ControlContext } from './controlContext.js';
+import { emailDrafts } from './email/emailDrafts.js';
 import { setEmailApikey } from './email/emailApikey.js';
 import { emailTransport, setEmailTransport } from './email/emailTransport.js';
 import { emailWebhook, setEmailWebhookKey } from './email/emailWebhook.js';
@@ -29,6 +30,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_file_table: setFileTable,
   set_capture: setTableCapture,
   send_test_email: sendTestEmail,
+  ...emailDrafts,
   ...redriveMutations(typeNamed('email_delivery')),
 };
 

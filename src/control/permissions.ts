@@ -41,6 +41,16 @@ export function requireTenantAdmin(principal: Principal): string {
   return requireSchema(principal);
 }
 
+/** Throws AppError PERMISSION_DENIED unless the principal may see the ledger of its tenant's emails. */
+export function requireDeliveryViewer(principal: Principal): void {
+  if (!holds(principal, 'view_delivery')) {
+    throw new AppError('PERMISSION_DENIED', "This is for the tenant's root role and for admins.", {
+      hint: 'Ask for the capability "view_delivery".',
+    });
+  }
+  requireSchema(principal);
+}
+
 /** Throws AppError PERMISSION_DENIED. @returns the schema of the principal's tenant. */
 export function requireSchema({ schema }: Principal): string {
   if (schema === null) throw denied('The installation itself has no tables and sends no mail.');

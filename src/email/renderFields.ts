@@ -17,7 +17,7 @@ export interface Rendered {
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
   tenantid: number,
-  { syntax, layouts }: Pick<EmailType, 'syntax' | 'layouts'>,
+  { syntax, undefined: missing, layouts }: Pick<EmailType, 'syntax' | 'undefined' | 'layouts'>,
   contextJson: string,
   fields: readonly (EmailField | undefined)[],
 ): Promise<Rendered> {
@@ -27,7 +27,7 @@ export async function renderFields(
     tenantid,
     contextJson,
     layouts: layouts ?? undefined,
-    templates: rendered.map((field) => ({ ...field, syntax })),
+    templates: rendered.map((field) => ({ ...field, syntax, strict: missing === 'strict' })),
   });
   const outputs = new Map<EmailField, RenderOutcome & { readonly ok: true }>();
   for (const [index, outcome] of outcomes.entries()) {

@@ -1,5 +1,5 @@
 import { BoundedEmitter } from './emitter.js';
-import { limitFault, toTemplateError } from './errors.js';
+import { limitFault, positionAt, toTemplateError } from './errors.js';
 import { compileJinja2 } from './jinja2/compileJinja2.js';
 import type { UsedLayouts } from './jinja2/compileJinja2.js';
 import { DEFAULT_LIMITS } from './limits.js';
@@ -36,6 +36,15 @@ export interface CompileOptions {
   readonly layouts?: LayoutSources | undefined;
   /** The template is a layout itself, to be checked. */
   readonly isLayout?: boolean | undefined;
+  /** A missing name or attribute is an error, not nothing. */
+  readonly strict?: boolean;
+}
+
+/** A value of the context that a template reads: names from the context inwards, `[]` for the items of a list. */
+export interface TemplateRead {
+  readonly path: readonly string[];
+  readonly line: number;
+  readonly column: number;
 }
 
 /** A template ready to render, any number of times. */
@@ -53,11 +62,13 @@ export interface CompiledTemplate {
    * @throws TemplateError
    */
   renderJson(contextJson: string | JsonContext): string;
+  /** What it reads, as far as its text says. Of Liquid nothing is known. */
+  reads(): readonly TemplateRead[];
 }
 
 /** Compiles a template. @throws TemplateError of kind syntax or limit */
 export function compileTemplate(source: string, options: CompileOptions = {}): CompiledTemplate {
-  const { syntax = 'jinja2', mode = 'text' } = options;
+  const { syntax = 'jinja2', mode = 'text', strict = false } = options;
   const limits: TemplateLimits = { ...DEFAULT_LIMITS, ...options.limits };
   return attempt(source, () => {
     if (source.length > limits.sourceLength) {
@@ -65,7 +76,7 @@ export function compileTemplate(source: string, options: CompileOptions = {}): C
     }
     return syntax === 'jinja2'
       ? jinja2Template(source, mode, limits, options)
-      : liquidTemplate(source, mode, limits);
+      : liquidTemplate(source, mode, limits, strict);
   });
 }
 
@@ -73,10 +84,11 @@ function jinja2Template(
   text: string,
   mode: OutputMode,
   limits: TemplateLimits,
-  { layouts = {}, isLayout }: CompileOptions,
+  { layouts = {}, isLayout, strict = false }: CompileOptions,
 ): CompiledTemplate {
   const guarded = mode !== 'text' && mode !== 'html';
-  const template = compileJinja2(text, { limits, escaping: mode === 'html', guarded, layouts, isLayout });
+  const options = { limits, escaping: mode === 'html', guarded, strict, layouts, isLayout };
+  const template = compileJinja2(text, options);
   const { source, changesValues } = template;
   const renderValues = (context: PlainDict, owned: boolean) =>
     attempt(source, () => {
@@ -88,6 +100,11 @@ function jinja2Template(
     isPlain: template.isPlain,
     uses: template.uses,
     check: () => attempt(source, () => template.check()),
+    reads: () =>
+      template.reads().map(({ path, offset }) => {
+        const { line, column } = positionAt(source, offset);
+        return { path, line, column };
+      }),
     render: (context) =>
       renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),
     renderJson: (contextJson) => {
@@ -102,8 +119,13 @@ function jinja2Template(
 
 const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
 
-function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits): CompiledTemplate {
-  const template = compileLiquid(source, limits, mode === 'html');
+function liquidTemplate(
+  source: string,
+  mode: OutputMode,
+  limits: TemplateLimits,
+  strict: boolean,
+): CompiledTemplate {
+  const template = compileLiquid(source, limits, mode === 'html', strict);
   const render = (context: Record<string, unknown>) =>
     attempt(source, () => {
       const emitter = emitterFor(mode, limits);
@@ -114,6 +136,7 @@ function liquidTemplate(source: string, mode: OutputMode, limits: TemplateLimits
     isPlain: false,
     uses: NO_LAYOUTS,
     check: () => undefined,
+    reads: () => [],
     render,
     renderJson: (contextJson) => render(attempt(source, () => JsonContext.of(contextJson).plainValues())),
   };

@@ -112,7 +112,7 @@ export function locate(error: unknown, offset: number): unknown {
 }
 
 /** The line, column and text of an offset in a source. */
-function positionAt(source: string, offset: number): SourcePosition {
+export function positionAt(source: string, offset: number): SourcePosition {
   const at = Math.max(0, Math.min(offset, source.length));
   const lineStart = source.lastIndexOf('\n', at - 1) + 1;
   const lineEnd = source.indexOf('\n', at);

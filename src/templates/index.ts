@@ -1,5 +1,5 @@
 export { compileTemplate } from './compileTemplate.js';
-export type { OutputMode, Syntax } from './compileTemplate.js';
+export type { OutputMode, Syntax, TemplateRead } from './compileTemplate.js';
 export type { LayoutSources } from './jinja2/compileLayouts.js';
 export { TemplateError } from './errors.js';
 export { mayLoadLayouts } from './pool/compiledCache.js';

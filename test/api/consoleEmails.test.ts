@@ -119,6 +119,74 @@ describe('the console’s emails and rules', () => {
     expect([foreign.status, kept(await foreign.text())]).to.deep.equal([403, false]);
   });
 
+  it('keeps versions with who, when and what changed, and leads back to an older one', async () => {
+    expect((await post(EDIT, { ...DRAFT, email_type: 'old', action: 'save' }))[0]).to.equal(303);
+    const changed = {
+      ...DRAFT,
+      email_type: 'old',
+      saved: 'old',
+      action: 'save',
+      template: `<p>first</p>\n${EVIL}`,
+    };
+    expect((await post(EDIT, changed))[0]).to.equal(303);
+    const path = '/console/emails/versions?type=old';
+    const html = await browser.page(path);
+    expect(html)
+      .to.match(/<ins>&lt;p&gt;first/)
+      .and.match(/<del>&lt;p&gt;{{ records.new.customer }}/)
+      .and.include('compared with 1')
+      .and.include('>root<')
+      .and.not.include('<script>');
+    expect(await browser.page(`${EDIT}?type=old&version=1`))
+      .to.include('{{ records.new.customer }}')
+      .and.include('name="version" value="2"');
+    expect((await browser.get(`${EDIT}?type=old&version=7`)).status).to.equal(404);
+    expect((await (await shop.signedIn('other')).get(path)).status).to.equal(404);
+    expect((await (await shop.signedIn('shop', 'clerk')).get(path)).status).to.equal(403);
+    expect((await post(EDIT, { ...changed, email_type: 'renamed' }))[0]).to.equal(303);
+    expect(await browser.page('/console/emails/versions?type=renamed')).to.include('compared with 2');
+    expect((await post(EDIT, { ...DRAFT, saved: 'renamed', action: 'delete' }))[0]).to.equal(303);
+    expect((await browser.get('/console/emails/versions?type=renamed')).status).to.equal(404);
+  });
+
+  it('keeps drafts that are not live, also of emails that are not there yet', async () => {
+    const [, kept] = await post(EDIT, {
+      ...DRAFT,
+      email_type: 'idea',
+      template: '{{ not finished',
+      action: 'draft',
+    });
+    expect(kept).to.include('The draft is kept');
+    const list = await browser.page('/console/emails');
+    expect(list).to.include('type=idea&amp;version=0').and.not.include('type=idea"');
+    const draft = await browser.page(`${EDIT}?type=idea&version=0`);
+    expect(draft).to.include('{{ not finished').and.include('name="saved" value=""');
+    expect((await post(EDIT, { ...DRAFT, email_type: 'idea', action: 'save' }))[0]).to.equal(303);
+    expect(await browser.page('/console/emails')).not.to.include('version=0');
+    expect((await post(EDIT, { ...DRAFT, saved: 'idea', action: 'delete' }))[0]).to.equal(303);
+  });
+
+  it('says which names are missing when it is saved', async () => {
+    const version =
+      /name="version" value="(\d+)"/.exec(await browser.page(`${EDIT}?type=confirmation`))?.[1] ?? '';
+    const wrong = {
+      ...DRAFT,
+      email_type: 'confirmation',
+      saved: 'confirmation',
+      version,
+      template: '<p>\n{{ records.new.costumer }}',
+    };
+    const saved = await browser.post(EDIT, { csrf, ...wrong, action: 'save' });
+    expect([saved.status, saved.headers.get('location')]).to.deep.equal([
+      303,
+      `${EDIT}?type=confirmation&done=saved`,
+    ]);
+    expect(await browser.page(saved.headers.get('location') ?? ''))
+      .to.include('line 2, column 15: the table orders has no &#34;costumer&#34;')
+      .and.include('Did you mean &#34;customer&#34;?');
+    expect((await post(PREVIEW, wrong))[1]).to.include('has no &#34;costumer&#34;');
+  });
+
   it("shows errors next to the field, and keeps the form's contents", async () => {
     const wrong = { ...DRAFT, template: '<p>\n{{ x | nope }}' };
     expect((await post(PREVIEW, wrong))[1]).to.include('line 2');
@@ -134,7 +202,7 @@ describe('the console’s emails and rules', () => {
     for (const path of [`${EDIT}?type=draft`, `${EDIT}?copy=draft`, '/console/emails?search=draft']) {
       expect(await browser.page(path))
         .to.include('alert(')
-        .and.not.include('<script');
+        .and.not.include('<script>');
     }
     expect((await post(EDIT, { ...DRAFT, saved: 'draft', action: 'delete' }))[0]).to.equal(303);
     const [, html] = await post(EDIT, { ...DRAFT, saved: 'confirmation', action: 'delete' });
@@ -161,7 +229,7 @@ describe('the console’s emails and rules', () => {
     };
     expect((await post(RULE, rule))[0]).to.equal(303);
     const list = await browser.page('/console/rules');
-    expect(list).to.include('disabled').and.not.include('<script');
+    expect(list).to.include('disabled').and.not.include('<script>');
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
     expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
     expect((await post(RULE, { ...rule, name: 'other', id: shop.ruleid, action: 'delete' }))[0]).to.equal(

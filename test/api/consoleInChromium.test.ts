@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { ConsoleShop } from './consoleShop.js';
 import { ROOT_LOGIN, ROOT_PASSWORD } from './webFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 const PHONE = { width: 390, height: 800 };
 
 // A machine without Chromium still walks the same pages over HTTP: consoleSession.test.ts, consoleDeliveries.test.ts.
@@ -33,6 +34,10 @@ if (existsSync(CHROMIUM)) {
       await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
       await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
       await shop.report(sent, { event: 'delivered' });
+      await shop.fixture.control(
+        shop.root,
+        'mutation { update_email_type(email_type: "confirmation", input: { preheader: "Thank you" }) { version } }',
+      );
       failed = await shop.deliver(order, {
         state: 'failed',
         error_code: 'TEMPLATE_FAILED',
@@ -74,6 +79,12 @@ if (existsSync(CHROMIUM)) {
       const folder = process.env['SCREENSHOTS'];
       if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
     };
+    /** What axe-core objects to in a page; the mail in a frame is somebody else's. */
+    const violations = async (page: Page): Promise<readonly string[]> => {
+      await page.evaluate(AXE);
+      return page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false })
+        .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
+    };
     /** Presses Tab until what is looked for has the focus. */
     const tabTo = async (page: Page, name: string | RegExp): Promise<void> => {
       for (let presses = 0; presses < 60; presses++) {
@@ -107,12 +118,22 @@ if (existsSync(CHROMIUM)) {
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     });
 
+    it('shows new deliveries while the list is looked at', async () => {
+      const page = await open('/console/deliveries?within=all&subject=just+now');
+      await signIn(page);
+      await page.getByText('No delivery fits').waitFor();
+      await shop.deliver(await shop.changeOrder(7, 'new', 'paid'), { state: 'sent', subject: 'just now' });
+      await page.getByRole('link', { name: 'just now' }).waitFor();
+      await page.context().close();
+    });
+
     for (const [name, options] of [
       ['light', { colorScheme: 'light', viewport: { width: 1280, height: 800 } }],
       ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
       ['phone', { colorScheme: 'light', viewport: PHONE }],
     ] as const) {
-      it(`stands without a complaint, a name that is missing or a page too wide: ${name}`, async () => {
+      it(`stands without a complaint, a name that is missing or a page too wide: ${name}`, async function () {
+        this.timeout(90_000);
         const page = await open('/console/sign-in?tenant=shop', options);
         await shoot(page, `${name}-sign-in`);
         await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
@@ -125,9 +146,12 @@ if (existsSync(CHROMIUM)) {
           ['sent', `/console/deliveries/${sent}`],
           ['mail', `/console/deliveries/${failed}/mail`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
+          ['redrive-all', '/console/deliveries/redrive?within=all&state=failed'],
           ['why', '/console/why?table=orders&key=7'],
           ['emails', '/console/emails'],
           ['email', '/console/emails/edit?type=confirmation'],
+          ['versions', '/console/emails/versions?type=confirmation'],
+          ['preview-frame', '/console/emails/preview'],
           ['rules', '/console/rules'],
           ['rule', `/console/rules/edit?id=${shop.ruleid}`],
         ]) {
@@ -135,6 +159,7 @@ if (existsSync(CHROMIUM)) {
           await shoot(page, `${name}-${view}`);
           const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
           expect(tooWide, `${view} is wider than the window`).to.equal(false);
+          expect(await violations(page), `what axe finds in ${view}`).to.deep.equal([]);
           const nameless =
             await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
             .filter((field) => field.labels.length === 0).map((field) => field.name)`);
@@ -152,6 +177,13 @@ if (existsSync(CHROMIUM)) {
           .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
           .waitFor();
         await shoot(page, `${name}-preview`);
+        await page.getByLabel('Template (HTML)').fill('<h2>While one types: {{ records.new.order_id }}</h2>');
+        await page
+          .frameLocator('iframe[name=preview]')
+          .frameLocator('iframe >> nth=0')
+          .getByRole('heading', { name: 'While one types: 7' })
+          .waitFor();
+        expect(await page.locator('textarea[name=template]:focus').count()).to.equal(1);
         await page.context().close();
       });
     }

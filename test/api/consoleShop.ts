@@ -24,12 +24,14 @@ export class ConsoleShop {
     await fixture.control(root, 'mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
     const made = await fixture.control(
       root,
-      `mutation ($clerk: roleInput, $type: email_typesInput, $rule: email_ruleInput) {
+      `mutation ($clerk: roleInput, $viewer: roleInput, $type: email_typesInput, $rule: email_ruleInput) {
         create_role(input: $clerk) { roleid }
+        viewer: create_role(input: $viewer) { roleid }
         create_email_type(input: $type) { email_type }
         create_email_rule(input: $rule) { ruleid }
       }`,
       {
+        viewer: { login: 'viewer', password: CLERK_PASSWORD, capabilities: ['login', 'view_delivery'] },
         clerk: { login: 'clerk', password: CLERK_PASSWORD, capabilities: ['login', 'select'] },
         type: {
           email_type: 'confirmation',

@@ -168,6 +168,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
+      'Utility.save_email_draft': 'Utility { save_email_draft(email_type: "d", input: {subject: "x"}) }',
+      'Utility.delete_email_draft': 'Utility { delete_email_draft(email_type: "d") }',
       'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',
       'Utility.redrive_email_deliveries': 'Utility { redrive_email_deliveries }',
     };
@@ -191,6 +193,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.email_transport': 'email_transport { set_time }',
     'Utility.email_webhook': 'email_webhook { url }',
     'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
+    'Utility.check_email': 'check_email(email_type: "hello") { code }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });
 

@@ -16,9 +16,11 @@ import { emailPreview } from './emailPreview.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
+import { redrivePages } from './redrivePages.js';
 import { rulePages } from './rulePages.js';
 import { sendPage } from './sendPage.js';
 import { signInPages } from './signInPages.js';
+import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
 
 export interface ConsoleDeps extends OidcRoutesDeps {
@@ -41,6 +43,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     values?: Visit['values'],
   ): Visit => ({
     ask: askControlAs(deps.control, session.principal, { allowMutation: values !== undefined }),
+    isAdmin: session.principal.isAdmin,
     show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
     values: values ?? {},
   });
@@ -88,8 +91,18 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .use(signInPages(deps))
     .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
     .post(`${CONSOLE}/sign-out`, signOut)
-    .use(deliveryPages({ page, form }), mailPages({ page, form }), whyPage({ page, form }))
-    .use(emailPreview({ page, form }), emailPages({ page, form }), rulePages({ page, form }))
+    .use(
+      redrivePages({ page, form }),
+      deliveryPages({ page, form }),
+      mailPages({ page, form }),
+      whyPage({ page, form }),
+    )
+    .use(
+      emailPreview({ page, form }),
+      versionPage({ page, form }),
+      emailPages({ page, form }),
+      rulePages({ page, form }),
+    )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
 }
@@ -134,6 +147,6 @@ function writtenIn(
 }
 
 function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object {
-  const { login, roleid, tenantid } = principal;
-  return { user: login ?? `role ${roleid}`, tenantid, csrf: csrfToken, here: req.path };
+  const { login, roleid, tenantid, isAdmin } = principal;
+  return { user: login ?? `role ${roleid}`, tenantid, csrf: csrfToken, here: req.path, isAdmin };
 }

@@ -7,7 +7,8 @@ import { searchDeliveries } from './deliverySearch.js';
 import { ROW, toDelivery, toTime, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
-const DELIVERIES = `${CONSOLE}/deliveries`;
+export const DELIVERIES = `${CONSOLE}/deliveries`;
+export const REDRIVE_ALL = `${DELIVERIES}/redrive`;
 const PAGE_SIZE = 50;
 
 // The list is asked for nothing but its refusal: whoever may not read it would be told that nothing failed.
@@ -15,9 +16,10 @@ const COUNTS = `query ($filter: String) {
   email_delivery(limit: 0) { deliveryid }
   Aggregates { count(subquery: "{ email_delivery { deliveryid state error_code } }", filter: $filter, limit: 1000) }
 }`;
-const ONE = `query ($filter: String) {
-  email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id
-    change { time roleid writer application old new }
+const CHANGE = 'change { time roleid writer application old new }';
+/** The changed row is for admins: policy rules may hide it from others. */
+const readOne = (change: string): string => `query ($filter: String) {
+  email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id ${change}
     email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error }
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }
@@ -25,7 +27,6 @@ const ONE = `query ($filter: String) {
 const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name condition enabled query_roleid operations targets }
 }`;
-const REDRIVE = 'mutation ($id: ID!) { Utility { redrive_email_delivery(deliveryid: $id) { state } } }';
 
 interface Count {
   readonly count: number;
@@ -34,8 +35,8 @@ interface Count {
 }
 
 /** What was sent, what was not and why, and sending again. */
-export function deliveryPages({ page, form }: PageKinds): Router {
-  const list = page(async ({ ask, show }, req) => {
+export function deliveryPages({ page }: PageKinds): Router {
+  const list = page(async ({ ask, show, isAdmin }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
     const [{ rows, searched }, counts] = await Promise.all([
@@ -48,7 +49,7 @@ export function deliveryPages({ page, form }: PageKinds): Router {
     ]);
     const shown = rows.slice(0, PAGE_SIZE);
     const last = shown.at(-1);
-    await show('deliveries', {
+    const values = {
       title: 'Deliveries',
       deliveries: shown.map(toDelivery),
       search,
@@ -60,6 +61,10 @@ export function deliveryPages({ page, form }: PageKinds): Router {
         ...item,
         address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), state: item.state })),
       })),
+      redrive:
+        isAdmin && (UNSENT.has(search.state) || search.code !== '') && rows.length > 0
+          ? REDRIVE_ALL + searchAddress(search)
+          : undefined,
       newest: below === undefined ? undefined : DELIVERIES + searchAddress(search),
       older:
         rows.length > PAGE_SIZE && last
@@ -70,10 +75,12 @@ export function deliveryPages({ page, form }: PageKinds): Router {
         back: toTime(searched.back),
         further: DELIVERIES + searchAddress(search, { below: searched.end, depth: searched.depth }),
       },
-    });
+    };
+    // Older pages don't change.
+    await show('deliveries', values, below === undefined ? { script: 'live.js' } : {});
   });
 
-  const failures = page(async ({ ask, show }, req) => {
+  const failures = page(async ({ ask, show, isAdmin }, req) => {
     const search = readSearch({ within: req.query['within'] });
     const counts = await readTroubles(ask, periodOf(search));
     const groups = counts
@@ -84,6 +91,11 @@ export function deliveryPages({ page, form }: PageKinds): Router {
         address:
           DELIVERIES +
           searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code })),
+        redrive:
+          isAdmin && UNSENT.has(group.state)
+            ? REDRIVE_ALL +
+              searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code }))
+            : undefined,
       }));
     await show('failures', {
       title: 'Failures',
@@ -93,46 +105,30 @@ export function deliveryPages({ page, form }: PageKinds): Router {
     });
   });
 
-  const one = page(async ({ ask, show }, req) => {
-    const row = await readDelivery(ask, req);
-    const rule = await readRule(ask, row.ruleid);
+  const one = page(async ({ ask, show, isAdmin }, req) => {
+    const row = await readDelivery({ ask, isAdmin }, req);
+    const rule = isAdmin ? await readRule(ask, row.ruleid) : undefined;
     await show('delivery', {
       title: row.subject ?? `Delivery ${row.deliveryid}`,
       delivery: toDelivery(row),
       rule,
-      timeline: toTimeline(row, rule),
+      timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
-      mayRedrive: ENDED.has(row.state),
+      mayRedrive: isAdmin && ENDED.has(row.state),
       notice: req.query['done'] === 'redriven' ? 'It is being sent again.' : undefined,
     });
-  });
-
-  const confirmRedrive = page(async ({ ask, show }, req) => {
-    const row = await readDelivery(ask, req);
-    await show('redrive', {
-      title: 'Send again?',
-      delivery: toDelivery(row),
-      mayRedrive: ENDED.has(row.state),
-      arrivesTwice: row.state === 'sent' || row.state === 'unknown',
-    });
-  });
-
-  const redrive = form(async ({ ask }, req, res) => {
-    const deliveryid = requireId(req);
-    await ask(REDRIVE, { id: deliveryid });
-    res.redirect(303, `${DELIVERIES}/${deliveryid}?done=redriven`);
   });
 
   return Router()
     .get(DELIVERIES, list)
     .get(`${CONSOLE}/failures`, failures)
-    .get(`${DELIVERIES}/:deliveryid`, one)
-    .get(`${DELIVERIES}/:deliveryid/redrive`, confirmRedrive)
-    .post(`${DELIVERIES}/:deliveryid/redrive`, redrive);
+    .get(`${DELIVERIES}/:deliveryid`, one);
 }
 
 /** What a redrive takes. */
-const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
+export const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
+/** Those that a redrive of many takes. */
+const UNSENT: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
 
 /** Those without an error code are many and cost time to count; these are what somebody looks for. */
@@ -154,11 +150,17 @@ function periodFields({ within, from, until }: ReturnType<typeof readSearch>): o
 }
 
 /** @returns the delivery that the address names, with all that is known of it. Throws AppError NOT_FOUND. */
-export async function readDelivery(ask: Visit['ask'], req: Request): Promise<FullDelivery> {
+export async function readDelivery(
+  { ask, isAdmin }: Pick<Visit, 'ask' | 'isAdmin'>,
+  req: Request,
+): Promise<FullDelivery> {
   const filter = `deliveryid = ${literal(requireId(req))}`;
-  const { email_delivery } = await ask<{ email_delivery: readonly FullDelivery[] }>(ONE, { filter });
+  const { email_delivery } = await ask<{ email_delivery: readonly FullDelivery[] }>(
+    readOne(isAdmin ? CHANGE : ''),
+    { filter },
+  );
   const [row] = email_delivery;
-  if (row) return row;
+  if (row) return { ...row, change: isAdmin ? row.change : null };
   throw new AppError('NOT_FOUND', 'There is no such delivery.', {
     hint: 'It may be older than what is kept, or belong to another tenant.',
   });
@@ -172,7 +174,7 @@ export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule 
   return email_rule[0];
 }
 
-function requireId(req: Request): string {
+export function requireId(req: Request): string {
   const id = idOf(req.params['deliveryid']);
   if (id !== undefined) return id;
   throw new AppError('NOT_FOUND', 'There is no such delivery.');

@@ -105,10 +105,10 @@ export function toDelivery(row: DeliveryRow): object {
 }
 
 /** All that is known, in the order in which it happened. */
-export function toTimeline(row: FullDelivery, rule: Rule | undefined): readonly Moment[] {
+export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: boolean): readonly Moment[] {
   const moments = [
-    changeOf(row),
-    matchOf(row, rule),
+    changeOf(row, isAdmin),
+    matchOf(row, rule, isAdmin),
     ...row.email_attempt_collection.map(attemptOf),
     ...row.email_event_collection.map(eventOf),
   ];
@@ -118,12 +118,12 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined): readonly 
   );
 }
 
-function changeOf({ operation, target, key, change, createtime }: FullDelivery): Moment {
+function changeOf({ operation, target, key, change, createtime }: FullDelivery, isAdmin: boolean): Moment {
   return {
     time: toTime(createtime),
     title: `${CHANGES[operation] ?? operation}: ${target} ${showKey(key)}`,
     kind: 'plain',
-    facts: change ? writerOf(change) : [['Values', 'no longer kept']],
+    facts: change ? writerOf(change) : isAdmin ? [['Values', 'no longer kept']] : [],
     ...(change ? { columns: changedColumns(change.old, change.new) } : {}),
   };
 }
@@ -143,11 +143,17 @@ const CHANGES: Readonly<Record<string, string>> = {
   upload: 'File uploaded',
 };
 
-function matchOf({ createtime, ruleid, email_type }: FullDelivery, rule: Rule | undefined): Moment {
+function matchOf(
+  { createtime, ruleid, email_type }: FullDelivery,
+  rule: Rule | undefined,
+  isAdmin: boolean,
+): Moment {
   const condition: [string, string][] = rule?.condition ? [['Condition', rule.condition]] : [];
   return {
     time: toTime(createtime),
-    title: rule ? `Rule “${rule.name}” matched` : `Rule ${ruleid} matched; it has been deleted since`,
+    title: rule
+      ? `Rule “${rule.name}” matched`
+      : `Rule ${ruleid} matched${isAdmin ? '; it has been deleted since' : ''}`,
     kind: 'plain',
     facts: [
       ...condition,

@@ -7,7 +7,8 @@ type Values = Readonly<Record<string, unknown>>;
 interface FormField {
   readonly name: string;
   readonly label: string;
-  readonly kind: 'line' | 'area' | 'list' | 'json';
+  readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice';
+  readonly choices?: readonly string[];
   readonly note?: string;
 }
 
@@ -41,7 +42,14 @@ export const EMAIL_FIELDS: readonly FormField[] = [
   },
   { name: 'headers', label: 'Headers', kind: 'json', note: 'A JSON object of templates by name.' },
   { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.' },
-  { name: 'syntax', label: 'Syntax', kind: 'line', note: 'jinja2 or liquid' },
+  { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'] },
+  {
+    name: 'undefined',
+    label: 'A name that is missing',
+    kind: 'choice',
+    choices: ['lenient', 'strict'],
+    note: 'lenient prints nothing, strict fails the delivery.',
+  },
 ];
 
 const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);

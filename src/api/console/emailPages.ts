@@ -26,13 +26,20 @@ const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
 }`;
 const ONE = `query ($filter: String) {
   email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
-    text preheader reply_to headers categories syntax version queries { query filter ordering limit offset outvar } }
+    text preheader reply_to headers categories syntax undefined version queries { query filter ordering limit offset outvar } }
   email_rule(filter: $filter, limit: 1) { operations targets query_roleid }
   email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key }
 }`;
 const TEST = `mutation (${DRAFT_ARGS}, $to: String!) {
   Utility { send_test_email(${DRAFT_PASSED}, to: $to) { sent error { ${PROBLEM} } } }
 }`;
+const CHECK = `query ($type: ID!) { Utility { check_email(email_type: $type) { ${PROBLEM} } } }`;
+const VERSION = `query ($filter: String) {
+  email_type_version(filter: $filter, limit: 1) { content }
+}`;
+const DRAFTS = `{ email_type_version(filter: "version = 0", ordering: ["email_type"], limit: 50) { email_type } }`;
+const SAVE_DRAFT =
+  'mutation ($type: ID!, $input: email_typesInput) { Utility { save_email_draft(email_type: $type, input: $input) } }';
 const CREATE = 'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }';
 const UPDATE =
   'mutation ($type: ID!, $input: email_typesInput) { update_email_type(email_type: $type, input: $input) { email_type } }';
@@ -55,10 +62,12 @@ export function emailPages({ page, form }: PageKinds): Router {
     });
     const address = (from: number): string =>
       `${EMAILS}?${new URLSearchParams({ search, from: String(from) }).toString()}`;
+    const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
     await show('emails', {
       title: 'Emails',
       emails: email_types.slice(0, PAGE_SIZE),
       search,
+      drafts: search === '' && at === 0 ? drafts.email_type_version : [],
       notice: req.query['done'] === undefined ? undefined : 'Done.',
       previous: at > 0 ? address(Math.max(0, at - PAGE_SIZE)) : undefined,
       next: email_types.length > PAGE_SIZE ? address(at + PAGE_SIZE) : undefined,
@@ -68,13 +77,18 @@ export function emailPages({ page, form }: PageKinds): Router {
   const edit = page(async (visit, req) => {
     const type = textOf(req.query, 'type');
     const copy = textOf(req.query, 'copy');
-    const found = await readType(visit.ask, type === '' ? copy : type);
-    const texts = found ? found.texts : textsOf({ syntax: 'jinja2' });
+    const isDraft = req.query['version'] === '0';
+    const found = await readType(visit.ask, type === '' ? copy : type, isDraft);
+    const texts =
+      (await readVersion(visit.ask, type, textOf(req.query, 'version'))) ?? found?.texts ?? textsOf({});
+    const warnings = type === '' || !found ? [] : await checkType(visit.ask, type);
     await showForm(visit, {
-      saved: type,
+      saved: found ? type : '',
       version: type === '' ? '' : (found?.version ?? ''),
       texts: copy === '' ? texts : { ...texts, email_type: '' },
       about: found?.about ?? {},
+      warnings,
+      ...(req.query['done'] === 'saved' ? { notice: 'Saved.' } : {}),
     });
   });
 
@@ -89,6 +103,10 @@ export function emailPages({ page, form }: PageKinds): Router {
         if (values['action'] === 'delete') {
           await ask(DELETE, { type: saved });
           res.redirect(303, `${EMAILS}?done=deleted`);
+        } else if (values['action'] === 'draft') {
+          const name = textOf(values, 'email_type');
+          await ask(SAVE_DRAFT, { type: saved === '' ? name : saved, input: inputOf(texts) });
+          await showForm(visit, { ...shown, notice: 'The draft is kept. What is live stays as it is.' });
         } else if (values['action'] === 'test') {
           const to = textOf(values, 'to');
           const { Utility } = await ask<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
@@ -100,7 +118,10 @@ export function emailPages({ page, form }: PageKinds): Router {
         } else {
           const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
           await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
-          res.redirect(303, `${EMAILS}?done=saved`);
+          res.redirect(
+            303,
+            `${EMAILS}/edit?${new URLSearchParams({ type: textOf(values, 'email_type'), done: 'saved' }).toString()}`,
+          );
         }
       } catch (error) {
         if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
@@ -128,8 +149,29 @@ interface FormState {
   readonly texts: Readonly<Record<string, string>>;
   readonly about: Values;
   readonly problem?: Problem;
+  readonly warnings?: readonly Problem[];
   readonly isOld?: boolean;
   readonly notice?: string;
+}
+
+/** The texts of a version, or of a draft. */
+async function readVersion(
+  ask: Visit['ask'],
+  type: string,
+  version: string,
+): Promise<Record<string, string> | undefined> {
+  if (type === '' || !/^\d{1,9}$/.test(version)) return undefined;
+  const { email_type_version } = await ask<{ email_type_version: readonly { content: Values }[] }>(VERSION, {
+    filter: `email_type = ${literal(type)} and version = ${version}`,
+  });
+  const [found] = email_type_version;
+  if (!found) throw new AppError('NOT_FOUND', 'That version is not kept.');
+  return { ...textsOf(found.content), email_type: type };
+}
+
+async function checkType(ask: Visit['ask'], type: string): Promise<readonly Problem[]> {
+  const { Utility } = await ask<{ Utility: { check_email: readonly Problem[] } }>(CHECK, { type });
+  return Utility.check_email;
 }
 
 async function showForm({ show }: Visit, state: FormState, status = 200): Promise<void> {
@@ -144,12 +186,13 @@ async function showForm({ show }: Visit, state: FormState, status = 200): Promis
       wrong: new RegExp(`^${field.name}([.[]|$)`).test(at),
     })),
   };
-  await show('email', values, { status });
+  await show('email', values, { status, script: 'preview.js' });
 }
 
 async function readType(
   ask: Visit['ask'],
   type: string,
+  mayBeNew: boolean,
 ): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
   // Asked in any case: it refuses whoever may not write email types.
   const answer = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
@@ -157,6 +200,7 @@ async function readType(
   });
   if (type === '') return undefined;
   const found = answer['email_types']?.[0];
+  if (!found && mayBeNew) return undefined;
   if (!found) throw new AppError('NOT_FOUND', 'There is no such email.');
   const rule = answer['email_rule']?.[0] as
     { operations: string[]; targets: string[]; query_roleid: number } | undefined;

@@ -6,7 +6,7 @@ import type { PageKinds } from './pageKinds.js';
 
 const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) {
   subject html text sender recipients cc bcc attachments { filename mimetype size inline }
-  warnings { message hint } error { ${PROBLEM} } } } }`;
+  warnings { field line column message hint } error { ${PROBLEM} } } } }`;
 
 interface Preview {
   readonly html: string | null;

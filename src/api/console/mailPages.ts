@@ -26,8 +26,8 @@ interface Preview {
 
 /** The mail of a delivery as it would be written now. The frame has an address, and so a policy, of its own. */
 export function mailPages({ page }: PageKinds): Router {
-  const mail = page(async ({ ask, show }, req) => {
-    const row = await readDelivery(ask, req);
+  const mail = page(async ({ ask, show, isAdmin }, req) => {
+    const row = await readDelivery({ ask, isAdmin }, req);
     const preview = await previewOf(ask, row);
     await show('mail', {
       title: preview.subject ?? 'Mail',
@@ -38,8 +38,8 @@ export function mailPages({ page }: PageKinds): Router {
     });
   });
 
-  const body = page(async ({ ask }, req, res) => {
-    const { html } = await previewOf(ask, await readDelivery(ask, req));
+  const body = page(async ({ ask, isAdmin }, req, res) => {
+    const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
     res.setHeader('content-security-policy', MAIL_POLICY);
     res.setHeader('cache-control', 'no-store');
     // A sandboxed frame has no origin to be keyed by, and Chromium complains.

@@ -5,6 +5,8 @@ import type { Page } from './sendPage.js';
 /** What a page is made of. */
 export interface Visit {
   readonly ask: AskControl;
+  /** Whether it may do more than look at deliveries: a page does not offer what would be refused. */
+  readonly isAdmin: boolean;
   /** Shows a view within the frame of all pages. */
   readonly show: (view: string, values: object, page?: Page) => Promise<void>;
   /** The fields of the form; of a page none. */

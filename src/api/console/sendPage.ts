@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { renderView } from './views.js';
 
-/** Nothing inline, no scripts at all, nothing of others, and in nobody's frame. */
+/** Nothing inline, no scripts but the page's own one, nothing of others, and in nobody's frame. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -15,6 +16,8 @@ const FRAMED_POLICY =
 export interface Page {
   readonly status?: number;
   readonly policy?: string;
+  /** The script of its live parts, in assets/console. */
+  readonly script?: string;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
 }
@@ -24,10 +27,13 @@ export async function sendPage(
   res: Response,
   view: string,
   values: object,
-  { status = 200, framed = false, policy = framed ? FRAMED_POLICY : POLICY }: Page = {},
+  { status = 200, framed = false, script, policy = framed ? FRAMED_POLICY : POLICY }: Page = {},
 ): Promise<void> {
-  const html = await renderView(view, { ...values, framed });
-  res.setHeader('content-security-policy', policy);
+  // Files that tenants uploaded have the same origin, so an address alone is no reason to trust a script.
+  const nonce = script === undefined ? undefined : randomBytes(16).toString('base64url');
+  const html = await renderView(view, { ...values, framed, script, nonce });
+  const own = nonce === undefined ? '' : `; script-src 'nonce-${nonce}'; connect-src 'self'`;
+  res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.

@@ -3,6 +3,7 @@ import type { EmailFailure } from '../../email/email.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
+import type { Row } from '../object/declaration.js';
 import { readValues } from '../object/readValues.js';
 import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
@@ -11,8 +12,10 @@ import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 /** The input of `create_email_type` or `update_email_type`. */
 export type Draft = Readonly<Record<string, unknown>>;
 
+export type ReadType = EmailType & Pick<Row<typeof emailTypes>, 'queries'>;
+
 type Read =
-  { readonly ok: true; readonly type: EmailType } | { readonly ok: false; readonly failure: EmailFailure };
+  { readonly ok: true; readonly type: ReadType } | { readonly ok: false; readonly failure: EmailFailure };
 
 /**
  * The email type that a request names or gives as a draft, checked as it would be when saved. What is wrong with a draft
@@ -35,9 +38,9 @@ export async function readEmailType(
   }
 }
 
-type SavedType = EmailType & LayoutUse;
+type SavedType = ReadType & LayoutUse;
 
-async function withLayouts(context: ControlContext, type: SavedType): Promise<EmailType> {
+async function withLayouts(context: ControlContext, type: SavedType): Promise<ReadType> {
   return { ...type, layouts: await readLayoutSources(context, type) };
 }
 

@@ -21,3 +21,84 @@ export async function requireVersion(
     details: { email_type: emailType, ...(row ? { version: row.version } : {}) },
   });
 }
+
+/** Versions kept of one email type. */
+const MAX_VERSIONS = 100;
+
+const RECORD = `
+  insert into rowpost.email_type_version (tenantid, email_type, version, content, creatorid)
+  select t.tenantid, t.email_type, t.version,
+    to_jsonb(t) - array['tenantid', 'email_type', 'version', 'creatorid', 'createtime', 'layout_names', 'any_layout'], :creatorid
+  from rowpost.email_types t where t.tenantid = :tenantid and t.email_type = :emailType
+  on conflict do nothing`;
+const TRIM = `
+  delete from rowpost.email_type_version v using rowpost.email_types t
+  where v.tenantid = :tenantid and v.email_type = :emailType and t.tenantid = v.tenantid and t.email_type = v.email_type
+    and v.version between 1 and t.version - ${MAX_VERSIONS}`;
+
+/** Before the first change of an email type that an earlier release saved: it has no version yet. */
+export async function recordBefore(context: ControlContext, emailType: string): Promise<void> {
+  await context.db.raw(RECORD, { ...keyOf(context, emailType), creatorid: null });
+}
+
+/** The email type as it is saved now, which ends its draft. */
+export async function recordVersion(
+  context: ControlContext,
+  emailType: string,
+  before: string | undefined,
+): Promise<void> {
+  const key = keyOf(context, emailType);
+  if (before === undefined) await forgetVersions(context, emailType);
+  else if (before !== emailType) {
+    await forgetVersions(context, emailType);
+    await context
+      .db('rowpost.email_type_version')
+      .where(columnsOf(context, before))
+      .update({ email_type: emailType });
+  }
+  await context
+    .db('rowpost.email_type_version')
+    .where({ ...columnsOf(context, emailType), version: DRAFT })
+    .delete();
+  await context.db.raw(RECORD, { ...key, creatorid: context.principal.roleid });
+  await context.db.raw(TRIM, key);
+}
+
+/** Of a name that is free again, or was. */
+export async function forgetVersions(context: ControlContext, emailType: string): Promise<void> {
+  await context.db('rowpost.email_type_version').where(columnsOf(context, emailType)).delete();
+}
+
+const DRAFT = 0;
+
+/** Keeps a text that is not live, whatever state it is in. */
+export async function saveDraft(context: ControlContext, emailType: string, input: object): Promise<void> {
+  await context
+    .db('rowpost.email_type_version')
+    .insert({
+      ...columnsOf(context, emailType),
+      version: DRAFT,
+      content: JSON.stringify(input),
+      creatorid: context.principal.roleid,
+    })
+    .onConflict(['tenantid', 'email_type', 'version'])
+    .merge({
+      content: JSON.stringify(input),
+      creatorid: context.principal.roleid,
+      createtime: context.db.fn.now(),
+    });
+}
+
+/** @returns whether there was one */
+export async function deleteDraft(context: ControlContext, emailType: string): Promise<boolean> {
+  const draft = { ...columnsOf(context, emailType), version: DRAFT };
+  return (await context.db('rowpost.email_type_version').where(draft).delete()) > 0;
+}
+
+function keyOf({ principal }: ControlContext, emailType: string) {
+  return { tenantid: principal.tenantid, emailType };
+}
+
+function columnsOf({ principal }: ControlContext, emailType: string) {
+  return { tenantid: principal.tenantid, email_type: emailType };
+}

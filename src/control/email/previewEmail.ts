@@ -6,27 +6,18 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { formatAddress } from '../../email/addresses.js';
+import type { EmailFailure } from '../../email/email.js';
 import type { Composed } from '../../email/composeEmail.js';
 import { warningsOf } from '../../email/warnings.js';
 import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
+import { warningsOfType } from './checkEmail.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
+import { readEmailType } from './emailDraft.js';
+import { emailErrorType } from './emailErrorType.js';
 import { StoredRow } from '../object/storedRow.js';
-
-/** Why an email is not sent: a value, so that the query results can be shown beside it. */
-export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
-  name: 'email_error',
-  fields: {
-    code: { type: GraphQLString },
-    field: { type: GraphQLString, description: "The email type's field: subject, queries[0].filter." },
-    message: { type: GraphQLString },
-    line: { type: SCALARS.Int },
-    column: { type: SCALARS.Int },
-    hint: { type: GraphQLString },
-  },
-});
 
 const previewQueryType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview_query',
@@ -68,7 +59,11 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
       type: new GraphQLList(previewQueryType),
       description: 'What each query returned, also when a later step failed.',
     },
-    warnings: { type: new GraphQLList(emailErrorType), description: 'What mailboxes may not take well.' },
+    warnings: {
+      type: new GraphQLList(emailErrorType),
+      description: 'What mailboxes may not take well, and names that are missing.',
+      resolve: (source) => (source as Preview).row.warnings?.() ?? [],
+    },
     error: { type: emailErrorType, description: 'Why nothing would be sent; null when it would.' },
   },
 });
@@ -78,10 +73,22 @@ export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeAr
   type: previewType,
   description: 'The email that would be sent, composed by the same steps, rights and limits.',
   args: COMPOSE_ARGS,
-  resolve: async (_source, args, context) => toPreview(await composeOnRequest(context, args)),
+  resolve: async (_source, args, context) =>
+    toPreview(await composeOnRequest(context, args), () => missingNamesOf(context, args)),
 };
 
-function toPreview(composed: Composed): StoredRow {
+type Preview = StoredRow<object & { readonly warnings?: () => Promise<readonly StoredRow[]> }>;
+
+/** Asked for only where the warnings are. */
+async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promise<readonly EmailFailure[]> {
+  // A context of its own may hold any names.
+  if (args.context != null) return [];
+  const read = await readEmailType(context, args);
+  if (!read.ok) return [];
+  return warningsOfType(context, read.type, args.target == null ? [] : [args.target]);
+}
+
+function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): Preview {
   const queries = composed.queries.map(
     (query) =>
       new StoredRow(
@@ -90,7 +97,10 @@ function toPreview(composed: Composed): StoredRow {
           : { outvar: query.outvar, error: query.problem.failure.message },
       ),
   );
-  if (composed.kind !== 'email') return new StoredRow({ queries, error: new StoredRow(composed.failure) });
+  if (composed.kind !== 'email') {
+    const error = new StoredRow(composed.failure);
+    return new StoredRow({ queries, error, warnings: () => Promise.resolve([]) });
+  }
   const { email } = composed;
   const { subject, html, text, sender, recipients, cc, bcc, attachments = [] } = email;
   return new StoredRow({
@@ -105,7 +115,8 @@ function toPreview(composed: Composed): StoredRow {
     headers: email.headers ?? {},
     categories: email.categories ?? [],
     attachments: attachments.map((file) => new StoredRow({ ...file, inline: file.contentId !== undefined })),
-    warnings: warningsOf(email).map((warning) => new StoredRow(warning)),
+    warnings: async () =>
+      [...warningsOf(email), ...(await missing())].map((warning) => new StoredRow(warning)),
     queries,
   });
 }

@@ -16,7 +16,7 @@ import { badInput } from '../object/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { emailErrorType } from './previewEmail.js';
+import { emailErrorType } from './emailErrorType.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { StoredRow } from '../object/storedRow.js';
 

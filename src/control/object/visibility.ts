@@ -12,6 +12,11 @@ export function toAdmins(principal: Principal, row: Sql): Sql | 'none' {
   return principal.isAdmin ? ofOwnTenant(principal, row) : 'none';
 }
 
+/** Rows of the tenant's ledger of emails, without the changed rows themselves. */
+export function seenDeliveries(principal: Principal, row: Sql): Sql | 'none' {
+  return holds(principal, 'view_delivery') ? ofOwnTenant(principal, row) : 'none';
+}
+
 /** Roles of the tenant, or rows that have their `roleid` and `parentid`. */
 export function seenRoles(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);

@@ -1,6 +1,6 @@
 import { controlObject } from '../object/declaration.js';
-import { toAdmins } from '../object/visibility.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { seenDeliveries } from '../object/visibility.js';
+import { requireDeliveryViewer } from '../permissions.js';
 
 const PAIRS = { tenantid: 'tenantid', deliveryid: 'deliveryid', createtime: 'createtime' };
 
@@ -34,7 +34,7 @@ export const emailDelivery = controlObject({
     change: {
       kind: 'to-one',
       target: 'outbox',
-      description: 'The change that it is about, while RETENTION_DAYS last. In lists only.',
+      description: 'The change that it is about, while RETENTION_DAYS last. In lists only, and for admins.',
       pairs: { tenantid: 'tenantid', eventid: 'eventid', createtime: 'time' },
     },
     email_attempt_collection: {
@@ -50,8 +50,8 @@ export const emailDelivery = controlObject({
       wholeAfterMutation: true,
     },
   },
-  visible: toAdmins,
-  mayList: requireTenantAdmin,
+  visible: seenDeliveries,
+  mayList: requireDeliveryViewer,
 });
 
 /** The history of a delivery. */
@@ -69,7 +69,7 @@ export const emailAttempt = controlObject({
     error: { type: 'text' },
     carrier: { type: 'text', description: 'Null where nothing was sent.' },
   },
-  visible: toAdmins,
+  visible: seenDeliveries,
 });
 
 export const emailEvent = controlObject({
@@ -91,5 +91,5 @@ export const emailEvent = controlObject({
     url: { type: 'text', description: 'Of a click.' },
     provider_event_id: { type: 'text', output: null },
   },
-  visible: toAdmins,
+  visible: seenDeliveries,
 });

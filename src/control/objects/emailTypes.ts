@@ -4,7 +4,7 @@ import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireAccount } from '../email/emailApikey.js';
-import { requireVersion } from '../email/emailTypeVersion.js';
+import { forgetVersions, recordBefore, recordVersion, requireVersion } from '../email/emailTypeVersion.js';
 import { readCategories, readHeaders } from '../email/letterParts.js';
 import {
   emailOptionsInput,
@@ -114,6 +114,12 @@ export const emailTypes = controlObject({
       input: '`jinja2` (default) or `liquid`.',
       oneOf: ['jinja2', 'liquid'],
     },
+    undefined: {
+      type: 'text',
+      input:
+        'What a name or an attribute that is missing does: `lenient` (default) prints nothing, `strict` fails the delivery.',
+      oneOf: ['lenient', 'strict'],
+    },
     version: { type: 'int4', required: true, description: 'Counts the times it was saved.' },
     based_on: {
       type: 'int4',
@@ -127,9 +133,14 @@ export const emailTypes = controlObject({
   visible: toAdmins,
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
-  authorize: ({ context, before, given }) =>
-    before ? requireVersion(context, before.email_type, given.based_on) : requireAccount(context),
+  authorize: async ({ context, before, given }) => {
+    if (!before) return requireAccount(context);
+    await requireVersion(context, before.email_type, given.based_on);
+    return recordBefore(context, before.email_type);
+  },
   derive: ({ context, row }) => checkEmailType(context, row),
+  afterWrite: ({ context, row, before }) => recordVersion(context, row.email_type, before?.email_type),
+  beforeDelete: (context, { email_type }) => forgetVersions(context, email_type),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {
       details: { email_type },

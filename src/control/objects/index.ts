@@ -8,6 +8,7 @@ import { emailRule } from './emailRule.js';
 import { emailSuppression } from './emailSuppression.js';
 import { emailLayouts } from './emailLayouts.js';
 import { emailTypes } from './emailTypes.js';
+import { emailTypeVersion } from './emailTypeVersion.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
 import { outbox } from './outbox.js';
@@ -29,6 +30,7 @@ export const OBJECTS: readonly ControlObject[] = [
   oidcConfig,
   roleOidc,
   emailTypes,
+  emailTypeVersion,
   emailLayouts,
   emailRule,
   emailDelivery,

@@ -9,6 +9,7 @@ import type { ControlContext } from '../controlContext.js';
 import { notFound } from '../object/badInput.js';
 import type { ControlFields } from '../object/objectFields.js';
 import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
+import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
@@ -100,5 +101,6 @@ export const utilityQueries: ControlFields = {
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,
   preview_email: previewEmail,
+  check_email: checkEmail,
   explain_event: explainEventField,
 };

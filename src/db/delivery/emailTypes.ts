@@ -3,6 +3,8 @@ import type { Ledger } from '../connection/ledger.js';
 /** An email type as stored: any text may be a template. */
 export interface EmailType {
   readonly syntax: 'jinja2' | 'liquid';
+  /** Whether a name or an attribute that is missing prints as nothing or fails the mail. */
+  readonly undefined?: 'lenient' | 'strict';
   readonly template: string;
   readonly subject: string;
   readonly sender: string;
@@ -60,6 +62,6 @@ export async function loadEmailType(
 const LOAD = {
   name: 'email_type_load',
   text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments,
-      text, preheader, reply_to, headers, categories, ${LAYOUTS} as layouts
+      text, preheader, reply_to, headers, categories, undefined, ${LAYOUTS} as layouts
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };

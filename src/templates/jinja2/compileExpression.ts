@@ -36,6 +36,26 @@ import { syntaxFault } from './syntaxFault.js';
 
 /** Compiles an expression to a function of a frame. */
 export function compileExpression(node: Expression, scope: Scope): Evaluate {
+  const evaluate = compileNode(node, scope);
+  return scope.strict && LOOKUPS.has(node.kind) ? requireDefined(evaluate, node.offset) : evaluate;
+}
+
+/** What can lead to nothing. */
+const LOOKUPS: ReadonlySet<Expression['kind']> = new Set(['name', 'attribute', 'item']);
+
+function lenient(scope: Scope): Scope {
+  return scope.strict ? { ...scope, strict: false } : scope;
+}
+
+function requireDefined(evaluate: Evaluate, offset: number): Evaluate {
+  return (frame) => {
+    const value = evaluate(frame);
+    if (value instanceof Undefined) throw locate(value.fault(), offset) as Fault;
+    return value;
+  };
+}
+
+function compileNode(node: Expression, scope: Scope): Evaluate {
   switch (node.kind) {
     case 'constant': {
       const { value } = node;
@@ -293,7 +313,9 @@ function compileSlice({ target, start, stop, step, offset }: Slice, scope: Scope
 /** A filter on its input expression. */
 function compileFilter(node: FilterCall, scope: Scope): Evaluate {
   if (node.input === undefined) throw new Error('a filter without input belongs to a block');
-  return compileFilterOn(node, compileExpression(node.input, scope), scope);
+  const isDefault = node.name === 'default' || node.name === 'd';
+  const input = compileExpression(node.input, isDefault ? lenient(scope) : scope);
+  return compileFilterOn(node, input, scope);
 }
 
 /** The filters of `{% filter %}` and `{% set x | f %}`, applied to the block's output. */
@@ -324,7 +346,8 @@ function compileFilterOn(node: FilterCall, input: Evaluate, scope: Scope): Evalu
 function compileTest(node: TestCall, scope: Scope): Evaluate {
   const { name, offset } = node;
   const predicate = PREDICATES.get(name);
-  const input = compileExpression(node.input, scope);
+  const asks = name === 'defined' || name === 'undefined';
+  const input = compileExpression(node.input, asks ? lenient(scope) : scope);
   const args = compileArguments(node, scope, compileExpression);
   if (predicate === undefined) return unknown(`No test named '${name}'.`, undefined, offset, scope);
   return (frame) => {

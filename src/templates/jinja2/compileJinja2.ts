@@ -9,6 +9,7 @@ import type { JinjaContext } from './nodes/node.js';
 import { enterProgram, leaveProgram } from './program.js';
 import { Run } from './runtime.js';
 import type { Frame, Program } from './runtime.js';
+import { readsOf, type OffsetRead } from './reads.js';
 
 /** The engine that renders the nodes. */
 const liquid = new Liquid();
@@ -25,6 +26,8 @@ export interface Jinja2Options {
   readonly escaping: boolean;
   /** Whether text and values are emitted separately, for output in another language. */
   readonly guarded: boolean;
+  /** Whether a missing name or attribute is an error. */
+  readonly strict: boolean;
   readonly layouts: LayoutSources;
   /** The template is a layout itself: others fill its blocks. */
   readonly isLayout?: boolean | undefined;
@@ -48,6 +51,8 @@ export interface Jinja2Template {
   readonly uses: UsedLayouts;
   /** Fails for what surely fails once it renders. @throws Fault */
   readonly check: () => void;
+  /** See `readsOf`. */
+  reads(): readonly OffsetRead[];
   /** Renders into the emitter. @throws Fault */
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
@@ -59,7 +64,7 @@ const CHANGING_METHOD =
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
 export function compileJinja2(text: string, options: Jinja2Options): Jinja2Template {
   const { limits, escaping } = options;
-  const { main, layouts, sources, names, isAny, isPlain, check } = linkTemplate(text, options);
+  const { main, statements, layouts, sources, names, isAny, isPlain, check } = linkTemplate(text, options);
   const nodes = [...main.nodes];
   return {
     source: main.origin.source,
@@ -67,6 +72,7 @@ export function compileJinja2(text: string, options: Jinja2Options): Jinja2Templ
     isPlain,
     uses: { names, any: isAny },
     check,
+    reads: () => readsOf(statements),
     render(context, ownsContext, emitter) {
       const budget = new Budget(limits);
       const modules = new Map<Program, Value>();

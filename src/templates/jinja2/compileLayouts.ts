@@ -28,6 +28,8 @@ export interface LinkOptions extends ProgramOptions {
 /** A template compiled with every layout that it may load. */
 export interface LinkedTemplate {
   readonly main: Program<JinjaNode>;
+  /** Its own. */
+  readonly statements: readonly Statement[];
   readonly layouts: Layouts;
   /** Normalised sources of all of them. */
   readonly sources: readonly string[];
@@ -53,6 +55,7 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
   const all = [main, ...linked.values()];
   return {
     main: main.program,
+    statements: main.statements,
     layouts,
     sources: all.map(({ program }) => program.origin.source),
     names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],

@@ -49,6 +49,7 @@ import { allStatements, findBlocks, undeclaredNames, walkStatements, walkTarget 
 export interface ProgramOptions {
   readonly escaping: boolean;
   readonly guarded: boolean;
+  readonly strict: boolean;
 }
 
 /** Compiles the statements of a template. @throws Fault of kind syntax */
@@ -86,7 +87,7 @@ class StatementCompiler {
       origin.name !== undefined || kinds.has('block') || [...LOADS].some((kind) => kinds.has(kind));
   }
 
-  program({ escaping, guarded }: ProgramOptions): Program<JinjaNode> {
+  program({ escaping, guarded, strict }: ProgramOptions): Program<JinjaNode> {
     const { statements } = this;
     const symbols = new Symbols(new FunctionLayout(), undefined);
     const scope: Scope = {
@@ -95,6 +96,7 @@ class StatementCompiler {
       topLevel: true,
       soft: false,
       guarded,
+      strict,
       unlessExtended: this.mayExtend,
     };
     const parentSlot = this.mayExtend ? symbols.declareParameter(PARENT).slot : undefined;
@@ -414,10 +416,18 @@ class StatementCompiler {
     return new BlockNode(this.source, node.offset, node.name, node.required, locals);
   }
 
-  private compileBlockDefinition(node: Block, { escaping, guarded }: Scope): void {
+  private compileBlockDefinition(node: Block, { escaping, guarded, strict }: Scope): void {
     if (this.blocks.has(node.name)) throw syntaxFault(`block '${node.name}' defined twice`, node.offset);
     const symbols = new Symbols(new FunctionLayout(), undefined);
-    const scope: Scope = { symbols, escaping, topLevel: false, soft: false, guarded, unlessExtended: false };
+    const scope: Scope = {
+      symbols,
+      escaping,
+      topLevel: false,
+      soft: false,
+      guarded,
+      strict,
+      unlessExtended: false,
+    };
     const special = undeclaredNames(node.body, ['self', 'super']);
     const slotOf = (name: string) => (special.has(name) ? symbols.declareParameter(name).slot : undefined);
     const [selfSlot, superSlot] = [slotOf('self'), slotOf('super')];

@@ -20,6 +20,8 @@ export interface Scope {
   readonly unlessExtended: boolean;
   /** Output is for another language: text and values are emitted separately. */
   readonly guarded: boolean;
+  /** A missing name, attribute or item is an error wherever it is read, but for `default` and `is defined`. */
+  readonly strict: boolean;
 }
 
 /** A scope within another, in the same function. */

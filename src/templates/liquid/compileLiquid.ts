@@ -60,6 +60,8 @@ class BudgetLimiter {
 function createLiquid(escaping: boolean): Liquid {
   const liquid = new Liquid({
     ownPropertyOnly: true,
+    // Of templates that are strict otherwise.
+    lenientIf: true,
     ...(escaping ? { outputEscape: 'escape' as const } : {}),
   });
   for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
@@ -83,7 +85,12 @@ export interface LiquidTemplate {
 }
 
 /** Compiles a Liquid template. @throws Fault of kind syntax or limit */
-export function compileLiquid(source: string, limits: TemplateLimits, escaping: boolean): LiquidTemplate {
+export function compileLiquid(
+  source: string,
+  limits: TemplateLimits,
+  escaping: boolean,
+  strict: boolean,
+): LiquidTemplate {
   const liquid = escaping ? ESCAPING : PLAIN;
   let templates: Template[];
   try {
@@ -97,7 +104,7 @@ export function compileLiquid(source: string, limits: TemplateLimits, escaping: 
       const liquidContext = new Context(
         context,
         liquid.options,
-        { sync: true },
+        { sync: true, strictVariables: strict },
         { renderLimit: limiter, memoryLimit: limiter, liquid },
       );
       try {

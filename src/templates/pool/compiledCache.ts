@@ -34,15 +34,22 @@ export class CompiledCache {
 
   /** @throws TemplateError when the template doesn't compile; errors are not cached */
   get(
-    { source, syntax, mode, isLayout }: Omit<TemplateRequest, 'name'>,
+    { source, syntax, mode, isLayout, strict = false }: Omit<TemplateRequest, 'name'>,
     given: LayoutSources = {},
   ): CompiledTemplate {
     // What is not part of the key must not be part of what is compiled.
     const layouts = mayLoadLayouts(source) ? given : {};
-    const key = `${syntax}:${mode}:${isLayout ?? false}:${keyOf(layouts)}:${source}`;
+    const key = `${syntax}:${mode}:${isLayout ?? false}:${strict}:${keyOf(layouts)}:${source}`;
     const known = this.#templates.get(key);
     if (known) return known;
-    const template = compileTemplate(source, { syntax, mode, layouts, isLayout, limits: this.limits });
+    const template = compileTemplate(source, {
+      syntax,
+      mode,
+      layouts,
+      isLayout,
+      strict,
+      limits: this.limits,
+    });
     this.#templates.set(key, template);
     return template;
   }

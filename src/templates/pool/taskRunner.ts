@@ -32,7 +32,7 @@ export class TaskRunner {
       const template = this.#cache.get(request, layouts);
       if (context === undefined) {
         template.check();
-        return { ok: true, output: '', uses: template.uses };
+        return { ok: true, output: '', uses: template.uses, reads: template.reads() };
       }
       const output = template.renderJson(context);
       return request.withPlainText

@@ -1,4 +1,4 @@
-import type { OutputMode, Syntax } from '../compileTemplate.js';
+import type { OutputMode, Syntax, TemplateRead } from '../compileTemplate.js';
 import type { TemplateErrorJson } from '../errors.js';
 import type { UsedLayouts } from '../jinja2/compileJinja2.js';
 import type { LayoutSources } from '../jinja2/compileLayouts.js';
@@ -15,6 +15,8 @@ export interface TemplateRequest {
   readonly withPlainText?: boolean;
   /** To be checked only: a layout, whose blocks others fill. */
   readonly isLayout?: boolean;
+  /** See `CompileOptions`. */
+  readonly strict?: boolean;
 }
 
 /** Templates rendered with one context, which is posted to the thread once, as text. */
@@ -33,11 +35,18 @@ export interface NamedTemplateError extends TemplateErrorJson {
 }
 
 export type RenderOutcome =
-  | { readonly ok: true; readonly output: string; readonly plainText?: string; readonly uses?: UsedLayouts }
+  | {
+      readonly ok: true;
+      readonly output: string;
+      readonly plainText?: string;
+      /** Of a check. */
+      readonly uses?: UsedLayouts;
+      readonly reads?: readonly TemplateRead[];
+    }
   | { readonly ok: false; readonly error: NamedTemplateError };
 
 export type CheckOutcome =
-  | { readonly ok: true; readonly uses: UsedLayouts }
+  | { readonly ok: true; readonly uses: UsedLayouts; readonly reads: readonly TemplateRead[] }
   | { readonly ok: false; readonly error: NamedTemplateError };
 
 /** Templates to compile. */

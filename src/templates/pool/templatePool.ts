@@ -82,7 +82,9 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   async check({ templates, layouts, tenantid }: CheckJob): Promise<CheckOutcome[]> {
     const outcomes = await this.#run({ templates, layouts, contextJson: undefined }, tenantid);
-    return outcomes.map((outcome) => (outcome.ok ? { ok: true, uses: outcome.uses ?? NO_LAYOUTS } : outcome));
+    return outcomes.map((outcome) =>
+      outcome.ok ? { ok: true, uses: outcome.uses ?? NO_LAYOUTS, reads: outcome.reads ?? [] } : outcome,
+    );
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,76 @@
+import { Router, type Request } from 'express';
+import { DELIVERIES, ENDED, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
+import { conditionsOf, periodOf, readSearch, searchAddress, type Search } from './deliveryFilter.js';
+import { toDelivery } from './deliveryView.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const REDRIVE = 'mutation ($id: ID!) { Utility { redrive_email_delivery(deliveryid: $id) { state } } }';
+const REDRIVE_MANY = 'mutation ($filter: String) { Utility { redrive_email_deliveries(filter: $filter) } }';
+const COUNT = `query ($filter: String) {
+  email_delivery(limit: 0) { deliveryid }
+  Aggregates { count(subquery: "{ email_delivery { deliveryid } }", filter: $filter) }
+}`;
+
+/** Sending again, one delivery or all that a search finds: each after a question that says what will happen. */
+export function redrivePages({ page, form }: PageKinds): Router {
+  const confirmOne = page(async ({ ask, show, isAdmin }, req) => {
+    const row = await readDelivery({ ask, isAdmin }, req);
+    await show('redrive', {
+      title: 'Send again?',
+      delivery: toDelivery(row),
+      mayRedrive: isAdmin && ENDED.has(row.state),
+      arrivesTwice: row.state === 'sent' || row.state === 'unknown',
+    });
+  });
+
+  const redriveOne = form(async ({ ask }, req, res) => {
+    const deliveryid = requireId(req);
+    await ask(REDRIVE, { id: deliveryid });
+    res.redirect(303, `${DELIVERIES}/${deliveryid}?done=redriven`);
+  });
+
+  const confirmAll = page(async ({ ask, show, isAdmin }, req) => {
+    const search = searchOf(req);
+    const done = /^\d{1,7}$/.exec(typeof req.query['done'] === 'string' ? req.query['done'] : '')?.[0];
+    await show('redrive-all', {
+      title: 'Send all of these again?',
+      count: await countUnsent(ask, search),
+      mayRedrive: isAdmin,
+      done,
+      action: REDRIVE_ALL + searchAddress(search),
+      back: DELIVERIES + searchAddress(search),
+    });
+  });
+
+  const redriveAll = form(async ({ ask }, req, res) => {
+    const search = searchOf(req);
+    const { Utility } = await ask<{ Utility: { redrive_email_deliveries: number } }>(REDRIVE_MANY, {
+      filter: unsent(search).join(' and '),
+    });
+    const done = String(Utility.redrive_email_deliveries);
+    res.redirect(303, REDRIVE_ALL + searchAddress(search, { done }));
+  });
+
+  return Router()
+    .get(REDRIVE_ALL, confirmAll)
+    .post(REDRIVE_ALL, redriveAll)
+    .get(`${DELIVERIES}/:deliveryid/redrive`, confirmOne)
+    .post(`${DELIVERIES}/:deliveryid/redrive`, redriveOne);
+}
+
+function searchOf(req: Request): Search {
+  return readSearch(req.query);
+}
+
+/** What `redrive_email_deliveries` takes of a search, by the index of deliveries with an error. */
+function unsent(search: Search): readonly string[] {
+  return ['error_code is not null', ...periodOf(search), ...conditionsOf(search)];
+}
+
+async function countUnsent(ask: Visit['ask'], search: Search): Promise<number> {
+  const filter = [...unsent(search), "state in ['failed', 'skipped', 'unknown']"].join(' and ');
+  const { Aggregates } = await ask<{ Aggregates: { count: readonly { count: number }[] } }>(COUNT, {
+    filter,
+  });
+  return Aggregates.count[0]?.count ?? 0;
+}

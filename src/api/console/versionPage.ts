@@ -1,0 +1,109 @@
+import { diffLines } from 'diff';
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { literal } from './deliveryFilter.js';
+import { toTime } from './deliveryView.js';
+import { EMAIL_FIELDS, textsOf } from './emailForm.js';
+import type { PageKinds } from './pageKinds.js';
+
+const VERSIONS = `query ($filter: String) {
+  email_type_version(filter: $filter, ordering: ["version desc"], limit: 101) { version creatorid createtime }
+}`;
+const CONTENTS = `query ($filter: String) {
+  email_type_version(filter: $filter, ordering: ["version desc"], limit: 2) { version content }
+}`;
+const ROLES = 'query ($filter: String) { role(filter: $filter, limit: 200) { roleid login } }';
+
+interface Version {
+  readonly version: string;
+  readonly creatorid: number | null;
+  readonly createtime: string;
+}
+interface Content {
+  readonly version: string;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** Who saved an email when, and what changed. */
+export function versionPage({ page }: PageKinds): Router {
+  const versions = page(async ({ ask, show }, req) => {
+    const type = typeof req.query['type'] === 'string' ? req.query['type'] : '';
+    const ofType = `email_type = ${literal(type)}`;
+    const { email_type_version: all } = await ask<{ email_type_version: readonly Version[] }>(VERSIONS, {
+      filter: ofType,
+    });
+    if (all.length === 0) throw new AppError('NOT_FOUND', 'No version of such an email is kept.');
+    const shown = all.find(({ version }) => version === req.query['version']) ?? all[0];
+    const newer = all.find(({ version }) => version !== '0')?.version ?? '0';
+    // A draft is compared with what is live.
+    const upTo =
+      shown?.version === '0'
+        ? `(version = 0 or version = ${newer})`
+        : `version > 0 and version <= ${shown?.version ?? '0'}`;
+    const [{ email_type_version: contents }, logins] = await Promise.all([
+      ask<{ email_type_version: readonly Content[] }>(CONTENTS, { filter: `${ofType} and ${upTo}` }),
+      ask<{ role: readonly { roleid: string; login: string }[] }>(ROLES, {
+        filter: `roleid in [${[0, ...new Set(all.flatMap(({ creatorid }) => creatorid ?? []))].join(', ')}]`,
+      }),
+    ]);
+    const after = contents.find(({ version }) => version === shown?.version);
+    const before = contents.find(({ version }) => version !== shown?.version);
+    await show('versions', {
+      title: `Versions of ${type}`,
+      type,
+      shown: shown?.version,
+      compared: before?.version,
+      changes: changesBetween(before?.content ?? {}, after?.content ?? {}),
+      versions: all.map(({ version, creatorid, createtime }) => ({
+        version,
+        time: toTime(createtime),
+        who: logins.role.find(({ roleid }) => roleid === String(creatorid))?.login ?? creatorid,
+      })),
+    });
+  });
+  return Router().get(`${CONSOLE}/emails/versions`, versions);
+}
+
+/** Of texts that have hardly anything in common; the time is of one field. */
+const DIFF_BOUNDS = { timeout: 20, maxEditLength: 2_000 } as const;
+const CONTEXT_LINES = 3;
+
+interface Change {
+  readonly label: string;
+  readonly parts: readonly { readonly kind: 'same' | 'added' | 'removed'; readonly text: string }[];
+}
+
+function changesBetween(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): readonly Change[] {
+  const [old, now] = [textsOf(before), textsOf(after)];
+  return EMAIL_FIELDS.flatMap(({ name, label }): Change[] => {
+    const [from, to] = [old[name] ?? '', now[name] ?? ''];
+    if (name === 'email_type' || from === to) return [];
+    const found = diffLines(from, to, DIFF_BOUNDS) ?? [
+      { removed: true, added: false, value: from },
+      { removed: false, added: true, value: to },
+    ];
+    return [
+      {
+        label,
+        parts: found.map(({ added, removed, value }) =>
+          added
+            ? { kind: 'added', text: value }
+            : removed
+              ? { kind: 'removed', text: value }
+              : { kind: 'same', text: shortened(value) },
+        ),
+      },
+    ];
+  });
+}
+
+/** What did not change is shown where it is next to what did. */
+function shortened(text: string): string {
+  const lines = text.split('\n');
+  if (lines.length <= 2 * CONTEXT_LINES + 2) return text;
+  return [...lines.slice(0, CONTEXT_LINES), '…', ...lines.slice(-CONTEXT_LINES - 1)].join('\n');
+}

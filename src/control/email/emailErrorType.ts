@@ -1,0 +1,16 @@
+import { GraphQLObjectType, GraphQLString } from 'graphql';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+
+/** Why an email is not sent: a value, so that the query results can be shown beside it. */
+export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_error',
+  fields: {
+    code: { type: GraphQLString },
+    field: { type: GraphQLString, description: "The email type's field: subject, queries[0].filter." },
+    message: { type: GraphQLString },
+    line: { type: SCALARS.Int },
+    column: { type: SCALARS.Int },
+    hint: { type: GraphQLString },
+  },
+});

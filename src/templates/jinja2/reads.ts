@@ -1,0 +1,230 @@
+import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
+import { GLOBALS } from './globals.js';
+
+/** What a template reads of its context, with the place in its source. */
+export interface OffsetRead {
+  /** Names from the context inwards; ITEM stands for the items of a list. */
+  readonly path: readonly string[];
+  readonly offset: number;
+}
+
+const ITEM = '[]';
+
+/** A value that stands at a path of the context, or one that could be anything. */
+type Known = readonly string[] | undefined;
+type Names = ReadonlyMap<string, Known>;
+
+/** Filters whose result holds the items of their input. */
+const SAME_ITEMS = new Set([
+  'sort',
+  'reverse',
+  'list',
+  'unique',
+  'selectattr',
+  'rejectattr',
+  'select',
+  'reject',
+  'default',
+  'd',
+]);
+const ONE_ITEM = new Set(['first', 'last', 'random', 'min', 'max']);
+const MAY_BE_MISSING = new Set(['defined', 'undefined']);
+
+/**
+ * What the statements read, as far as their text says it: through loops, assignments and filters that pass items on.
+ * What `default` or `is defined` asks about may be missing, and is left out.
+ */
+export function readsOf(statements: readonly Statement[]): readonly OffsetRead[] {
+  const reader = new Reader();
+  reader.all(statements, new Map());
+  // A layout may assign what the blocks of the template read.
+  const mayAssign = statements.some(({ kind }) => kind === 'extends');
+  return mayAssign ? reader.reads.filter(({ path }) => path.length > 1) : reader.reads;
+}
+
+class Reader {
+  readonly reads: OffsetRead[] = [];
+
+  /** @returns the names as they are after the statements */
+  all(statements: readonly Statement[], names: Names): Names {
+    return statements.reduce((known, statement) => this.#statement(statement, known), names);
+  }
+
+  #statement(node: Statement, names: Names): Names {
+    switch (node.kind) {
+      case 'output':
+        for (const part of node.parts) if (part.kind !== 'data') this.#value(part, names);
+        return names;
+      case 'if': {
+        const bodies = [node, ...node.elifs].map(({ test, body }) => {
+          this.#value(test, names);
+          return this.all(body, names);
+        });
+        return unsure(names, [...bodies, this.all(node.otherwise, names)]);
+      }
+      case 'for': {
+        const list = this.#value(node.iterable, names);
+        const inner = bound(new Map([...names, ['loop', undefined]]), node.target, list && [...list, ITEM]);
+        this.#value(node.test, inner);
+        this.all(node.body, inner);
+        this.all(node.otherwise, names);
+        return names;
+      }
+      case 'set':
+        return bound(names, node.target, this.#value(node.value, names));
+      case 'setBlock':
+        this.#arguments(node.filter, names);
+        this.all(node.body, names);
+        return bound(names, node.target, undefined);
+      case 'with': {
+        const inner = node.bindings.reduce<Names>(
+          (known, { target, value }) => bound(known, target, this.#value(value, names)),
+          names,
+        );
+        this.all(node.body, inner);
+        return names;
+      }
+      case 'macro':
+        this.all(node.body, this.#parameters(node.parameters, names));
+        return new Map([...names, [node.name, undefined]]);
+      case 'callBlock':
+        this.#value(node.call, names);
+        this.all(node.body, this.#parameters(node.parameters, names));
+        return names;
+      case 'filterBlock':
+        this.#arguments(node.filter, names);
+        this.all(node.body, names);
+        return names;
+      case 'autoescape':
+        this.#value(node.value, names);
+        return this.all(node.body, names);
+      case 'block':
+        this.all(node.body, names);
+        return names;
+      case 'import':
+        return new Map([...names, [node.target, undefined]]);
+      case 'fromImport':
+        return new Map([...names, ...node.names.map(({ target }) => [target, undefined] as const)]);
+      case 'extends':
+      case 'include':
+        return names;
+    }
+  }
+
+  #parameters(parameters: readonly Parameter[], names: Names): Names {
+    const given = parameters.map(({ name }) => [name, undefined] as const);
+    for (const { fallback } of parameters) this.#value(fallback, names);
+    return new Map([...names, ...OF_FUNCTIONS, ...given]);
+  }
+
+  /** Notes what the expression reads. @returns where its value stands */
+  #value(node: Expression | undefined, names: Names): Known {
+    if (node === undefined) return undefined;
+    const path = this.#path(node, names);
+    if (path !== undefined && isLookup(node)) this.reads.push({ path, offset: node.offset });
+    return path;
+  }
+
+  /** As `#value`; the lookup itself may fail. */
+  #path(node: Expression, names: Names): Known {
+    switch (node.kind) {
+      case 'name':
+        if (names.has(node.name)) return names.get(node.name);
+        return GLOBALS.has(node.name) || node.name === 'self' ? undefined : [node.name];
+      case 'attribute': {
+        const target = this.#value(node.target, names);
+        return target && [...target, node.name];
+      }
+      case 'item': {
+        const target = this.#value(node.target, names);
+        this.#value(node.key, names);
+        if (!target || node.key.kind !== 'constant') return undefined;
+        return typeof node.key.value === 'string' ? [...target, node.key.value] : [...target, ITEM];
+      }
+      case 'slice': {
+        for (const part of [node.start, node.stop, node.step]) this.#value(part, names);
+        return this.#value(node.target, names);
+      }
+      case 'filter':
+        return this.#filtered(node, names);
+      case 'test':
+        if (MAY_BE_MISSING.has(node.name)) this.#path(node.input, names);
+        else this.#value(node.input, names);
+        this.#arguments(node, names);
+        return undefined;
+      case 'call':
+        // A method is no value of the context.
+        if (node.callee.kind === 'attribute') this.#value(node.callee.target, names);
+        else this.#path(node.callee, names);
+        this.#arguments(node, names);
+        return undefined;
+      case 'conditional': {
+        this.#value(node.test, names);
+        const [then, otherwise] = [this.#value(node.then, names), this.#value(node.otherwise, names)];
+        return node.otherwise === undefined || String(then) === String(otherwise) ? then : undefined;
+      }
+      default:
+        for (const part of partsOf(node)) this.#value(part, names);
+        return undefined;
+    }
+  }
+
+  #filtered(node: Expression & { readonly kind: 'filter' }, names: Names): Known {
+    const mayBeMissing = node.name === 'default' || node.name === 'd';
+    const input =
+      node.input && (mayBeMissing ? this.#path(node.input, names) : this.#value(node.input, names));
+    this.#arguments(node, names);
+    if (!input) return undefined;
+    if (SAME_ITEMS.has(node.name)) return input;
+    return ONE_ITEM.has(node.name) ? [...input, ITEM] : undefined;
+  }
+
+  #arguments(given: Arguments | undefined, names: Names): void {
+    if (!given) return;
+    for (const value of given.positional) this.#value(value, names);
+    for (const { value } of given.named) this.#value(value, names);
+    this.#value(given.spread, names);
+    this.#value(given.namedSpread, names);
+  }
+}
+
+const OF_FUNCTIONS = ['caller', 'varargs', 'kwargs', 'super'].map((name) => [name, undefined] as const);
+
+function isLookup({ kind }: Expression): boolean {
+  return kind === 'name' || kind === 'attribute' || kind === 'item';
+}
+
+function bound(names: Names, target: Target, value: Known): Names {
+  if (target.kind === 'name') return new Map([...names, [target.name, value]]);
+  if (target.kind === 'namespace') return names;
+  return target.items.reduce<Names>((known, item) => bound(known, item, undefined), names);
+}
+
+/** After branches, what one of them assigned could be anything. */
+function unsure(before: Names, branches: readonly Names[]): Names {
+  const assigned = branches.flatMap((names) =>
+    [...names].filter(([name, value]) => before.get(name) !== value || !before.has(name)),
+  );
+  return new Map([...before, ...assigned.map(([name]) => [name, undefined] as const)]);
+}
+
+function partsOf(node: Expression): readonly (Expression | undefined)[] {
+  switch (node.kind) {
+    case 'list':
+    case 'tuple':
+      return node.items;
+    case 'dict':
+      return node.entries.flat();
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+    case 'logical':
+      return [node.left, node.right];
+    case 'concat':
+      return node.parts;
+    case 'compare':
+      return [node.first, ...node.rest.map(({ operand }) => operand)];
+    default:
+      return [];
+  }
+}
