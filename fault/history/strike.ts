@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '../../test/support/waitFor.js';
 import { untilConfirmed } from '../faults/recover.js';
 import type { Part } from '../rig/member.js';
 import type { Rig } from '../rig/rig.js';
@@ -47,11 +48,14 @@ export async function strikeHistory(
   const lost = await (way === 'restored' ? timeMachine.restore(backup) : timeMachine.promote(backup, backMs));
   spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesAnswers: true });
   await follow(rig, aftermath);
+  // A server that is being promoted is a standby until it has read its log.
+  await waitFor('PostgreSQL to accept writes', () => rig.ledger.query('select'), { timeoutMs: PROMOTION_MS });
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
   lost.recoveredAtMs = Date.now();
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };
 }
 
+const PROMOTION_MS = 60_000;
 /** Commits until then survive. */
 const LIVE_MS = 2_000;
 const BURST = 15;
