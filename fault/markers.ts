@@ -66,13 +66,13 @@ export const addBatches = (backend: Backend): Marker => ({
  * and lengths, which contain no digits.
  */
 export const batchBegun: Marker = {
-  name: 'batch_close or batch_load',
+  name: 'batch_close_plain or batch_load',
   on: 'postgres',
   matches: (request) => BATCH_BEGUN.test(request),
   concerns: (request) => ({ batchids: all(new RegExp(`${BATCH_BEGUN.source}[^\\d]*(\\d+)`, 'g'), request) }),
 };
 
-const BATCH_BEGUN = /\0batch_(?:close|load)\0/;
+const BATCH_BEGUN = /\0batch_(?:close_plain|load)\0/;
 
 /** A worker claims deliveries. Its second parameter is the list of their ids. */
 export const deliveryLoad: Marker = {

@@ -9,7 +9,16 @@ export async function publish(
 ): Promise<void> {
   if (batches.length === 0) return;
   try {
-    await queue.addBatches(batches);
+    await queue.addBatches(
+      batches.map(({ tenantid, batchid, createtime, mintime, maxtime, ahead }) => ({
+        tenantid,
+        batchid,
+        createtime,
+        mintime,
+        maxtime,
+        ahead,
+      })),
+    );
   } catch (error) {
     admission.requeue(batches);
     throw error;

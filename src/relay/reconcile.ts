@@ -1,7 +1,7 @@
 import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
-import { takeDueDeliveries } from '../db/delivery/openDeliveries.js';
+import { dueDeliveries, markQueued } from '../db/delivery/openDeliveries.js';
 import { sweep } from '../db/delivery/sweep.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
@@ -17,6 +17,10 @@ export interface ReconcileDeps {
 /** An open batch of this age may have been lost on its way to the queue, or with the queue. */
 const MIN_BATCH_AGE_MS = 3_000;
 const SCAN_LIMIT = 2_000;
+/**
+ * Seconds after which a delivery that is still waiting is queued again, in case the queue lost it. Longer when thousands
+ * wait, e.g. after a provider outage, to spare the queue.
+ */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
 
 /**
@@ -45,9 +49,12 @@ export class Reconciler {
   async #addDue(): Promise<void> {
     const { ledger, queue } = this.deps;
     for (;;) {
-      const due = await takeDueDeliveries(ledger, SCAN_LIMIT, RECHECK_SECONDS);
+      const due = await dueDeliveries(ledger, SCAN_LIMIT);
       await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
-      if (due.length < SCAN_LIMIT) return;
+      const isMany = due.length === SCAN_LIMIT;
+      const noted = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
+      // Rows locked by another session would only be found again: leave them to the next run.
+      if (!isMany || noted === 0) return;
     }
   }
 }

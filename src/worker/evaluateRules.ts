@@ -9,9 +9,9 @@ import {
 } from '../db/delivery/batches.js';
 import {
   closeBatch,
+  closePlainBatch,
   type ClosedBatch,
   type DeliveryLimits,
-  type Evaluation,
   type Match,
 } from '../db/delivery/closeBatch.js';
 import { countRedeliveredBatchStart } from '../db/delivery/poisonBatches.js';
@@ -39,41 +39,28 @@ export async function evaluateRules(
   key: BatchKey,
   redelivered: boolean,
 ): Promise<ClosedBatch> {
-  const closed = redelivered ? undefined : await closeBatch(deps.ledger, key, deps.limits);
-  if (closed) return closed;
+  // Fast path: without conditions, one statement does everything.
+  const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
+  if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);
   if (batch?.done === true) return NO_DELIVERIES;
-  const evaluation = batch && (await evaluateConditions(deps, key, batch, redelivered));
-  if (evaluation === 'split') return NO_DELIVERIES;
-  // If a condition was added meanwhile the batch stays open, and the reconciler queues it again.
-  return (await closeBatch(deps.ledger, key, deps.limits, evaluation)) ?? NO_DELIVERIES;
+  // A deleted tenant sends nothing.
+  if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
+  if (redelivered) {
+    const fate = await countRedeliveredBatchStart(deps.ledger, key, batch.events.length);
+    if (fate === 'split') return NO_DELIVERIES;
+    if (fate === 'give-up') return giveUp(deps, key, batch);
+  }
+  const matches: Match[] = [];
+  for (const rule of batch.rules) matches.push(...(await matchRule(deps, key, batch, rule)));
+  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
 }
 
 const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
 
-async function evaluateConditions(
-  deps: EvaluateDeps,
-  key: BatchKey,
-  batch: LoadedBatch,
-  redelivered: boolean,
-): Promise<Evaluation | 'split'> {
-  if (redelivered) {
-    const fate = await countRedeliveredBatchStart(deps.ledger, key, batch.events.length);
-    if (fate === 'split') return 'split';
-    if (fate === 'give-up') return giveUp(deps, key, batch);
-  }
-  const ruleids: string[] = [];
-  const matches: Match[] = [];
-  for (const { condition, ...rule } of batch.rules) {
-    if (condition === null) continue;
-    ruleids.push(rule.ruleid);
-    matches.push(...(await matchRule(deps, key, batch, { ...rule, condition })));
-  }
-  return { ruleids, matches };
-}
-
-/** Every worker that evaluated this batch died: each rule that might match gets a failed delivery. */
-function giveUp(deps: EvaluateDeps, { tenantid, batchid }: BatchKey, batch: LoadedBatch): Evaluation {
+/** Every worker that evaluated this batch died: records a failed delivery for each rule that might match. */
+function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
+  const { tenantid, batchid } = key;
   deps.log.error({ tenantid, batchid }, 'a batch of events ends every worker: it is given up');
   const matches = batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
@@ -81,7 +68,7 @@ function giveUp(deps: EvaluateDeps, { tenantid, batchid }: BatchKey, batch: Load
     const failure = { code: 'POISON', message };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
-  return { ruleids: batch.rules.map(({ ruleid }) => ruleid), matches };
+  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
 }
 
 function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
@@ -92,10 +79,12 @@ async function matchRule(
   deps: EvaluateDeps,
   key: BatchKey,
   batch: LoadedBatch,
-  rule: EmailRule & { readonly condition: string },
+  rule: EmailRule,
 ): Promise<readonly Match[]> {
+  const concerned = matchingEvents(batch, rule);
+  if (rule.condition === null) return concerned.map(({ eventid }) => ({ eventid, ruleid: rule.ruleid }));
   const matches: Match[] = [];
-  for (const [target, events] of byTarget(matchingEvents(batch, rule))) {
+  for (const [target, events] of byTarget(concerned)) {
     const eventids = events.map((event) => event.eventid);
     for (let next = 0; next < eventids.length;) {
       const part = eventids.slice(next, next + EVENT_CHUNK_SIZE);
@@ -131,4 +120,10 @@ function byTarget(events: readonly OutboxEvent[]): ReadonlyMap<string, readonly 
     else groups.set(event.target, [event]);
   }
   return groups;
+}
+
+/** Deliveries get their ids and rate limit slots in the order of the changes. */
+function sortByEvent(matches: readonly Match[], events: readonly OutboxEvent[]): readonly Match[] {
+  const position = new Map(events.map((event, index) => [event.eventid, index]));
+  return [...matches].sort((a, b) => (position.get(a.eventid) ?? 0) - (position.get(b.eventid) ?? 0));
 }

@@ -1,7 +1,7 @@
-import type { DeliveryKey } from '../db/delivery/deliveryKey.js';
+import type { DeliveryKey } from '../db/delivery/batches.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
-import type { DeliveriesInHand } from './deliveriesInHand.js';
+import type { ClaimedDeliveries } from './claimedDeliveries.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
@@ -12,7 +12,7 @@ export interface BatchDeps {
   readonly evaluate: EvaluateDeps;
   readonly send: SendDeps;
   readonly loopTrips: LoopTrips;
-  readonly inHand: DeliveriesInHand;
+  readonly claimed: ClaimedDeliveries;
   readonly slots: FairSlots;
   readonly suspects: Suspects;
 }
@@ -41,17 +41,15 @@ export async function processBatch(deps: BatchDeps, job: BatchJob, redelivered: 
 
 /** One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead. */
 export async function processDelivery(
-  { send, inHand, slots, suspects }: BatchDeps,
+  { send, claimed, slots, suspects }: BatchDeps,
   job: DeliveryJob,
   redelivered: boolean,
   copy?: RecentCopy,
 ): Promise<void> {
   const { tenantid } = job;
-  await inHand.claim(job, async (claim) => {
-    const end = await slots.run(tenantid, () =>
-      sendDelivery(send, { job, claim, redelivered }, stillFresh(copy)),
-    );
-    if (end === 'suspect') await suspects.run(tenantid, () => sendSuspect(send, { job, claim, redelivered }));
+  await claimed.claim(job, async () => {
+    const end = await slots.run(tenantid, () => sendDelivery(send, job, redelivered, stillFresh(copy)));
+    if (end === 'suspect') await suspects.run(tenantid, () => sendSuspect(send, job, redelivered));
     return end === undefined ? 'dropped' : 'done';
   });
 }

@@ -16,14 +16,15 @@ import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';
-import type { Claim } from './deliveriesInHand.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import { refusedEvent } from './refusedEvent.js';
 import { removeSuppressed } from './removeSuppressed.js';
+import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, fallBack, isCertainFailure, type Decision, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
+  readonly leases: LeaseKeeper;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   readonly readAccounts: AccountReader;
@@ -34,46 +35,36 @@ export interface SendDeps extends ComposeDeps {
   readonly report: AttemptReport;
 }
 
-/** A delivery that this worker is to attempt. */
-export interface Order {
-  readonly job: DeliveryJob;
-  readonly claim: Claim;
-  /** An earlier worker started the same job and died. */
-  readonly redelivered: boolean;
-}
-
 /**
  * One attempt at a delivery, from the job to the ledger's record. Failures of the tenant, the provider or the network
  * become a state of the delivery; rejects only when the database is unavailable.
+ * @param redelivered whether an earlier worker started the same job and died
  * @param loaded a recent copy of the delivery: if it is stale, the start is refused
  * @returns 'suspect' when nothing was done, because the delivery is for `sendSuspect`
  */
 export async function sendDelivery(
   deps: SendDeps,
-  order: Order,
+  job: DeliveryJob,
+  redelivered: boolean,
   loaded?: LoadedDelivery,
 ): Promise<'done' | 'suspect'> {
-  const delivery = loaded ?? (await deps.ledger.load(order.job));
-  if (!delivery || !isOpen(delivery, order.job)) return 'done';
+  const delivery = loaded ?? (await deps.ledger.load(job));
+  if (!delivery || !isOpen(delivery, job)) return 'done';
   if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
-  await attemptDelivery(deps, order, delivery);
+  await attemptDelivery(deps, delivery, redelivered);
   return 'done';
 }
 
 /** As `sendDelivery`, for a delivery that may be what crashes workers. */
-export async function sendSuspect(deps: SendDeps, order: Order): Promise<void> {
-  const delivery = await deps.ledger.load(order.job);
-  if (delivery && isOpen(delivery, order.job)) await attemptDelivery(deps, order, delivery);
+export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
+  const delivery = await deps.ledger.load(job);
+  if (delivery && isOpen(delivery, job)) await attemptDelivery(deps, delivery, redelivered);
 }
 
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
-async function attemptDelivery(
-  deps: SendDeps,
-  { claim, redelivered }: Order,
-  loaded: LoadedDelivery,
-): Promise<void> {
+async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redelivered: boolean): Promise<void> {
   const { needsAccount } = deps.transport;
   const accounts = needsAccount && loaded.accounts ? deps.readAccounts(loaded.tenantid, loaded.accounts) : [];
   const carrier = needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
@@ -88,7 +79,7 @@ async function attemptDelivery(
   const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
   if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
 
-  await sendEmail(deps, claim, delivery, allowed.email, accounts);
+  await sendEmail(deps, delivery, allowed.email, accounts);
 }
 
 /** A job is a hint: the delivery may have moved on since. */
@@ -195,7 +186,6 @@ const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs:
 /** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
 async function sendEmail(
   deps: SendDeps,
-  claim: Claim,
   delivery: AttemptedDelivery,
   email: Email,
   accounts: readonly Account[],
@@ -211,25 +201,30 @@ async function sendEmail(
     carrier: route.carrier,
   });
   if (!started) return;
-  claim.begin(askedAtMs);
-  const { tenantid, deliveryid } = delivery;
-  const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
-  const message = {
-    ...email,
-    tenantid,
-    deliveryid,
-    messageId,
-    idempotencyKey: idempotencyKeyOf(messageId, route.redrive),
-  };
-  const calledAtMs = performance.now();
-  const outcome = await deps.transport.send(message, {
-    account: route.account,
-    deadlineMs: deps.sendDeadlineMs,
-    mayStart: () => claim.isHeld(),
-  });
-  deps.report.called(route.carrier, outcome, calledAtMs);
-  const sent = { ...delivery, starts: delivery.starts + 1, carrier: route.carrier };
-  await recordOutcome(deps, sent, outcome, route);
+  const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
+  const lease = deps.leases.hold(attempt, askedAtMs);
+  try {
+    const { tenantid, deliveryid } = delivery;
+    const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
+    const message = {
+      ...email,
+      tenantid,
+      deliveryid,
+      messageId,
+      idempotencyKey: idempotencyKeyOf(messageId, route.redrive),
+    };
+    const calledAtMs = performance.now();
+    const outcome = await deps.transport.send(message, {
+      account: route.account,
+      deadlineMs: deps.sendDeadlineMs,
+      mayStart: () => lease.isHeld(),
+    });
+    deps.report.called(route.carrier, outcome, calledAtMs);
+    const sent = { ...delivery, starts: attempt.attempt, carrier: route.carrier };
+    await recordOutcome(deps, sent, outcome, route);
+  } finally {
+    lease.release();
+  }
 }
 
 /** What an attempt is made with. */

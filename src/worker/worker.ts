@@ -7,10 +7,11 @@ import { createAccountReader } from './accountReader.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
-import { DeliveriesInHand } from './deliveriesInHand.js';
+import { ClaimedDeliveries } from './claimedDeliveries.js';
 import type { EvaluateDeps } from './evaluateRules.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopTrips } from './loopTrips.js';
+import { createLeaseKeeper } from './leaseKeeper.js';
 import { processBatch, processDelivery, type BatchDeps } from './processBatch.js';
 import type { SendDeps } from './sendDelivery.js';
 import { Suspects } from './suspects.js';
@@ -29,9 +30,11 @@ const GRACE_FOR_JOBS = 0.8;
 export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
+  const leases = createLeaseKeeper(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
+    leases,
     transport,
     queue,
     engine: deps.engine,
@@ -63,12 +66,12 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
   };
   const slots = new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency));
   const suspects = new Suspects();
-  const inHand = new DeliveriesInHand(ledger, config.leaseMs, log);
+  const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
   const batchDeps: BatchDeps = {
     evaluate: evaluateDeps,
     send: sendDeps,
     loopTrips: new LoopTrips(log),
-    inHand,
+    claimed,
     slots,
     suspects,
   };
@@ -89,7 +92,8 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       slots.close();
       suspects.close();
       await work.stop();
-      await inHand.stop();
+      await claimed.stop();
+      await leases.stop();
       await transport.close();
     },
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bumpPolicyVersion } from '../../src/control/tenants/tenants.js';
-import { closeBatch } from '../../src/db/delivery/closeBatch.js';
+import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import { endedBatches, type Batch } from '../../src/db/delivery/batches.js';
 import { recordMailEvents } from '../../src/db/delivery/mailEvents.js';
 import { tick } from '../../src/db/delivery/tick.js';
@@ -111,7 +111,7 @@ describe('delivery: ids that leave the database, which then goes back in time', 
   async function deliver(events: number): Promise<readonly string[]> {
     const ids: string[] = [];
     for (const key of await batch(events)) {
-      const closed = await closeBatch(db.database.ledger, key, NO_LIMITS);
+      const closed = await closePlainBatch(db.database.ledger, key, NO_LIMITS);
       ids.push(...closed!.ready.map(({ deliveryid }) => deliveryid));
     }
     return ids;

@@ -22,24 +22,24 @@ const SIGN_IN = 'test/api/oidc/signIn.test.ts';
 const FENCES: readonly Mutant[] = [
   {
     name: 'a worker sends although its lease is over',
-    file: 'src/worker/deliveriesInHand.ts',
-    find: 'isHeld: () => performance.now() < held.untilMs,',
+    file: 'src/worker/leaseKeeper.ts',
+    find: 'isHeld: () => performance.now() < lease.untilMs,',
     replace: 'isHeld: () => true,',
-    tests: ['test/worker/deliveriesInHand.test.ts'],
+    tests: ['test/worker/leaseKeeper.test.ts'],
   },
   {
     name: 'a lease is counted from when PostgreSQL answered',
-    file: 'src/worker/deliveriesInHand.ts',
-    find: 'held.untilMs = askedAtMs +',
-    replace: 'held.untilMs = performance.now() +',
-    tests: ['test/worker/deliveriesInHand.test.ts'],
+    file: 'src/worker/leaseKeeper.ts',
+    find: 'const lease = { untilMs: askedAtMs + usableMs };',
+    replace: 'const lease = { untilMs: performance.now() + usableMs };',
+    tests: ['test/worker/leaseKeeper.test.ts'],
   },
   {
     name: 'a lease counts as renewed although PostgreSQL refused',
-    file: 'src/worker/deliveriesInHand.ts',
-    find: 'if (renewed[index] !== true) held.untilMs = -Infinity;',
-    replace: '',
-    tests: ['test/worker/deliveriesInHand.test.ts'],
+    file: 'src/worker/leaseKeeper.ts',
+    find: 'renewed[index] === true ? now + usableMs : -Infinity',
+    replace: 'renewed[index] === undefined ? -Infinity : now + usableMs',
+    tests: ['test/worker/leaseKeeper.test.ts'],
   },
   {
     name: 'two workers start the same first attempt',
@@ -87,8 +87,8 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'an attempt that is over renews its lease',
     file: 'src/db/delivery/leases.ts',
-    find: "case when w.sending then d.state = 'sending' else",
-    replace: 'case when w.sending then true else',
+    find: "and d.starts = w.attempt and d.state = 'sending'",
+    replace: '',
     tests: [LEDGER],
   },
   {
@@ -109,15 +109,15 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'a delivery that is being sent is held as if it waited',
     file: 'src/db/delivery/leases.ts',
-    find: "else d.state in ('pending', 'retrying') end\n      order by d.deliveryid for update of d",
-    replace: 'else true end\n      order by d.deliveryid for update of d',
+    find: "where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')",
+    replace: 'where d.tracked',
     tests: [LEDGER, APPEND_ONLY],
   },
   {
     name: 'the relay queues a delivery whose lease lasts',
     file: 'src/db/delivery/openDeliveries.ts',
-    find: "where due < now() and state in ('pending', 'retrying')",
-    replace: "where state in ('pending', 'retrying')",
+    find: "where d.due < now() and d.state in ('pending', 'retrying')",
+    replace: "where d.state in ('pending', 'retrying')",
     tests: [LEDGER],
   },
   {
@@ -130,9 +130,9 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'a batch is done twice',
     file: 'src/db/delivery/closeBatchSql.ts',
-    find: 'where not evaluated)\n      on conflict do nothing',
+    find: 'where ${mayClose}\n      on conflict do nothing',
     replace:
-      'where not evaluated)\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid',
+      'where ${mayClose}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid',
     tests: [LEDGER],
   },
 ];

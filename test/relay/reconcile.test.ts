@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { closeBatch } from '../../src/db/delivery/closeBatch.js';
+import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { trackDeliveries } from '../../src/db/delivery/track.js';
@@ -27,7 +27,7 @@ describe('delivery: the reconciler', () => {
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 1);
     const [batch] = (await tick(ledger, { batchEvents: 10, tickEvents: 100 })).batches;
-    const { ready } = (await closeBatch(ledger, batch!, NO_LIMITS))!;
+    const { ready } = (await closePlainBatch(ledger, batch!, NO_LIMITS))!;
     await trackDeliveries(ledger, ready);
 
     const added: DeliveryJob[] = [];

@@ -100,6 +100,13 @@ const RECORDS = {
     where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1 order by position`,
 };
 
+/** Identifies a delivery. `createtime` is PostgreSQL text, exact to the microsecond. */
+export interface DeliveryKey {
+  readonly tenantid: number;
+  readonly deliveryid: string;
+  readonly createtime: string;
+}
+
 /** Events of one tenant that a worker evaluates in one job. */
 export interface Batch {
   readonly batchid: string;
@@ -128,12 +135,6 @@ export async function openBatches(
 /** SQL: the columns of `Batch` as a JSON object. */
 export const BATCH_JSON = `json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
   'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text)`;
-
-/** Taken by whoever adds batches besides the tick, which holds it as well; see `openBatches`. */
-export const LOCK_BATCH_IDS = {
-  name: 'batch_ids_lock',
-  text: 'lock table rowpost.relay_lock in share update exclusive mode',
-};
 
 // Batch ids are assigned under the relay's lock, hence in commit order: no batch appears below an older one later. The
 // mark commits asynchronously, after the batches that it passes over.

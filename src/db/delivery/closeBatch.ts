@@ -1,18 +1,10 @@
-import { timesOf, type BatchKey } from './batches.js';
-import type { DeliveryKey } from './deliveryKey.js';
-import { CLOSE } from './closeBatchSql.js';
+import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
+import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from '../connection/ledger.js';
 import { toDelivery, type LoadedDelivery, type LoadedRow } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
 
-/** What the conditions of a batch's rules say. */
-export interface Evaluation {
-  /** Rules with a condition, all of whose matches are below. */
-  readonly ruleids: readonly string[];
-  readonly matches: readonly Match[];
-}
-
-/** An event, and a rule whose condition holds or can't be evaluated. */
+/** A delivery to record: an event, and a rule that matches it or whose condition can't be evaluated. */
 export interface Match {
   readonly eventid: string;
   readonly ruleid: string;
@@ -52,30 +44,45 @@ export interface Trip {
 
 /**
  * Records a batch's deliveries and marks it done, in one statement. Of several workers with the same batch, one
- * records them. Rules without a condition are matched by the statement.
- * @returns undefined when nothing is left to do, or when a rule's condition is still to be evaluated
+ * records them; the others get an empty result.
  */
 export async function closeBatch(
   ledger: Ledger,
   key: BatchKey,
+  matches: readonly Match[],
   limits: DeliveryLimits,
-  { ruleids, matches }: Evaluation = { ruleids: [], matches: [] },
-): Promise<ClosedBatch | undefined> {
+): Promise<ClosedBatch> {
   const rows = await ledger.query<ClosedRow>(CLOSE, [
-    key.batchid,
-    key.createtime,
-    limits.firesPerMinute,
-    limits.emailsPerSecond,
-    MAX_PRELOADED,
-    ...timesOf(key),
+    ...valuesOf(key, limits),
     matches.map((match) => match.eventid),
     matches.map((match) => match.ruleid),
     matches.map((match) => match.failure?.code ?? null),
     matches.map((match) => match.failure?.message ?? null),
-    ruleids,
   ]);
+  return toClosed(rows);
+}
+
+/**
+ * As `closeBatch`, for rules without conditions: matching happens in the same statement.
+ * @returns undefined when no delivery was recorded, e.g. a rule has a condition or the batch was done already
+ */
+export async function closePlainBatch(
+  ledger: Ledger,
+  key: BatchKey,
+  limits: DeliveryLimits,
+): Promise<ClosedBatch | undefined> {
+  const rows = await ledger.query<ClosedRow>(CLOSE_PLAIN, valuesOf(key, limits));
   return rows.length === 0 ? undefined : toClosed(rows);
 }
+
+const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => [
+  key.batchid,
+  key.createtime,
+  limits.firesPerMinute,
+  limits.emailsPerSecond,
+  MAX_PRELOADED,
+  ...timesOf(key),
+];
 
 function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
   const pending = rows.filter((row) => row.state === 'pending');

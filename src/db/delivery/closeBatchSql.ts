@@ -10,9 +10,17 @@ const IN_PARTITIONS = 'o.time between $6::timestamptz and $7::timestamptz';
 /** Event `o` belongs to batch `b`. */
 const IN_BATCH = `o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
 
-/** Rule `r` applies to event `o` of batch `b`, its condition aside. */
-const RULE_COVERS_EVENT =
-  'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
+/** SQL fragments that produce a batch's matches. */
+interface MatchSource {
+  /** Joins a batch `b`, its events `o` and rules `r`. */
+  readonly matches: string;
+  /** Sort position of a match. */
+  readonly position: string;
+  /** The columns `code` and `message`: why nothing can be sent; null where something can. */
+  readonly failure: string;
+  /** Whether this statement may close the batch, given the matches found. */
+  readonly mayClose: string;
+}
 
 // Commits asynchronously: a crash loses the deliveries together with the batch's done mark. No mail can leave before
 // this is durable, because `startSending` commits synchronously and the WAL is flushed in order.
@@ -21,34 +29,24 @@ const RULE_COVERS_EVENT =
 // rows in one order. A rate-limited tenant's slots are allocated from its one row.
 //
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries, times of the
-// first and last event; matches of rules with conditions as arrays of event id, rule id, failure code and failure
-// message; ids of the rules whose conditions were evaluated.
-export const CLOSE = {
-  name: 'batch_close',
-  text: `
+// first and last event.
+const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), found as materialized (
-      select row_number() over (order by o.eventid, r.ruleid) as position, o.tenantid, o.eventid, o.operation, o.target,
-        o.key, o.time, o.old, o.new, o.file, r.ruleid, r.email_type, r.delivery, r.query_roleid, m.code, m.message,
-        r.condition is null or m.eventid is not null as matches,
-        r.condition is null or r.ruleid = any ($12::bigint[]) as evaluated
-      from batch b
-        join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
-        join rowpost.outbox o on ${IN_BATCH}
-        join rowpost.email_rule r on ${RULE_COVERS_EVENT}
-        left join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[]) as m(eventid, ruleid, code, message)
-          on m.eventid = o.eventid and m.ruleid = r.ruleid
+      select ${position} as position, o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file,
+        r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, ${failure}
+      from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      where not exists (select from found where not evaluated)
+      where ${mayClose}
       on conflict do nothing
       returning batchid
     ), matched as materialized (
       select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
         date_trunc('minute', time) as minute, hashtextextended(target || ' ' || key::text, 0) as record
-      from found where matches and exists (select from done)
+      from found where exists (select from done)
     ), fired as materialized (
       select minute, ruleid, record, count(*)::int as fires from matched
       where code is null and $3::int > 0 group by minute, ruleid, record
@@ -106,5 +104,37 @@ export const CLOSE = {
       ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
-    where d.state in ('pending', 'skipped') order by d.deliveryid`,
+    where d.state in ('pending', 'skipped') order by d.deliveryid`;
+
+/** Rule `r` applies to event `o` of batch `b`, its condition aside. */
+const RULE_COVERS_EVENT =
+  'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
+
+/** Records the matches given as arrays of event id, rule id, failure code and failure message. */
+export const CLOSE = {
+  name: 'batch_close',
+  text: closeSql({
+    matches: `
+        cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[])
+          with ordinality as m(eventid, ruleid, code, message, position)
+        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
+        join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
+    position: 'm.position',
+    failure: 'm.code, m.message',
+    mayClose: 'true',
+  }),
+};
+
+/** Records what the rules match, provided that no applicable rule has a condition. */
+export const CLOSE_PLAIN = {
+  name: 'batch_close_plain',
+  text: closeSql({
+    matches: `
+        join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
+        join rowpost.outbox o on ${IN_BATCH}
+        join rowpost.email_rule r on ${RULE_COVERS_EVENT}`,
+    position: 'row_number() over (order by o.eventid, r.ruleid)',
+    failure: 'null::text as code, null::text as message',
+    mayClose: 'not exists (select from found where condition is not null)',
+  }),
 };

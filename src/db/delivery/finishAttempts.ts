@@ -1,4 +1,4 @@
-import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { trackDeliveries } from './track.js';
@@ -49,7 +49,9 @@ export async function finishAttempts(
   };
   const firstSent = finishes.filter(isFirstSent);
   await run(FINISH_FIRST_SENT, firstSent, [
-    ...keyColumns(firstSent),
+    firstSent.map((finish) => finish.tenantid),
+    firstSent.map((finish) => finish.deliveryid),
+    firstSent.map((finish) => finish.createtime),
     firstSent.map((finish) => finish.httpStatus),
     firstSent.map((finish) => finish.providerMessageId),
   ]);
@@ -70,12 +72,12 @@ const FINISH_FIRST_SENT = {
   text: `
     with open as materialized (
       select w.*, s.started, s.carrier
-      from unnest(${KEY_ARRAYS}, $4::int[], $5::text[])
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[])
           with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
         join rowpost.delivery d
-          on ${sameDelivery('d', 'w')}
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
         join rowpost.delivery_start s
-          on ${sameDelivery('s', 'w')}
+          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
       where not d.tracked
       order by d.deliveryid for share of d
     ), recorded as (
@@ -108,7 +110,7 @@ const FINISH = {
         next_attempt = now() + w.next_attempt_ms * interval '1 ms',
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
-      where ${sameDelivery('d', 'w')}
+      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') end

@@ -1,55 +1,82 @@
-import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { trackDeliveries } from './track.js';
 
-/** A delivery that a worker has in hand, by its fencing token. */
-export interface HeldDelivery extends DeliveryKey {
-  /** Number of the newest attempt. */
+/** An attempt in flight; its number is the fencing token. */
+export interface InFlightAttempt extends DeliveryKey {
+  readonly attempt: number;
+}
+
+/** Extends leases. @returns for each, whether the caller still holds it. */
+export async function renewLeases(
+  ledger: Ledger,
+  attempts: readonly InFlightAttempt[],
+  leaseMs: number,
+): Promise<readonly boolean[]> {
+  await trackDeliveries(ledger, attempts);
+  const rows = await ledger.query<{ position: number }>(RENEW, [
+    attempts.map((attempt) => attempt.tenantid),
+    attempts.map((attempt) => attempt.deliveryid),
+    attempts.map((attempt) => attempt.createtime),
+    attempts.map((attempt) => attempt.attempt),
+    leaseMs,
+  ]);
+  const renewed = new Set(rows.map((row) => row.position));
+  return attempts.map((_, index) => renewed.has(index + 1));
+}
+
+const RENEW = {
+  name: 'lease_renew',
+  text: `
+    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
+    from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[])
+      with ordinality as w(tenantid, deliveryid, createtime, attempt, position)
+    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      and d.starts = w.attempt and d.state = 'sending'
+    returning w.position::int as position`,
+};
+
+/** A delivery that a worker has claimed but not begun to send. */
+export interface WaitingDelivery extends DeliveryKey {
   readonly starts: number;
-  /** Whether that attempt is in flight; else the worker has yet to begin one. */
-  readonly sending: boolean;
   /** Known to be tracked. */
   readonly isTracked: boolean;
 }
 
-/** Keeps the reconciler from taking them until the lease expires. @returns for each, whether the caller still holds it */
-export async function renewLeases(
+/** Keeps the reconciler from queueing them until the lease expires. Deliveries already sending or ended are unchanged. */
+export async function holdDeliveries(
   ledger: Ledger,
-  deliveries: readonly HeldDelivery[],
+  deliveries: readonly WaitingDelivery[],
   leaseMs: number,
-): Promise<readonly boolean[]> {
+): Promise<void> {
   await trackDeliveries(
     ledger,
     deliveries.filter((delivery) => !delivery.isTracked),
   );
-  const rows = await ledger.query<{ position: number }>(RENEW, [
-    ...keyColumns(deliveries),
+  await ledger.query(HOLD, [
+    deliveries.map((delivery) => delivery.tenantid),
+    deliveries.map((delivery) => delivery.deliveryid),
+    deliveries.map((delivery) => delivery.createtime),
     deliveries.map((delivery) => delivery.starts),
-    deliveries.map((delivery) => delivery.sending),
     leaseMs,
   ]);
-  const renewed = new Set(rows.map((row) => row.position));
-  return deliveries.map((_, index) => renewed.has(index + 1));
 }
 
 // Sorted, as the reconciler locks rows in this order too.
-const RENEW = {
-  name: 'lease_renew',
+const HOLD = {
+  name: 'lease_hold',
   text: `
     with held as materialized (
-      select d.tenantid, d.deliveryid, d.createtime, w.position
-      from unnest(${KEY_ARRAYS}, $4::int[], $5::boolean[])
-          with ordinality as w(tenantid, deliveryid, createtime, starts, sending, position)
+      select d.tenantid, d.deliveryid, d.createtime
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[]) as w(tenantid, deliveryid, createtime, starts)
         join rowpost.delivery d
-          on ${sameDelivery('d', 'w')}
-      where d.tracked and d.starts = w.starts
-        and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
       order by d.deliveryid for update of d
     )
-    update rowpost.delivery d set due = now() + $6::int * interval '1 ms'
+    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
     from held h
-    where ${sameDelivery('d', 'h')}
-    returning h.position::int as position`,
+    where d.tenantid = h.tenantid and d.deliveryid = h.deliveryid and d.createtime = h.createtime`,
 };
 
 /** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */
@@ -91,7 +118,7 @@ const END_LOST = {
         due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
           and d.attempts + 1 < $1::int then now() end
       from lost l
-      where ${sameDelivery('d', 'l')}
+      where d.tenantid = l.tenantid and d.deliveryid = l.deliveryid and d.createtime = l.createtime
       returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
@@ -133,7 +160,7 @@ const REDELIVERED_START = {
       next_attempt = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.next_attempt end,
       due = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.due end
     from unnest(array[$1::int], array[$2::bigint], array[$3::timestamptz]) as w(tenantid, deliveryid, createtime)
-    where ${sameDelivery('d', 'w')}
+    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       and d.starts = $4::int and d.state in ('pending', 'retrying')
     returning d.state <> 'failed' as alive`,
 };

@@ -1,4 +1,4 @@
-import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { TYPE_VERSION } from './emailTypes.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
@@ -62,7 +62,9 @@ export async function loadDeliveries(
   keys: readonly DeliveryKey[],
 ): Promise<readonly (LoadedDelivery | undefined)[]> {
   const rows = await ledger.query<LoadedRow & { position: number }>(LOAD, [
-    ...keyColumns(keys),
+    keys.map((key) => key.tenantid),
+    keys.map((key) => key.deliveryid),
+    keys.map((key) => key.createtime),
     ...timeRange(keys.map((key) => key.createtime)),
   ]);
   const byPosition = new Map(rows.map(({ position, ...row }) => [position, toDelivery(row)]));
@@ -117,19 +119,19 @@ const LOAD = {
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
       ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
-    from unnest(${KEY_ARRAYS})
+    from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       cross join lateral (select * from rowpost.delivery d
-        where ${sameDelivery('d', 'w')}
+        where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
           and ${inPartitions('d.createtime')}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
-        where not d.tracked and ${sameDelivery('s', 'd')}
+        where not d.tracked and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
           and ${inPartitions('s.createtime')}
         limit 1) s on true
       left join lateral (select a.attempt from rowpost.email_attempt a
         where not d.tracked and a.attempt = 1
-          and ${sameDelivery('a', 'd')}
+          and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
           and ${inPartitions('a.createtime')}
         limit 1) a on true
       left join lateral (select o.eventid, o.old, o.new, o.file from rowpost.outbox o

@@ -1,4 +1,4 @@
-import { sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED } from './track.js';
 
@@ -9,43 +9,56 @@ export interface OpenDelivery extends DeliveryKey {
   readonly delayMs: number;
 }
 
-/** Seconds until a delivery that is still waiting is due again, in case the queue lost it. */
-export interface RecheckSeconds {
-  /** When fewer than the limit are due. */
-  readonly few: number;
-  /** Longer, to spare the queue, e.g. after a provider outage. */
-  readonly many: number;
+/** Deliveries pending or due for a retry and not queued in the last few seconds, oldest first. */
+export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly OpenDelivery[]> {
+  return ledger.query<OpenDelivery>(DUE, [limit]);
 }
 
-/**
- * Takes deliveries that are pending or due for a retry and were not taken in the last few seconds, oldest first. If they
- * don't get into the queue, they are due again after `recheck`. Those locked by another session are skipped.
- */
-export async function takeDueDeliveries(
-  ledger: Ledger,
-  limit: number,
-  recheck: RecheckSeconds,
-): Promise<readonly OpenDelivery[]> {
-  return ledger.query<OpenDelivery>(TAKE_DUE, [limit, recheck.few, recheck.many]);
-}
-
-const TAKE_DUE = {
-  name: 'delivery_take_due',
+const DUE = {
+  name: 'delivery_due',
   text: `
-    with due as materialized (
-      select tenantid, deliveryid, createtime, due from rowpost.delivery
-      where due < now() and state in ('pending', 'retrying') order by due limit $1::int for update skip locked
-    ), taken as (
-      update rowpost.delivery d
-      set due = greatest(now(), d.next_attempt) + interval '1 second'
-        * case when (select count(*) from due) < $1::int then $2::int else $3::int end
-      from due q
-      where ${sameDelivery('d', 'q')}
-      returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.next_attempt, q.due as was_due
-    )
     select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
       coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
-    from taken order by was_due`,
+    from rowpost.delivery where due < now() and state in ('pending', 'retrying') order by due limit $1::int`,
+};
+
+/**
+ * Marks deliveries as queued, to be rechecked after `recheckSeconds`. Called after queueing them: if the relay dies in
+ * between, another one queues them again, which is idempotent.
+ * @returns the number marked: those locked by another session are skipped
+ */
+export async function markQueued(
+  ledger: Ledger,
+  deliveries: readonly DeliveryKey[],
+  recheckSeconds: number,
+): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const noted = await ledger.query(QUEUED, [
+    deliveries.map((delivery) => delivery.tenantid),
+    deliveries.map((delivery) => delivery.deliveryid),
+    deliveries.map((delivery) => delivery.createtime),
+    recheckSeconds,
+  ]);
+  return noted.length;
+}
+
+// A worker may have claimed a delivery meanwhile: then its lease takes precedence. Sorted; rows that another relay is
+// marking are skipped.
+const QUEUED = {
+  name: 'delivery_queued',
+  text: `
+    with queued as materialized (
+      select d.tenantid, d.deliveryid, d.createtime
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where d.due < now() and d.state in ('pending', 'retrying')
+      order by d.deliveryid for update of d skip locked
+    )
+    update rowpost.delivery d set due = greatest(now(), d.next_attempt) + $4::int * interval '1 second'
+    from queued q
+    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime
+    returning d.deliveryid`,
 };
 
 /** Deliveries queued or in flight per tenant, according to the ledger. */

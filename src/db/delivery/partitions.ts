@@ -110,16 +110,28 @@ export async function dropOldPartitions(
 
 /** Removes ticks, sweeps and low-water marks older than an hour, except the newest of each. */
 export async function pruneTicks(ledger: Ledger): Promise<void> {
-  for (const [table, id] of [
-    ['relay_tick', 'tickid'],
-    ['delivery_sweep', 'sweepid'],
-    ['relay_batch_mark', 'markid'],
-  ] as const) {
-    const text = `delete from rowpost.${table}
-      where time < now() - interval '1 hour' and ${id} < (select max(${id}) from rowpost.${table})`;
-    await ledger.query({ text }, []);
-  }
+  await ledger.query(PRUNE_TICKS, []);
+  await ledger.query(PRUNE_SWEEPS, []);
+  await ledger.query(PRUNE_MARKS, []);
 }
+
+const PRUNE_TICKS = {
+  name: 'tick_prune',
+  text: `delete from rowpost.relay_tick
+    where time < now() - interval '1 hour' and tickid < (select max(tickid) from rowpost.relay_tick)`,
+};
+
+const PRUNE_SWEEPS = {
+  name: 'sweep_prune',
+  text: `delete from rowpost.delivery_sweep
+    where time < now() - interval '1 hour' and sweepid < (select max(sweepid) from rowpost.delivery_sweep)`,
+};
+
+const PRUNE_MARKS = {
+  name: 'batch_mark_prune',
+  text: `delete from rowpost.relay_batch_mark
+    where time < now() - interval '1 hour' and markid < (select max(markid) from rowpost.relay_batch_mark)`,
+};
 
 const LOCK_NOT_AVAILABLE = '55P03';
 

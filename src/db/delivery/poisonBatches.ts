@@ -1,4 +1,4 @@
-import { LOCK_BATCH_IDS, type BatchKey } from './batches.js';
+import type { BatchKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
 /** Workers that a batch of several events may crash before it is split into single events. */
@@ -23,7 +23,7 @@ export async function countRedeliveredBatchStart(
   if (events <= 1) return starts >= MAX_EVENT_STARTS ? 'give-up' : 'try';
   if (starts < MAX_BATCH_STARTS) return 'try';
   await ledger.transaction([
-    [LOCK_BATCH_IDS, []],
+    [LOCK, []],
     [SPLIT, [key.batchid, key.createtime]],
   ]);
   return 'split';
@@ -38,6 +38,12 @@ const COUNT = {
     )
     select count(*)::int + 1 as starts from rowpost.relay_batch_start
     where batchid = $1::bigint and createtime = $2::timestamptz`,
+};
+
+/** Batch ids are assigned under the relay's lock; see `openBatches`, which finds the new batches. */
+const LOCK = {
+  name: 'batch_split_lock',
+  text: 'lock table rowpost.relay_lock in share update exclusive mode',
 };
 
 const SPLIT = {

@@ -1,4 +1,3 @@
-import { sameDelivery } from './deliveryKey.js';
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
@@ -83,7 +82,7 @@ const REDRIVE = `
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
       next_attempt = now(), due = now()
     from found f
-    where ${sameDelivery('d', 'f')}
+    where d.tenantid = f.tenantid and d.deliveryid = f.deliveryid and d.createtime = f.createtime
       and d.state in ('sent', 'failed', 'skipped', 'unknown')
     returning d.tenantid, d.deliveryid, d.starts, d.createtime
   ), recorded as (

@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
-import { BATCH_JSON, LOCK_BATCH_IDS, type Batch } from './batches.js';
-import { NO_TIMEOUT, trackAllUnended } from './sweep.js';
+import { BATCH_JSON, type Batch } from './batches.js';
+import { trackAllUnended } from './sweep.js';
 
 /**
  * After a dump is restored into another cluster, its rows hold transaction ids that mean nothing here and will be used
@@ -18,12 +18,23 @@ export async function adoptRestoredDump(
   await trackAllUnended(ledger);
   const [, , rows] = await ledger.transaction([
     [NO_TIMEOUT, []],
-    [LOCK_BATCH_IDS, []],
+    [RELAY_LOCK, []],
     [START_AFRESH, [batchEvents]],
     [RESET_FOREIGN_XIDS, []],
   ]);
   return (rows as { batches: Batch[] }[])[0]?.batches ?? [];
 }
+
+const NO_TIMEOUT = {
+  name: 'restored_no_timeout',
+  text: `select set_config('statement_timeout', '0', true)`,
+};
+
+/** Batch ids are assigned under the relay's lock; see `openBatches`. */
+const RELAY_LOCK = {
+  name: 'restored_relay_lock',
+  text: 'lock table rowpost.relay_lock in share update exclusive mode',
+};
 
 /**
  * Rows that a snapshot sees are of transactions below its upper bound, unless they came from elsewhere. The cursor may be

@@ -1,4 +1,4 @@
-import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 
 /** An attempt about to call the provider. */
@@ -25,7 +25,9 @@ export async function startSending(
   const run = async (statement: LedgerStatement, group: readonly SendingStart[]): Promise<void> => {
     if (group.length === 0) return;
     const rows = await ledger.query<{ position: number }>(statement, [
-      ...keyColumns(group),
+      group.map((start) => start.tenantid),
+      group.map((start) => start.deliveryid),
+      group.map((start) => start.createtime),
       group.map((start) => start.starts),
       group.map((start) => JSON.stringify(start.recipients)),
       group.map((start) => start.subject),
@@ -47,7 +49,7 @@ export async function startSending(
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = `unnest(${KEY_ARRAYS}, $4::int[], $5::text[], $6::text[],
+const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[],
     $7::text[])
   with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, carrier, position)`;
 
@@ -59,7 +61,7 @@ const START = {
   text: `
     with open as materialized (
       select w.* from ${WANTED} join rowpost.delivery d
-        on ${sameDelivery('d', 'w')}
+        on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       where w.starts = 0 and not d.tracked
       order by d.deliveryid for share of d
     ), started as (
@@ -79,7 +81,7 @@ const START_TRACKED = {
     set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
       due = now() + $8::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
     from ${WANTED}
-    where ${sameDelivery('d', 'w')}
+    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
       and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
     returning w.position::int as position`,
 };

@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
 
@@ -75,7 +75,7 @@ const UNENDED = {
     where d.xid = any ((select running from window_)::xid8[]) and ${NOT_ENDED}`,
 };
 
-export const NO_TIMEOUT = { name: 'no_timeout', text: `select set_config('statement_timeout', '0', true)` };
+const NO_TIMEOUT = { name: 'sweep_no_timeout', text: `select set_config('statement_timeout', '0', true)` };
 
 const ALL_UNENDED = {
   name: 'sweep_all_unended',

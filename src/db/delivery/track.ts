@@ -1,4 +1,4 @@
-import { KEY_ARRAYS, keyColumns, sameDelivery, type DeliveryKey } from './deliveryKey.js';
+import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
 /**
@@ -7,7 +7,11 @@ import type { Ledger } from '../connection/ledger.js';
  */
 export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey[]): Promise<void> {
   if (keys.length === 0) return;
-  const values = [...keyColumns(keys)];
+  const values = [
+    keys.map((key) => key.tenantid),
+    keys.map((key) => key.deliveryid),
+    keys.map((key) => key.createtime),
+  ];
   // Two statements: the second one's snapshot is taken once no attempt is being started or finished concurrently, since
   // those lock the row too.
   await ledger.transaction([
@@ -16,20 +20,20 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
   ]);
 }
 
-const KEYS = `select * from unnest(${KEY_ARRAYS}) as w(tenantid, deliveryid, createtime)`;
+const KEYS = `select * from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)`;
 
 /**
  * SQL: delivery `d` is neither tracked nor ended. A scalar subquery guarantees an index lookup per row even with stale
  * statistics; `not exists` was planned as a nested loop over both tables while they were nearly empty.
  */
 export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
-  and ${sameDelivery('a', 'd')}) is null`;
+  and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime) is null`;
 
 /** @param keys SQL that selects tenantid, deliveryid and createtime */
 export function lockUntrackedSql(keys: string): string {
   return `
     select d.deliveryid from rowpost.delivery d join (${keys}) k
-      on ${sameDelivery('d', 'k')}
+      on d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime
     where not d.tracked order by d.deliveryid for update of d`;
 }
 
@@ -46,10 +50,10 @@ export function trackSql(keys: string): string {
       due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
     from (${keys}) k
       left join rowpost.delivery_start s
-        on ${sameDelivery('s', 'k')}
+        on s.tenantid = k.tenantid and s.deliveryid = k.deliveryid and s.createtime = k.createtime
       left join rowpost.email_attempt a
-        on ${sameDelivery('a', 'k')} and a.attempt = 1
-    where ${sameDelivery('d', 'k')} and not d.tracked`;
+        on a.tenantid = k.tenantid and a.deliveryid = k.deliveryid and a.createtime = k.createtime and a.attempt = 1
+    where d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime and not d.tracked`;
 }
 
 const LOCK = { name: 'delivery_track_lock', text: lockUntrackedSql(KEYS) };

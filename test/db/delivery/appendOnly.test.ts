@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { loadBatch } from '../../../src/db/delivery/batches.js';
 import { closeBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
 import { endLostAttempts } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { countInFlight, takeDueDeliveries } from '../../../src/db/delivery/openDeliveries.js';
+import { countInFlight, dueDeliveries } from '../../../src/db/delivery/openDeliveries.js';
 import { startSending } from '../../../src/db/delivery/startSending.js';
 import { sweep } from '../../../src/db/delivery/sweep.js';
 import { tick } from '../../../src/db/delivery/tick.js';
@@ -28,16 +29,22 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     db = await createTestDatabase();
     ledger = db.database.ledger;
     tenant = await createTenant(db.database);
-    await createRule(db.database, tenant);
   });
   afterEach(async () => {
     await db.drop();
   });
 
   const record = async (count: number) => {
+    const ruleid = await createRule(db.database, tenant, {});
     await writeEvents(db.database, tenant, count);
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
-    const { ready } = (await closeBatch(ledger, batches[0]!, NO_LIMITS))!;
+    const { events } = (await loadBatch(ledger, batches[0]!))!;
+    const { ready } = await closeBatch(
+      ledger,
+      batches[0]!,
+      events.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
+    );
     return ready.map(({ tenantid, deliveryid, createtime }) => ({ tenantid, deliveryid, createtime }));
   };
   type Keys = Awaited<ReturnType<typeof record>>;
@@ -111,7 +118,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     expect(await sweepNow()).to.equal(2);
     expect(await states()).to.deep.equal(['sent', 'sending (tracked)', 'pending (tracked)']);
     expect(await sweepNow(), 'each is looked at once').to.equal(0);
-    const due = await takeDueDeliveries(ledger, 10, { few: 3, many: 3 });
+    const due = await dueDeliveries(ledger, 10);
     expect(due).to.have.length(1);
     expect(due[0]).to.include({ ...keys[2]!, starts: 0 });
     expect(await endLostAttempts(ledger, 12, 10), 'its lease holds').to.equal(0);

@@ -1,12 +1,16 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../../src/db/delivery/batches.js';
-import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
-import { closeBatch } from '../../../src/db/delivery/closeBatch.js';
+import { loadBatch, type DeliveryKey } from '../../../src/db/delivery/batches.js';
+import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../../src/db/delivery/finishAttempts.js';
-import { countRedeliveredStart, endLostAttempts, renewLeases } from '../../../src/db/delivery/leases.js';
+import {
+  countRedeliveredStart,
+  endLostAttempts,
+  holdDeliveries,
+  renewLeases,
+} from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
-import { takeDueDeliveries } from '../../../src/db/delivery/openDeliveries.js';
+import { dueDeliveries, markQueued } from '../../../src/db/delivery/openDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../../src/db/delivery/partitions.js';
 import { pauseDeliveries, pauseTenant, resumeTenant } from '../../../src/db/delivery/pause.js';
 import { redriveDelivery } from '../../../src/db/delivery/redrive.js';
@@ -40,16 +44,18 @@ describe('delivery: the ledger (contract 5.6)', () => {
     tenant = await createTenant(db.database);
   });
 
-  const disableRules = () =>
-    db.database.knex('rowpost.email_rule').where({ tenantid: tenant.tenantid }).update({ enabled: false });
   const deliver = async (count = 1, delivery: 'at_least_once' | 'at_most_once' = 'at_least_once') => {
-    await disableRules();
     const ruleid = await createRule(db.database, tenant, { delivery });
     await writeEvents(db.database, tenant, count);
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { events } = (await loadBatch(ledger, batch))!;
-    const { ready } = (await closeBatch(ledger, batch, NO_LIMITS))!;
+    const { ready } = await closeBatch(
+      ledger,
+      batch,
+      events.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
+    );
     const keys = ready.map(({ tenantid, deliveryid, createtime }) => ({ tenantid, deliveryid, createtime }));
     return { keys, key: keys[0]!, ready, batch, events, ruleid };
   };
@@ -91,7 +97,6 @@ describe('delivery: the ledger (contract 5.6)', () => {
       .knex('rowpost.email_attempt')
       .where({ deliveryid: key.deliveryid })
       .orderBy('attempt')) as Record<string, unknown>[];
-  const takeDue = () => takeDueDeliveries(ledger, 1000, { few: 10, many: 10 });
   const expireLease = async (key: DeliveryKey) => {
     await trackDeliveries(ledger, [key]);
     await db.database
@@ -101,9 +106,15 @@ describe('delivery: the ledger (contract 5.6)', () => {
   };
 
   it('records each event and rule once, whichever worker evaluates the batch and whatever fails', async () => {
-    const { keys, batch } = await deliver(3);
+    const { keys, batch, events, ruleid } = await deliver(3);
     expect(keys).to.have.length(3);
-    expect(await closeBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+    const { ready: again } = await closeBatch(
+      ledger,
+      batch,
+      events.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
+    );
+    expect(again).to.deep.equal([]);
     expect((await loadBatch(ledger, batch))!.done).to.equal(true);
   });
 
@@ -113,6 +124,8 @@ describe('delivery: the ledger (contract 5.6)', () => {
     await writeEvents(db.database, tenant, 3);
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
+    const { events } = (await loadBatch(ledger, batch))!;
+    const matches = events.map(({ eventid }) => ({ eventid, ruleid }));
     const accounts = async (): Promise<unknown> => {
       const { rows } = await db.database.pool.query(
         `select (select sum(fired)::int from rowpost.rule_firing where ruleid = $2) as fired,
@@ -121,10 +134,10 @@ describe('delivery: the ledger (contract 5.6)', () => {
       );
       return rows[0];
     };
-    await closeBatch(ledger, batch, limits);
+    await closeBatch(ledger, batch, matches, limits);
     const once = await accounts();
     expect(once).to.include({ fired: 3 });
-    await closeBatch(ledger, batch, limits);
+    await closeBatch(ledger, batch, matches, limits);
     expect(await accounts()).to.deep.equal(once);
   });
 
@@ -135,8 +148,8 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { eventid } = (await loadBatch(ledger, batch))!.events[0]!;
     const failure = { code: 'CONDITION_FAILED', message: 'column gone' };
-    const evaluation = { ruleids: [ruleid], matches: [{ eventid, ruleid, failure }] };
-    expect(await closeBatch(ledger, batch, NO_LIMITS, evaluation)).to.equal(undefined);
+    const { ready } = await closeBatch(ledger, batch, [{ eventid, ruleid, failure }], NO_LIMITS);
+    expect(ready).to.deep.equal([]);
     const row: unknown = await db.database.knex('rowpost.email_delivery').where({ ruleid }).first();
     expect(row).to.include({
       state: 'failed',
@@ -236,8 +249,8 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const held = await renewLeases(
         ledger,
         [
-          { ...key, starts: 1, sending: true, isTracked: true },
-          { ...key, starts: 2, sending: true, isTracked: true },
+          { ...key, attempt: 1 },
+          { ...key, attempt: 2 },
         ],
         LONG_MS,
       );
@@ -249,8 +262,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await trackDeliveries(ledger, [key]);
-      const renew = async (starts: number) =>
-        (await renewLeases(ledger, [{ ...key, starts, sending: true, isTracked: true }], LONG_MS))[0];
+      const renew = async (attempt: number) => (await renewLeases(ledger, [{ ...key, attempt }], LONG_MS))[0];
       expect(await renew(2)).to.equal(false);
       await finish(key, { outcome: 'retry', state: 'retrying', httpStatus: 503, nextAttemptMs: 60_000 });
       const ended = await read(key);
@@ -321,7 +333,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       await createRule(db.database, tenant, { emailType: 'elsewhere', targets: ['elsewhere'] });
       await createRule(db.database, tenant, { emailType: 'deleted', operations: ['delete'] });
       const { eventids, batch } = await writeBatch(3);
-      const closed = await closeBatch(ledger, batch, NO_LIMITS);
+      const closed = await closePlainBatch(ledger, batch, NO_LIMITS);
       expect(closed?.ready).to.have.length(6);
       expect(await recorded()).to.deep.equal(
         eventids.flatMap((eventid) => rules.map((ruleid) => ({ eventid, ruleid }))),
@@ -337,7 +349,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       await createRule(db.database, tenant);
       const { eventids, batch } = await writeBatch(2);
       const { tenantid, batchid, createtime } = batch;
-      const closed = await closeBatch(ledger, { tenantid, batchid, createtime }, NO_LIMITS);
+      const closed = await closePlainBatch(ledger, { tenantid, batchid, createtime }, NO_LIMITS);
       expect(closed?.ready.map(({ loaded }) => loaded?.hasEvent)).to.deep.equal([true, true]);
       expect(await recorded()).to.have.length(eventids.length);
     });
@@ -345,7 +357,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('is closed by one of many workers', async () => {
       await createRule(db.database, tenant);
       const { eventids, batch } = await writeBatch(2);
-      const closed = await Promise.all(Array.from({ length: 6 }, () => closeBatch(ledger, batch, NO_LIMITS)));
+      const closed = await Promise.all(
+        Array.from({ length: 6 }, () => closePlainBatch(ledger, batch, NO_LIMITS)),
+      );
       expect(closed.filter((each) => each !== undefined)).to.have.length(1);
       expect(await recorded()).to.have.length(eventids.length);
     });
@@ -354,28 +368,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
       await createRule(db.database, tenant, { emailType: 'plain' });
       await createRule(db.database, tenant, { emailType: 'choosy', condition: 'new.id > 1' });
       const { batch } = await writeBatch(2);
-      expect(await closeBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
       expect(await recorded()).to.deep.equal([]);
       expect((await loadBatch(ledger, batch))?.done).to.equal(false);
-    });
-
-    it('is left open when a condition was added while others were evaluated', async () => {
-      const evaluated = await createRule(db.database, tenant, { emailType: 'a', condition: 'new.id > 1' });
-      const plain = await createRule(db.database, tenant, { emailType: 'b' });
-      const { eventids, batch } = await writeBatch(2);
-      const added = await createRule(db.database, tenant, { emailType: 'c', condition: 'new.id > 1' });
-      const matches = [{ eventid: eventids[1]!, ruleid: evaluated }];
-      expect(await closeBatch(ledger, batch, NO_LIMITS, { ruleids: [evaluated], matches })).to.equal(
-        undefined,
-      );
-      expect((await loadBatch(ledger, batch))?.done).to.equal(false);
-      const all = { ruleids: [evaluated, added], matches };
-      expect((await closeBatch(ledger, batch, NO_LIMITS, all))?.ready).to.have.length(3);
-      expect(await recorded()).to.deep.equal([
-        { eventid: eventids[0], ruleid: plain },
-        { eventid: eventids[1], ruleid: evaluated },
-        { eventid: eventids[1], ruleid: plain },
-      ]);
     });
 
     it('may have conditions in rules that it does not concern, or that are disabled', async () => {
@@ -388,14 +383,14 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const disabled = await createRule(db.database, tenant, { emailType: 'b', condition: 'new.id > 1' });
       await db.database.knex('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
       const { batch } = await writeBatch(1);
-      expect((await closeBatch(ledger, batch, NO_LIMITS))?.ready).to.have.length(1);
+      expect((await closePlainBatch(ledger, batch, NO_LIMITS))?.ready).to.have.length(1);
     });
 
     it('of a tenant whose schema is gone records nothing', async () => {
       await createRule(db.database, tenant);
       const { batch } = await writeBatch(1);
       await db.database.knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).update({ schema: null });
-      expect(await closeBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
       expect(await recorded()).to.deep.equal([]);
     });
 
@@ -403,7 +398,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const ruleid = await createRule(db.database, tenant);
       const { batch } = await writeBatch(1);
       await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();
-      expect(await closeBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
+      expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
       expect((await loadBatch(ledger, batch))?.done).to.equal(true);
       expect(await recorded()).to.deep.equal([]);
     });
@@ -417,7 +412,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       [tenant.tenantid],
     );
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
-    const closed = await closeBatch(ledger, batches[0]!, NO_LIMITS);
+    const closed = await closePlainBatch(ledger, batches[0]!, NO_LIMITS);
     const keys = closed!.ready.map(({ tenantid, deliveryid, createtime }) => ({
       tenantid,
       deliveryid,
@@ -441,30 +436,50 @@ describe('delivery: the ledger (contract 5.6)', () => {
     for (const key of keys) expect(await read(key)).to.include({ state: 'sent', attempts: 1 });
   });
 
-  it('takes deliveries whose time has come, each once in a while', async () => {
-    const { keys } = await deliver(4);
-    await takeDue();
+  it('finds deliveries whose time has come, each once in a while', async () => {
+    const { keys } = await deliver(3);
+    await markQueued(ledger, await dueDeliveries(ledger, 1000), 10);
     await expireLease(keys[0]!);
     await start(keys[1]!, 0);
     await expireLease(keys[1]!);
-    await expireLease(keys[2]!);
-    await renewLeases(ledger, [{ ...keys[2]!, starts: 0, sending: false, isTracked: true }], LONG_MS);
-    const inHand = await Promise.all([read(keys[1]!), read(keys[2]!)]);
-    expect(await takeDue()).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
-    expect(await takeDue()).to.deep.equal([]);
-    expect(await Promise.all([read(keys[1]!), read(keys[2]!)])).to.deep.equal(inHand);
+    const due = await dueDeliveries(ledger, 1000);
+    expect(due).to.deep.equal([{ ...keys[0]!, starts: 0, delayMs: 0 }]);
+    expect(await dueDeliveries(ledger, 1000), 'nobody has said that it is queued').to.deep.equal(due);
+    expect(await markQueued(ledger, due, 10)).to.equal(1);
+    expect(await dueDeliveries(ledger, 1000)).to.deep.equal([]);
   });
 
-  it('takes none of the due deliveries that another session holds', async () => {
+  it('notes none of the due deliveries that another session holds', async () => {
     const { keys } = await deliver(1);
     await expireLease(keys[0]!);
+    const due = await dueDeliveries(ledger, 1000);
     const other = await db.database.pool.connect();
     await other.query('begin');
     await other.query('select from rowpost.delivery for update');
-    expect(await takeDue()).to.deep.equal([]);
+    expect(await markQueued(ledger, due, 10)).to.equal(0);
     await other.query('rollback');
     other.release();
-    expect(await takeDue()).to.have.length(1);
+    expect(await markQueued(ledger, due, 10)).to.equal(1);
+  });
+
+  it('noting that a delivery is queued leaves the lease of the worker that has begun with it', async () => {
+    const { keys } = await deliver(1);
+    await expireLease(keys[0]!);
+    const due = await dueDeliveries(ledger, 1000);
+    await start(keys[0]!, 0);
+    const before = await read(keys[0]!);
+    await markQueued(ledger, due, 10);
+    expect(await read(keys[0]!)).to.deep.equal(before);
+  });
+
+  it('noting that a delivery is queued leaves the lease of the worker that waits to begin with it', async () => {
+    const { key } = await deliver();
+    await expireLease(key);
+    const due = await dueDeliveries(ledger, 1000);
+    await holdDeliveries(ledger, [{ ...key, starts: 0, isTracked: true }], LONG_MS);
+    const held = await read(key);
+    expect(await markQueued(ledger, due, 10)).to.equal(0);
+    expect(await read(key)).to.deep.equal(held);
   });
 
   it('holds a delivery for a worker only until an attempt has begun', async () => {
@@ -473,7 +488,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     await trackDeliveries(ledger, [key]);
     const sending = await read(key);
     for (const starts of [0, 1]) {
-      await renewLeases(ledger, [{ ...key, starts, sending: false, isTracked: true }], LONG_MS);
+      await holdDeliveries(ledger, [{ ...key, starts, isTracked: true }], LONG_MS);
       expect(await read(key), `as attempt ${starts + 1}`).to.deep.equal(sending);
     }
   });

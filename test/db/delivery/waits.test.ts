@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
-import { closeBatch } from '../../../src/db/delivery/closeBatch.js';
+import type { DeliveryKey } from '../../../src/db/delivery/batches.js';
+import { closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
 import { countRedeliveredStart, renewLeases } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
@@ -34,7 +34,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, count);
     const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
-    return (await closeBatch(ledger, batches[0]!, NO_LIMITS))!.ready;
+    return (await closePlainBatch(ledger, batches[0]!, NO_LIMITS))!.ready;
   };
   const start = (keys: readonly DeliveryKey[], rest: { starts: number; tracked: boolean }) => {
     const mail = { ...rest, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' };
@@ -93,7 +93,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
     const all = keys.map(() => true);
     await trackDeliveries(ledger, keys);
     expect(await beside(keys, () => start(keys, { starts: 0, tracked: true }))).to.deep.equal(all);
-    const inHand = keys.map((key) => ({ ...key, starts: 1, sending: true, isTracked: true }));
+    const inHand = keys.map((key) => ({ ...key, attempt: 1 }));
     expect(await beside(keys, () => renewLeases(ledger, inHand, 60_000))).to.deep.equal(all);
     expect(await beside(keys, () => finish(keys, 1))).to.deep.equal(all);
   });
