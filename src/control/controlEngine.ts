@@ -1,3 +1,4 @@
+import { Semaphore } from 'async-mutex';
 import {
   execute,
   introspectionFromSchema,
@@ -62,6 +63,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const gate = (limits: { running: number; waiting: number }): TenantGate =>
     new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
   const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
+  const transactions = new Semaphore(Math.max(1, deps.database.pool.options.max - INNER_CONNECTIONS));
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -73,7 +75,18 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         const planner = plannerOf(principal);
         const ready = await deps.engine.planning.run(planner, documents.read(planner, request));
         const variables = readVariables(ready, request.variables);
-        const run: Run = { deps, schema, ready, variables, principal, options, composing, changing, reading };
+        const run: Run = {
+          deps,
+          schema,
+          ready,
+          variables,
+          principal,
+          options,
+          composing,
+          changing,
+          reading,
+          transactions,
+        };
         return counted(run, await answer(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
@@ -93,7 +106,11 @@ interface Run {
   readonly composing: TenantGate;
   readonly changing: TenantGate;
   readonly reading: TenantGate;
+  readonly transactions: Semaphore;
 }
+
+/** What a transaction may need besides its own connection, such as to reread the tables: that must not be held by others that wait too. */
+const INNER_CONNECTIONS = 2;
 
 const NO_PASSWORDS: PasswordHashes = {
   take: () => {
@@ -147,8 +164,13 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
 }
 
 async function mutate(run: Run): Promise<GraphqlAnswer> {
-  const { deps, principal, ready, variables } = run;
+  const { ready, variables } = run;
   const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
+  return run.transactions.runExclusive(() => mutateInTransaction(run, hashes));
+}
+
+async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlAnswer> {
+  const { deps, principal, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
     const context = contextOf(run, trx, hashes);
