@@ -48,6 +48,8 @@ export function createConnector({ url, config, connectTimeoutMs, log }: Connecto
 
     constructor(given?: pg.ClientConfig) {
       super(given);
+      // From the beginning: a session may be ended in the same packet that opens it, before its user listens.
+      this.on('error', () => undefined);
       const { connection } = this as unknown as Internals;
       connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
         if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
