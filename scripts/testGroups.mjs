@@ -17,6 +17,7 @@ const ALONE = [
   'test/graphql/documents.test.ts',
   'test/templates/inlineRenderer.test.ts',
   'test/templates/poolGroups.test.ts',
+  'test/worker/idleMeter.test.ts',
 ];
 
 /** Folders whose files share a mocha process, in the order of their start. Those that start programs and wait run beside those that compute. */

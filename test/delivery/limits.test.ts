@@ -312,16 +312,16 @@ describe('limits of delivery', () => {
           await waitFor(
             'all mails',
             async () => (await countStates(db.database, tenant.tenantid))['sent'] === 240,
-            { timeoutMs: 18_000 },
+            { timeoutMs: 40_000 },
           );
           const times = callsOf(tenant).map(({ atMs }) => atMs);
           // None before its turn. A machine that is held up is late with some, and then catches up.
           times.forEach((atMs, turn) => expect(atMs).to.be.at.least(startedAt + (turn * 1000) / 30 - 50));
-          expect(times.at(-1)! - startedAt).to.be.below(16_000);
+          expect(times.at(-1)! - startedAt).to.be.below(32_000);
         } finally {
           await pipeline.stop();
         }
-      }).timeout(30_000);
+      }).timeout(60_000);
     });
   });
 });

@@ -26,7 +26,7 @@ const STRIKES = 200;
 const LOST_EACH = 2;
 
 describe('delivery: lost answers, by carrier', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let db: TestDatabase;
   let api: FakeApi;
   let server: FakeSmtp;
@@ -93,7 +93,7 @@ describe('delivery: lost answers, by carrier', function () {
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, STRIKES);
-    await waitFor('all mails', () => allSent(), { timeoutMs: 40_000 });
+    await waitFor('all mails', () => allSent(), { timeoutMs: 120_000 });
     await pipeline.stop();
 
     expect(taken.size, 'mails that the carrier took').to.equal(STRIKES);

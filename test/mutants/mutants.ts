@@ -284,9 +284,8 @@ const SECOND_WALL: readonly Mutant[] = [
   {
     name: "a transaction does not enter the tenant's role",
     file: 'src/db/connection/transactions.ts',
-    find: 'return lease.servedTenant === tenantid ? [enter] :',
-    replace:
-      'if (enter.values.length > 0) return [];\n    return lease.servedTenant === tenantid ? [enter] :',
+    find: 'return isClean ? [enter] :',
+    replace: 'if (enter.values.length > 0) return [];\n    return isClean ? [enter] :',
     tests: [WALL_TWO, 'test/graphql/reads.test.ts'],
   },
   {

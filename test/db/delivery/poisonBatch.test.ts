@@ -146,5 +146,5 @@ describe('a batch of events that ends its workers', () => {
       await pipeline.stop();
       await provider.stop();
     }
-  }).timeout(40_000);
+  }).timeout(90_000);
 });
