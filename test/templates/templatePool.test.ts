@@ -64,7 +64,14 @@ describe('templates: the thread pool', function () {
     const [fine, broken] = await pool.check({
       templates: [request('a', '{{ x.y }}'), request('b', '{{ x')],
     });
-    expect(fine).to.deep.equal({ ok: true, uses: { names: [], any: false } });
+    expect(fine).to.deep.equal({
+      ok: true,
+      uses: { names: [], any: false },
+      reads: [
+        { path: ['x'], line: 1, column: 4 },
+        { path: ['x', 'y'], line: 1, column: 5 },
+      ],
+    });
     expect(broken).to.have.nested.property('error.kind', 'syntax');
   });
 
