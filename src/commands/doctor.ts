@@ -3,6 +3,7 @@ import { openInstallation, type Installation } from '../compose.js';
 import { ConfigError, loadConfig, type Config } from '../config.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
+import { tenantAccounts } from './doctor/carrierCheck.js';
 import { bad, examine, good, type Check, type Finding } from './doctor/check.js';
 import { databaseChecks } from './doctor/databaseChecks.js';
 import { outsideChecks } from './doctor/outsideChecks.js';
@@ -39,18 +40,26 @@ export async function runDoctor(
     return failed;
   }
   report('settings', good(config.production ? 'complete, for production' : 'complete, not for production'));
+  let usesSendgrid = true;
   const installation = await open(config);
   if ('ok' in installation) {
     report('postgres', installation);
   } else {
     try {
       await reportAll(databaseChecks(installation));
+      usesSendgrid = await isSendgridUsed(installation);
     } finally {
       await installation.stop();
     }
   }
-  await reportAll(outsideChecks(config));
+  await reportAll(outsideChecks(config, usesSendgrid));
   return failed;
+}
+
+/** True as well where no tenant has an account yet, or where that can't be found out. */
+async function isSendgridUsed({ database, keyRing }: Installation): Promise<boolean> {
+  const accounts = await tenantAccounts(database, keyRing).catch(() => []);
+  return accounts.length === 0 || accounts.some(({ kind }) => kind === 'sendgrid');
 }
 
 function readConfig(env: Readonly<Record<string, string | undefined>>): Config | ConfigError {

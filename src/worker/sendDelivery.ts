@@ -211,7 +211,7 @@ async function sendEmail(
       tenantid,
       deliveryid,
       messageId,
-      idempotencyKey: idempotencyKeyOf(messageId, route.redrive),
+      idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
     };
     const calledAtMs = performance.now();
     const outcome = await deps.transport.send(message, {
@@ -236,8 +236,8 @@ interface Route {
   readonly next: string | undefined;
   /** All that the tenant has. */
   readonly carriers: readonly string[];
-  /** The number of the delivery's last redrive in its history. */
-  readonly redrive: number | undefined;
+  /** The number of the attempt, or redrive, after which the delivery got another idempotency key. */
+  readonly keySince: number | undefined;
 }
 
 async function findRoute(
@@ -256,7 +256,7 @@ async function findRoute(
     carrier: carriers[index] ?? delivery.carrier,
     next: next === undefined ? undefined : carriers[next],
     carriers,
-    redrive: history.find(({ outcome }) => outcome === 'redriven')?.attempt,
+    keySince: history.find(({ outcome, usedKey }) => outcome === 'redriven' || usedKey)?.attempt,
   };
 }
 

@@ -30,7 +30,13 @@ describe('deliveries in the console', () => {
       recipients: [`${EVIL} <evil@example.com>`],
       email_type: 'receipt',
     });
-    await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
+    await shop.attempt(sent, {
+      attempt: 1,
+      outcome: 'retry',
+      http_status: 503,
+      error: 'come back later',
+      carrier: 'smtp',
+    });
     await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
     await shop.report(sent, { event: 'bounce', reason: `550 ${EVIL}`, url: 'javascript:alert(1)' });
   });
@@ -128,6 +134,7 @@ describe('deliveries in the console', () => {
       'Row updated: orders order_id = 7',
       'Rule “Paid orders” matched',
       'Attempt 1: It did not succeed; to be tried again',
+      '<dt>Carrier</dt><dd>smtp</dd>',
       'come back later',
       'Attempt 2: The provider took it',
       'Bounced',

@@ -43,6 +43,10 @@ describe('the console’s emails and rules', () => {
     expect(await browser.page('/console/emails')).not.to.include('type=draft');
   });
 
+  it('says what the tenant sends with', async () => {
+    expect(await browser.page('/console/emails')).to.include('Sent by sendgrid.');
+  });
+
   it('allows styles and images of mails in the frame alone, which has no scripts and no forms', async () => {
     const form = await browser.get(EDIT);
     expect(form.headers.get('content-security-policy')).not.to.match(/unsafe|img-src \*/);

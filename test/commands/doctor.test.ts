@@ -14,7 +14,15 @@ import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseCheck
 import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
 import { closeDatabase } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
-import { createTenant, keyRing, writeEvents, createRule } from '../delivery/pipelineSetup.js';
+import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import {
+  createTenant,
+  keyRing,
+  writeEvents,
+  createRule,
+  type TestTenant,
+} from '../delivery/pipelineSetup.js';
+import { startFakeApi } from '../support/fakeApi.js';
 import { testServer } from '../support/postgresServer.js';
 import { startRedis, type RedisServer } from '../support/redisServer.js';
 import { testEnv } from '../support/testConfig.js';
@@ -83,6 +91,7 @@ describe('rowpost doctor', () => {
         'clock',
         'secrets',
         'keys',
+        'carriers',
         'backlog',
         'queue',
         'provider',
@@ -187,6 +196,42 @@ describe('rowpost doctor', () => {
       ok: false,
       says: 'the carriers refuse the accounts of all tenants (7, 9)',
     });
+  });
+
+  it('asks the carriers that tenants send with, sends nothing, and shows no secret', async () => {
+    const { database } = testDatabase;
+    const api = await startFakeApi();
+    const tenants = [await createTenant(database), await createTenant(database)];
+    const set = (tenant: TestTenant, apikey: string) =>
+      storeEmailTransports(database.knex, keyRing, {
+        tenantid: tenant.tenantid,
+        transports: JSON.stringify([{ kind: 'resend', apikey }]),
+        setBy: tenant.roleid,
+      });
+    try {
+      await set(tenants[0]!, 're_good');
+      await set(tenants[1]!, 're_bad');
+      api.answer = ({ headers }) => ({
+        status: headers.authorization === 'Bearer re_good' ? 200 : 401,
+        body: { name: 'missing_api_key', message: `no such key ${headers.authorization}` },
+      });
+      const some = await diagnose({ RESEND_BASE_URL: api.url });
+      expect(some.of('carriers')).to.match(
+        new RegExp(`^✓ carriers +resend recognises 1 of 2 \\(tenant ${tenants[1]!.tenantid}: .*401`),
+      );
+      expect(some.of('provider')).to.match(/^✓ .*all tenants send with other carriers/);
+      expect(requests).to.deep.equal([]);
+      expect(new Set(api.calls.map(({ method, path: at }) => `${method} ${at}`))).to.deep.equal(
+        new Set(['GET /domains']),
+      );
+      api.answer = () => ({ status: 503 });
+      const none = await diagnose({ RESEND_BASE_URL: api.url });
+      expect(none.of('carriers')).to.match(/^✗ carriers +resend recognises 0 of 2/);
+      expect(none.lines.join()).to.not.match(/re_(good|bad)/);
+    } finally {
+      await api.stop();
+      for (const { tenantid } of tenants) await database.knex('rowpost.tenant').where({ tenantid }).delete();
+    }
   });
 
   it('finds a storage that can not be written', async () => {

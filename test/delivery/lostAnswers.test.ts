@@ -123,6 +123,43 @@ describe('delivery: lost answers, by carrier', function () {
     await pipeline.stop();
   });
 
+  it('with idempotency keys: data that changed after a lost answer may become a duplicate, which is recorded', async () => {
+    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    const keys: string[] = [];
+    const answers: ApiAnswer[] = [
+      'cut',
+      { status: 409, body: { name: 'invalid_idempotent_request', message: 'different payload' } },
+      'cut',
+    ];
+    api.answer = ({ headers }) => {
+      keys.push(String(headers['idempotency-key']));
+      return answers[keys.length - 1] ?? { status: 200, body: { id: 'mail-1' } };
+    };
+    const config = await pipelineConfig('postgres', env);
+    const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
+    await writeEvents(db.database, tenant, 1);
+    await waitFor('the mail', () => allSent(1));
+    await pipeline.stop();
+    const [first, second, third, fourth] = keys;
+    expect([second, third, fourth]).to.deep.equal([first, `${first}.2`, `${first}.2`]);
+    const errors = (await attempts()).filter(({ outcome }) => outcome === 'ambiguous');
+    expect(errors).to.have.length(3);
+    expect(errors.filter(({ error }) => error?.includes('may be a duplicate'))).to.have.length(1);
+  });
+
+  it('with idempotency keys: a key refused for other data leaves at_most_once unknown', async () => {
+    tenant = await createTenant(db.database);
+    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    await createRule(db.database, tenant, { delivery: 'at_most_once' });
+    api.answer = () => ({ status: 409, body: { name: 'invalid_idempotent_request', message: 'x' } });
+    const config = await pipelineConfig('postgres', env);
+    const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
+    await writeEvents(db.database, tenant, 1);
+    await waitFor('the end', async () => (await countStates(db.database, tenant.tenantid))['unknown'] === 1);
+    await pipeline.stop();
+    expect(api.calls).to.have.length(1);
+  });
+
   for (const carrier of ['resend', 'smtp'] as const) {
     it(`${carrier}: a worker killed with the mail taken and no answer: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
       await setTransport(

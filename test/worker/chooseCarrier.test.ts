@@ -12,6 +12,7 @@ const history = (...attempts: readonly string[]): readonly PastAttempt[] =>
         attempt: index + 1,
         carrier: carrier === '-' ? null : carrier,
         outcome: outcome as PastAttempt['outcome'],
+        usedKey: false,
       };
     })
     .reverse();

@@ -117,6 +117,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'the provider or the way to it is in trouble',
     'nothing; asks the provider before redriving an unknown one',
   ],
+  [
+    ['IDEMPOTENCY_KEY_USED'],
+    'Resend had an attempt with other data, whose answer was lost; the next attempt may be a duplicate',
+    'nothing; asks the provider before redriving an unknown one',
+  ],
   [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or away', 'nothing'],
   [['STORAGE_UNAVAILABLE'], 'our own storage of files does not answer', 'nothing'],
   [['WORKER_LOST'], 'the worker ended while sending; the mail may arrive twice', 'nothing'],

@@ -20,7 +20,7 @@ const CHANGE = 'change { time roleid writer application old new }';
 /** The changed row is for admins: policy rules may hide it from others. */
 const readOne = (change: string): string => `query ($filter: String) {
   email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id ${change}
-    email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error }
+    email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error carrier }
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }
 }`;

@@ -40,6 +40,7 @@ export interface FullDelivery extends DeliveryRow {
     readonly outcome: string | null;
     readonly http_status: number | null;
     readonly error: string | null;
+    readonly carrier: string | null;
   }[];
   readonly email_event_collection: readonly {
     readonly event: string;
@@ -175,7 +176,7 @@ const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['k
 };
 
 function attemptOf(attempt: FullDelivery['email_attempt_collection'][number]): Moment {
-  const { started, finished, outcome, http_status, error } = attempt;
+  const { started, finished, outcome, http_status, error, carrier } = attempt;
   const [title, kind] = OUTCOMES[outcome ?? ''] ?? [outcome ?? 'Being sent', 'waiting' as const];
   const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
   return {
@@ -183,6 +184,7 @@ function attemptOf(attempt: FullDelivery['email_attempt_collection'][number]): M
     title: outcome === 'redriven' ? title : `Attempt ${attempt.attempt}: ${title}`,
     kind,
     facts: given([
+      ['Carrier', carrier],
       ['Status', http_status],
       [outcome === 'redriven' ? 'Before' : http_status === null ? 'Error' : "Provider's answer", error],
       ['Took', tookMs === undefined || outcome === 'redriven' ? null : `${tookMs} ms`],

@@ -37,6 +37,8 @@ const CHECK = `query ($type: ID!) { Utility { check_email(email_type: $type) { $
 const VERSION = `query ($filter: String) {
   email_type_version(filter: $filter, limit: 1) { content }
 }`;
+const TRANSPORT =
+  '{ Utility { email_transport { transports { kind host domain } paused_code paused_reason } } }';
 const DRAFTS = `{ email_type_version(filter: "version = 0", ordering: ["email_type"], limit: 50) { email_type } }`;
 const SAVE_DRAFT =
   'mutation ($type: ID!, $input: email_typesInput) { Utility { save_email_draft(email_type: $type, input: $input) } }';
@@ -63,8 +65,10 @@ export function emailPages({ page, form }: PageKinds): Router {
     const address = (from: number): string =>
       `${EMAILS}?${new URLSearchParams({ search, from: String(from) }).toString()}`;
     const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
+    const { Utility } = await ask<{ Utility: { email_transport: object | null } }>(TRANSPORT);
     await show('emails', {
       title: 'Emails',
+      transport: Utility.email_transport,
       emails: email_types.slice(0, PAGE_SIZE),
       search,
       drafts: search === '' && at === 0 ? drafts.email_type_version : [],

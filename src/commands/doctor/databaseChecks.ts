@@ -18,6 +18,7 @@ import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
 import { connectPostgres } from '../../queue/postgresConnections.js';
+import { checkCarriers, tenantAccounts } from './carrierCheck.js';
 import { bad, good, type Check, type Finding } from './check.js';
 
 /** The expiry of tokens, signatures and leases depends on the clock. */
@@ -84,7 +85,14 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     },
     ...(config.mailTransport === 'mailbox'
       ? []
-      : [{ name: 'keys', run: () => ready(async () => judgeKeys(await readKeyStates(database.pool))) }]),
+      : [
+          { name: 'keys', run: () => ready(async () => judgeKeys(await readKeyStates(database.pool))) },
+          {
+            name: 'carriers',
+            run: () =>
+              ready(async () => checkCarriers(config, database, await tenantAccounts(database, keyRing))),
+          },
+        ]),
     ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
     {
       name: 'backlog',

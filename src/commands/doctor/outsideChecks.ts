@@ -8,8 +8,11 @@ import { bad, codeOf, good, type Check, type Finding } from './check.js';
 /** The oldest version with all commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
-/** Checks that need no database: Redis, the mail provider, the file storage. */
-export function outsideChecks(config: Config): readonly Check[] {
+/**
+ * Checks that need no database: Redis, the mail provider, the file storage.
+ * @param usesSendgrid whether a tenant sends with SendGrid, the carrier of those that have chosen none
+ */
+export function outsideChecks(config: Config, usesSendgrid: boolean): readonly Check[] {
   const { redisUrl } = config;
   return [
     ...(redisUrl === undefined ? [] : [{ name: 'queue', run: () => checkRedis(redisUrl) }]),
@@ -18,7 +21,9 @@ export function outsideChecks(config: Config): readonly Check[] {
       run: () =>
         config.mailTransport === 'mailbox'
           ? Promise.resolve(good('none: mail is kept in the mailbox'))
-          : checkProvider(config),
+          : usesSendgrid
+            ? checkProvider(config)
+            : Promise.resolve(good('SendGrid is not asked: all tenants send with other carriers')),
     },
     { name: 'storage', run: () => checkStorage(config) },
   ];
@@ -62,7 +67,7 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
     const why = signal.aborted ? `no answer within ${sendDeadlineMs} ms` : codeOf(error);
     return bad(
       `SendGrid can't be reached (${why})`,
-      'Check SENDGRID_BASE_URL, DNS, and what the network lets out. It is of no importance if every tenant has set another carrier.',
+      'Check SENDGRID_BASE_URL, DNS, and what the network lets out.',
     );
   }
 }

@@ -1,6 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
 import type { DeliveryKey } from './batches.js';
 import type { AttemptOutcome } from './finishAttempts.js';
+import { IDEMPOTENCY_KEY_USED } from './leases.js';
 import { timeRange } from './timeRange.js';
 
 /** An attempt that has ended. */
@@ -9,6 +10,8 @@ export interface PastAttempt {
   readonly outcome: AttemptOutcome | 'redriven';
   /** Null when nothing was sent, and for attempts from before there was more than one carrier. */
   readonly carrier: string | null;
+  /** Its idempotency key is of no more use. */
+  readonly usedKey: boolean;
 }
 
 /** More than attempts of one delivery differ from each other in. */
@@ -22,13 +25,15 @@ export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly
     key.createtime,
     ...timeRange([key.createtime]),
     MAX_ATTEMPTS,
+    IDEMPOTENCY_KEY_USED,
   ]);
 }
 
 const READ = {
   name: 'attempts_read',
   text: `
-    select attempt, outcome, carrier from rowpost.email_attempt
+    select attempt, outcome, carrier, outcome = 'ambiguous' and error is not distinct from $7::text as "usedKey"
+    from rowpost.email_attempt
     where tenantid = $1::int and deliveryid = $2::bigint and createtime = $3::timestamptz
       and createtime between $4::timestamptz and $5::timestamptz
     order by attempt desc limit $6::int`,

@@ -50,6 +50,15 @@ export async function readAccounts(knex: Knex, tenantid: number): Promise<Accoun
     );
 }
 
+/** Of all tenants that have set a key or a transport. */
+export async function readAllAccounts(
+  knex: Knex,
+): Promise<readonly (Pick<AccountsNow, 'apikeyEncrypted' | 'transportsEncrypted'> & { tenantid: number })[]> {
+  return knex('rowpost.email_apikey')
+    .orderBy('tenantid')
+    .select('tenantid', 'apikey_encrypted as apikeyEncrypted', 'transports_encrypted as transportsEncrypted');
+}
+
 export function decryptEmailTransports(keyRing: KeyRing, tenantid: number, encrypted: string): string {
   return keyRing.decrypt(encrypted, emailTransportsContext(tenantid));
 }

@@ -85,6 +85,10 @@ const MAX_LOST_STARTS = 5;
 /** Those that honour the delivery's idempotency key: sending again is no duplicate there. */
 export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
 
+/** The error of an attempt whose key the carrier knows from one with other data: the next attempt gets another key. */
+export const IDEMPOTENCY_KEY_USED =
+  'the carrier knows the idempotency key from an attempt with other data, which it may have sent; the next attempt has another key and may be a duplicate';
+
 /**
  * Ends attempts whose lease has expired. Whether the provider accepted the mail is unknown and recorded as such:
  * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts

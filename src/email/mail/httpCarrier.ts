@@ -1,4 +1,4 @@
-import { IDEMPOTENT_CARRIERS } from '../../db/delivery/leases.js';
+import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/delivery/leases.js';
 import { secretsOf, type Account } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { readExchange, verdictOf, type Answer } from './exchangeOutcome.js';
@@ -56,7 +56,8 @@ export function createHttpCarrier<A extends Account>(
 
 /** The ledger says of an outcome that can't be known what follows from the key. */
 function withoutDuplicate(outcome: SendOutcome): SendOutcome {
-  if (outcome.kind !== 'retry' || !outcome.ambiguous) return outcome;
+  if (outcome.kind !== 'retry' || !outcome.ambiguous || outcome.message === IDEMPOTENCY_KEY_USED)
+    return outcome;
   return {
     ...outcome,
     message: `${outcome.message}; sending it again is no duplicate: the carrier has its key`,

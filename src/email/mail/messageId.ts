@@ -10,7 +10,7 @@ export function messageIdOf(baseUrl: string, tenantid: number, deliveryid: strin
   return `<delivery.${tenantid}.${deliveryid}@${domain}>`;
 }
 
-/** The same for each attempt at a delivery, until somebody asks for it to be sent again. */
-export function idempotencyKeyOf(messageId: string, redrive: number | undefined): string {
-  return messageId.slice(1, -1) + (redrive === undefined ? '' : `.${redrive}`);
+/** The same for each attempt at a delivery, until it is redriven or the carrier refuses the key for other data. */
+export function idempotencyKeyOf(messageId: string, since: number | undefined): string {
+  return messageId.slice(1, -1) + (since === undefined ? '' : `.${since}`);
 }

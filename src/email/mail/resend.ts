@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_KEY_USED } from '../../db/delivery/leases.js';
 import { formatAddress } from '../addresses.js';
 import type { ResendAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
@@ -85,8 +86,14 @@ function readAnswer(answer: Answer): SendOutcome {
   }
   switch (name) {
     case 'invalid_idempotent_request':
-      // An earlier attempt was taken, before the mail was composed anew with data that has changed since.
-      return { kind: 'sent', httpStatus: status, providerMessageId: null };
+      // It says that there was such a request, not that its mail was sent.
+      return {
+        kind: 'retry',
+        ambiguous: true,
+        httpStatus: status,
+        code: 'IDEMPOTENCY_KEY_USED',
+        message: IDEMPOTENCY_KEY_USED,
+      };
     case 'concurrent_idempotent_requests':
       return { kind: 'retry', ambiguous: true, httpStatus: status, code: 'PROVIDER_409', message };
     case 'daily_quota_exceeded':

@@ -8,7 +8,7 @@ export interface MailMessage extends Email {
   readonly deliveryid: string | null;
   /** The same for each attempt at a delivery; without one the carrier makes one up. */
   readonly messageId?: string;
-  /** The same for each attempt at a delivery until it is redriven, for carriers that honour one. */
+  /** The same for each attempt at a delivery until it is redriven or the carrier refuses it for other data, for carriers that honour one. */
   readonly idempotencyKey?: string;
 }
 

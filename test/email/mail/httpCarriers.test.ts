@@ -61,7 +61,11 @@ const RESEND: Fixtures = [
     { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' },
   ],
   [403, { name: 'suspended', message: 'suspended' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
-  [409, { name: 'invalid_idempotent_request', message: 'x' }, { kind: 'sent', httpStatus: 409 }],
+  [
+    409,
+    { name: 'invalid_idempotent_request', message: 'x' },
+    { kind: 'retry', ambiguous: true, httpStatus: 409, code: 'IDEMPOTENCY_KEY_USED' },
+  ],
   [409, { name: 'concurrent_idempotent_requests', message: 'x' }, { kind: 'retry', ambiguous: true }],
   [
     429,

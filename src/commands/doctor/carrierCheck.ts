@@ -1,0 +1,112 @@
+import type { Config } from '../../config.js';
+import type { Database } from '../../db/connection/database.js';
+import { readAllAccounts } from '../../db/delivery/emailTransports.js';
+import type { Account, CarrierKind } from '../../email/mail/account.js';
+import { createTransport } from '../../email/mail/createTransport.js';
+import { openAccounts } from '../../email/mail/openAccounts.js';
+import type { MailTransport } from '../../email/mail/transport.js';
+import type { KeyRing } from '../../secrets.js';
+import { bad, good, type Finding } from './check.js';
+
+/** An account, as far as it can be read, and whose it is. */
+export interface TenantAccount {
+  readonly tenantid: number;
+  readonly kind: CarrierKind;
+  readonly account: Account;
+}
+
+/** What was found of one account; undefined when there was no time to ask. */
+export interface AccountVerdict {
+  readonly tenantid: number;
+  readonly kind: CarrierKind;
+  /** Why it can't be used, without secrets. */
+  readonly problem: string | undefined;
+}
+
+const VERIFY_MS = 4_000;
+/** Shorter than a check may take, with the last account that is asked. */
+const START_WITHIN_MS = 12_000;
+const MAX_AT_ONCE = 10;
+const MAX_LISTED = 3;
+
+/** Accounts that all tenants send with; those that don't decrypt are left to the check of the secrets. */
+export async function tenantAccounts(
+  { knex }: Pick<Database, 'knex'>,
+  keyRing: KeyRing,
+): Promise<readonly TenantAccount[]> {
+  return (await readAllAccounts(knex)).flatMap(({ tenantid, ...stored }) => {
+    try {
+      return openAccounts(keyRing, tenantid, stored).map((account) => ({
+        tenantid,
+        kind: account.kind,
+        account,
+      }));
+    } catch {
+      // Counted by the check of the secrets, with the tenant's id.
+      return [];
+    }
+  });
+}
+
+/** Asks the carriers that tenants send with whether they recognise the accounts. Sends nothing. */
+export async function checkCarriers(
+  config: Config,
+  database: Database,
+  accounts: readonly TenantAccount[],
+): Promise<Finding> {
+  const transport = createTransport(config, database);
+  try {
+    const verdicts = await verifyAll(transport, accounts, Math.min(config.sendDeadlineMs, VERIFY_MS));
+    return judgeAccounts(verdicts, accounts.length);
+  } finally {
+    await transport.close();
+  }
+}
+
+async function verifyAll(
+  transport: MailTransport,
+  accounts: readonly TenantAccount[],
+  deadlineMs: number,
+): Promise<readonly AccountVerdict[]> {
+  const verdicts: AccountVerdict[] = [];
+  const startedAtMs = performance.now();
+  const waiting = [...accounts];
+  const ask = async (): Promise<void> => {
+    while (performance.now() - startedAtMs < START_WITHIN_MS) {
+      const next = waiting.shift();
+      if (!next) return;
+      const { tenantid, kind, account } = next;
+      const verdict = await transport.verify(account, deadlineMs);
+      verdicts.push({ tenantid, kind, problem: verdict.ok ? undefined : verdict.message });
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, ask));
+  return verdicts;
+}
+
+/** One account that is refused is its tenant's affair; when it is all of a carrier's, it is the carrier or the way to it. */
+export function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
+  if (total === 0) return good('no tenant has an account');
+  const kinds = [...new Set(verdicts.map(({ kind }) => kind))].toSorted();
+  const lines = kinds.map((kind) => describe(verdicts.filter((verdict) => verdict.kind === kind)));
+  const asked = verdicts.length < total ? `; ${verdicts.length} of ${total} accounts were asked in time` : '';
+  const says = `${lines.map(({ says: each }) => each).join('; ')}${asked}`;
+  return lines.every(({ ok }) => ok)
+    ? good(says)
+    : bad(says, 'Check DNS, what the network lets out, and the accounts with the carrier.');
+}
+
+function describe(verdicts: readonly AccountVerdict[]): Finding {
+  const kind = verdicts[0]?.kind ?? '';
+  const refused = verdicts
+    .filter(({ problem }) => problem !== undefined)
+    .toSorted((a, b) => a.tenantid - b.tenantid);
+  if (refused.length === 0) return good(`${kind} recognises ${verdicts.length}`);
+  const listed = refused
+    .slice(0, MAX_LISTED)
+    .map(({ tenantid, problem }) => `tenant ${tenantid}: ${problem}`)
+    .join(', ');
+  const more = refused.length > MAX_LISTED ? ', …' : '';
+  const says = `${kind} recognises ${verdicts.length - refused.length} of ${verdicts.length} (${listed}${more})`;
+  return refused.length === verdicts.length ? bad(says) : good(says);
+}
