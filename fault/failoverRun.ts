@@ -1,14 +1,17 @@
 import { reportFailovers, type FailoverRow } from './failover/report.js';
-import { strikeFailover, WAYS, type Failover, type Way } from './failover/strike.js';
+import { REDIS_WAYS, strikeFailover, strikeRedis, WAYS, type Failover, type Way } from './failover/strike.js';
 import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
+import type { RedisKind } from './rig/rig.js';
 
 export interface FailoverOptions {
   readonly backend: Backend;
   /** How many failovers. */
   readonly kills: number;
-  /** In turn; all by default. */
+  /** In turn; all by default. Not of Redis, which has ways of its own. */
   readonly ways?: readonly Way[];
+  /** Anything but one server: its primary is replaced instead of PostgreSQL's. */
+  readonly redis?: RedisKind;
   /** No failover starts after this many minutes. */
   readonly minutes: number | undefined;
   /** Mutations per second. */
@@ -20,18 +23,21 @@ const SHOPS = 3;
 /** So that some mails are always in flight. */
 const PROVIDER_MS = 100;
 
-/** Repeatedly removes the primary under load; each time a synchronous standby takes over. */
+/** Repeatedly removes the primary of PostgreSQL, or of Redis, under load; each time a standby takes over. */
 export function runFailovers({
   kills,
   minutes,
   ways = WAYS,
+  redis = 'server',
   ...options
 }: FailoverOptions): Promise<RunResult<FailoverRow>> {
+  const isRedis = redis !== 'server' && options.backend === 'redis';
   return runJudged({
     ...options,
     shops: SHOPS,
     strength: { web: 1, relay: 1, worker: 2 },
-    replicated: true,
+    redis,
+    ...(isRedis ? {} : { replicated: true }),
     env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
@@ -39,7 +45,9 @@ export function runFailovers({
       const failovers: Failover[] = [];
       const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
       for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {
-        const failover = await strikeFailover(rig, ways[turn % ways.length] ?? 'killed');
+        const failover = isRedis
+          ? await strikeRedis(rig, REDIS_WAYS[turn % REDIS_WAYS.length] ?? 'Redis killed')
+          : await strikeFailover(rig, ways[turn % ways.length] ?? 'killed');
         failovers.push(failover);
         const { way, writesMs, mailsMs, recoveryMs } = failover;
         const of = (ms: number | undefined): string => (ms === undefined ? 'never' : `${ms} ms`);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Backend } from './markers.js';
+import type { RedisKind } from './rig/rig.js';
 import { FAULT_NAMES } from './faults/index.js';
 import { WINDOWS } from './windows/index.js';
 
@@ -12,6 +13,7 @@ export const USAGE = `npm run fault -- [options]
   --fault <name>    run only this fault, such as backends-terminated; repeatable
   --only <part>     produce only this table: windows, faults, history or failover. history sends PostgreSQL back in time --kills
                     times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills times
+  --redis <kind>    server (default), sentinel or cluster; with the last two, failover replaces the primary of Redis
   --rate <n>        mutations per second (default 20)
   --json <file>     also write the results to a file`;
 
@@ -25,6 +27,7 @@ export interface FaultOptions {
   readonly seconds: number;
   /** Which tables to produce; all when undefined. */
   readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
+  readonly redis: RedisKind;
   readonly rate: number;
   readonly json: string | undefined;
 }
@@ -41,6 +44,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       fault: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string' },
+      redis: { type: 'string', default: 'server' },
       rate: { type: 'string', default: '20' },
       json: { type: 'string' },
     },
@@ -59,6 +63,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     faults: values.fault,
     seconds: positive('--seconds', values.seconds),
     only: values.window.length > 0 ? 'windows' : values.fault.length > 0 ? 'faults' : partNamed(values.only),
+    redis: redisNamed(values.redis),
     rate: positive('--rate', values.rate),
     json: values.json,
   };
@@ -73,6 +78,12 @@ function requireKnown(what: string, names: readonly string[], known: readonly st
 function backendNamed(name: string): Backend {
   if (name !== 'redis' && name !== 'postgres') throw new Error('--backend is redis or postgres');
   return name;
+}
+
+function redisNamed(name: string): RedisKind {
+  const known = (['server', 'sentinel', 'cluster'] as const).find((kind) => kind === name);
+  if (known === undefined) throw new Error('--redis is server, sentinel or cluster');
+  return known;
 }
 
 function partNamed(name: string | undefined): FaultOptions['only'] {

@@ -1,4 +1,5 @@
 import { parseDatabaseUrl } from './databaseUrl.js';
+import { parseRedisUrl } from './queue/redisAddress.js';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
 
 /*
@@ -59,6 +60,10 @@ export const storageAddress = (value: string): string => {
 };
 export const databaseAddress = (value: string): string => {
   parseDatabaseUrl(value);
+  return value;
+};
+export const redisAddress = (value: string): string => {
+  parseRedisUrl(value);
   return value;
 };
 export const mediaTypes = (value: string): readonly string[] => {

@@ -12,6 +12,7 @@ import {
   origins,
   storageAddress,
   text,
+  redisAddress,
   url,
 } from './settingValues.js';
 
@@ -62,9 +63,9 @@ export const SETTINGS = {
   ),
   redisUrl: setting(
     'REDIS_URL',
-    optional(url('redis', 'rediss')),
+    optional(redisAddress),
     undefined,
-    'The queue. Set it to scale workers out; `maxmemory-policy` must be `noeviction`.',
+    'The queue. Set it to scale workers out; `maxmemory-policy` must be `noeviction`. `redis://` or `rediss://` for one server, `redis+sentinel://host,host/name` for the primary that Sentinels watch, `redis+cluster://host,host` for a cluster.',
     'BullMQ on the same PostgreSQL',
   ),
   port: setting('PORT', integer(0, 65_535), 8080, 'Port of the web process.'),

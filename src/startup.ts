@@ -55,8 +55,8 @@ export function createStartup({ patienceMs, log, announce }: StartupOptions): St
             const { dependency, message, maxWaitMs } = error;
             if (performance.now() - begunAtMs >= Math.min(patienceMs, maxWaitMs)) throw error;
             if (!waiting) {
-              log.warn({ dependency, cause: message }, `waiting for ${dependency}`);
               waiting = { dependency, end: await wait(announce, dependency) };
+              log.warn({ dependency, cause: message }, `waiting for ${dependency}`);
             }
           }
           await delay(pauseMs);

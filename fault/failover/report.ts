@@ -3,7 +3,7 @@ import type { Duplicate } from '../analysis/duplicates.js';
 import { lossOf } from '../analysis/losses.js';
 import { quantile } from '../analysis/recovery.js';
 import type { Rig } from '../rig/rig.js';
-import { WAYS, type Failover } from './strike.js';
+import { REDIS_WAYS, WAYS, type Failover } from './strike.js';
 
 /** One line of the table of failovers. */
 export interface FailoverRow {
@@ -38,7 +38,7 @@ export function reportFailovers(
   const refusals = [...rig.load.orders.values()].flatMap(({ doomed, refusal }) =>
     refusal && !doomed ? [refusal] : [],
   );
-  return WAYS.flatMap((way) => {
+  return [...WAYS, ...REDIS_WAYS].flatMap((way) => {
     const done = failovers.filter((failover) => failover.way === way);
     if (done.length === 0) return [];
     const times = (values: readonly (number | undefined)[]): Times => {

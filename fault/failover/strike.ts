@@ -5,9 +5,12 @@ import type { Rig } from '../rig/rig.js';
 /** How the primary is lost, or handed over. */
 export const WAYS = ['killed', 'stopped', 'switched over'] as const;
 export type Way = (typeof WAYS)[number];
+/** How the primary of Redis is lost. Its replica lacks what was not copied yet. */
+export const REDIS_WAYS = ['Redis killed', 'Redis stopped'] as const;
+export type RedisWay = (typeof REDIS_WAYS)[number];
 
 export interface Failover {
-  readonly way: Way;
+  readonly way: Way | RedisWay;
   /** When the primary was lost, and when the standby had taken over. */
   readonly lostAtMs: number;
   readonly promotedAtMs: number;
@@ -26,7 +29,7 @@ const ASK_MS = 20;
 
 /** Removes the primary under load, promotes the standby, and gives it a new standby. */
 export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
-  const { replicated, spans } = rig;
+  const { replicated } = rig;
   if (!replicated) throw new Error('there is no standby');
   if (!replicated.standby) await replicated.addStandby();
   await delay(LIVE_MS + Math.random() * 500);
@@ -36,6 +39,30 @@ export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
   else await handOver(rig);
   if (way !== 'switched over') await delay(Math.random() * VACANT_MS);
   await replicated.promote();
+  return measure(rig, way, lostAtMs, async () => {
+    if (way !== 'stopped') return;
+    await replicated.resumeOld();
+    await delay(LIVE_MS);
+  });
+}
+
+/** Removes the primary of Redis under load; Sentinels or the cluster put another in its place. */
+export async function strikeRedis(rig: Rig, way: RedisWay): Promise<Failover> {
+  const { redisTopology } = rig;
+  if (!redisTopology) throw new Error('there is one Redis alone');
+  await delay(LIVE_MS + Math.random() * 500);
+  const lostAtMs = Date.now();
+  await redisTopology.killPrimary(way === 'Redis killed' ? 'SIGKILL' : 'SIGSTOP');
+  return measure(rig, way, lostAtMs, () => redisTopology.restoreKilled());
+}
+
+/** Called when another primary has taken over. @param restore brings back what was lost, as a standby */
+async function measure(
+  rig: Rig,
+  way: Failover['way'],
+  lostAtMs: number,
+  restore: () => Promise<void>,
+): Promise<Failover> {
   const promotedAtMs = Date.now();
   const [writesMs, mailsMs] = await Promise.all([
     firstAfter(promotedAtMs, () => rig.load.acknowledgedWithin(Date.now() - promotedAtMs).length > 0),
@@ -46,12 +73,9 @@ export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
       );
     }),
   ]);
-  if (way === 'stopped') {
-    await replicated.resumeOld();
-    await delay(LIVE_MS);
-  }
+  await restore();
   const recoveryMs = await untilConfirmed(rig, await committedOrders(rig, promotedAtMs));
-  spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
+  rig.spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
   return {
     way,
     lostAtMs,

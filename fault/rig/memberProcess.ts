@@ -34,12 +34,15 @@ const LAST_WORDS = 20_000;
 /** Starts a built process behind its own links, and waits until it reports that it has started. */
 export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
   const { databaseUrl, redisUrl, providerUrl } = options.services;
-  // With several hosts, the process itself must choose.
+  // With several hosts, Sentinels or a cluster, the process itself must choose.
   const postgres = databaseUrl.includes(',')
     ? undefined
     : await Link.open(targetOf(databaseUrl), postgresProtocol);
   const provider = await Link.open(targetOf(providerUrl), httpProtocol);
-  const redis = redisUrl === undefined ? undefined : await Link.open(targetOf(redisUrl), redisProtocol);
+  const redis =
+    redisUrl === undefined || redisUrl.includes('+')
+      ? undefined
+      : await Link.open(targetOf(redisUrl), redisProtocol);
   const links = { ...(postgres ? { postgres } : {}), provider, ...(redis ? { redis } : {}) };
   const name = `${part} ${number}`;
   // Watched before it starts: it claims work and calls the provider before it reports its start.
@@ -48,7 +51,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     ...options.env,
     DATABASE_URL: postgres ? through(databaseUrl, postgres) : databaseUrl,
     SENDGRID_BASE_URL: through(providerUrl, provider),
-    ...(redis && redisUrl !== undefined ? { REDIS_URL: through(redisUrl, redis) } : {}),
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redis ? through(redisUrl, redis) : redisUrl }),
   });
   endWithUs(child);
   const search = new CanarySearch(options.canaries);

@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { createRedisClient, primariesOf } from '../../src/queue/redisClient.js';
 import type { LedgerReader } from './ledger.js';
 import type { Services } from './memberProcess.js';
 
@@ -52,9 +53,17 @@ function postgresStore(ledger: LedgerReader): QueueStore {
 }
 
 function redisStore(url: string): QueueStore {
-  const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 200 });
-  redis.on('error', () => undefined);
-  const read = async (key: string): Promise<unknown> => {
+  const client = createRedisClient(url, {
+    connectTimeoutMs: 5_000,
+    reconnectMs: 200,
+    waitsForConnection: true,
+  });
+  client.on('error', () => undefined);
+  const primaries = async (): Promise<readonly Redis[]> => {
+    if (client.status === 'wait') await client.connect();
+    return primariesOf(client);
+  };
+  const read = async (redis: Redis, key: string): Promise<unknown> => {
     switch (await redis.type(key)) {
       case 'string':
         return redis.get(key);
@@ -74,20 +83,22 @@ function redisStore(url: string): QueueStore {
   };
   return {
     async wipe() {
-      await redis.flushall();
+      for (const redis of await primaries()) await redis.flushall();
     },
     async limitMemory(bytes) {
-      await redis.config('SET', 'maxmemory', String(bytes));
+      for (const redis of await primaries()) await redis.config('SET', 'maxmemory', String(bytes));
     },
     async *texts() {
-      for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
-        const [next, keys] = await redis.scan(cursor, 'COUNT', 500);
-        for (const key of keys) yield `${key} ${JSON.stringify(await read(key))}`;
-        cursor = next;
+      for (const redis of await primaries()) {
+        for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
+          const [next, keys] = await redis.scan(cursor, 'COUNT', 500);
+          for (const key of keys) yield `${key} ${JSON.stringify(await read(redis, key))}`;
+          cursor = next;
+        }
       }
     },
     close: () => {
-      redis.disconnect();
+      client.disconnect();
       return Promise.resolve();
     },
   };

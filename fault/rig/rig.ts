@@ -6,6 +6,11 @@ import { makePartitions } from '../../src/db/delivery/partitions.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { KeyRing } from '../../src/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
+import {
+  startRedisCluster,
+  startRedisWithSentinels,
+  type RedisTopology,
+} from '../../test/support/redisTopologies.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
@@ -30,6 +35,10 @@ export const GRACE_MS = 3_000;
 const DAYS_PAST = 3;
 const DAY_MS = 24 * 3600 * 1000;
 
+export type RedisKind = 'server' | 'sentinel' | 'cluster';
+/** A key of the queue under the default QUEUE_PREFIX. */
+const QUEUE_KEY = '{rowpost}:deliveries:wait';
+
 /** A whole installation under load, and the record of what was done to it. */
 export interface Rig {
   readonly backend: Backend;
@@ -53,6 +62,8 @@ export interface Rig {
   readonly timeMachine: TimeMachine;
   /** Undefined without a standby. */
   readonly replicated: ReplicatedPostgres | undefined;
+  /** Undefined with a queue on one server. */
+  readonly redisTopology: RedisTopology | undefined;
   /** Restarts PostgreSQL as an operator would. */
   restartPostgres(): Promise<void>;
   /** Kills Redis and starts it again, empty. */
@@ -73,6 +84,8 @@ export interface RigOptions {
   readonly postgresSettings?: readonly string[];
   /** A primary with a synchronous standby. */
   readonly replicated?: true;
+  /** What Redis is, with the queue in it: one server by default. */
+  readonly redis?: RedisKind;
   /** Over those of all rigs. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -88,10 +101,15 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     });
   const replicated = options.replicated ? await startReplicatedPostgres() : undefined;
   let postgres = replicated ? undefined : await startPostgres();
-  let redis: RedisServer | undefined = backend === 'redis' ? await startRedis() : undefined;
+  const { redis: redisKind = 'server' } = options;
+  const redisTopology =
+    backend === 'postgres' || redisKind === 'server'
+      ? undefined
+      : await (redisKind === 'sentinel' ? startRedisWithSentinels() : startRedisCluster(QUEUE_KEY));
+  let redis: RedisServer | undefined = backend === 'redis' && !redisTopology ? await startRedis() : undefined;
   const provider = await startProvider();
   const databaseUrl = replicated?.url() ?? postgres?.url ?? '';
-  const services = { databaseUrl, redisUrl: redis?.url, providerUrl: provider.url };
+  const services = { databaseUrl, redisUrl: redisTopology?.url ?? redis?.url, providerUrl: provider.url };
   const secretKeys = KeyRing.generateEntry('canary');
   const env = {
     SECRET_KEYS: secretKeys,
@@ -157,6 +175,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       },
     }),
     replicated,
+    redisTopology,
     async restartPostgres() {
       await postgres?.stop();
       postgres = await startPostgres();
@@ -173,6 +192,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await application.close();
       await provider.stop();
       await redis?.stop();
+      await redisTopology?.stop();
       await postgres?.stop();
       await replicated?.stop();
       await rm(folder, { recursive: true, force: true });

@@ -1,9 +1,12 @@
-import { Redis } from 'ioredis';
+import { parseRedisUrl } from './redisAddress.js';
+import { connectForTheFirstTime, createRedisClient, primariesOf } from './redisClient.js';
 import { modeProblem } from './redisMode.js';
 
 export interface RedisFacts {
-  /** E.g. 7.2.4. */
+  /** E.g. 7.2.4; of a cluster's primaries the oldest. */
   readonly version: string;
+  /** One, or those of a cluster. */
+  readonly primaries: number;
   /** Undefined where the server doesn't report it. */
   readonly maxmemoryPolicy: string | undefined;
   readonly roundTripMs: number;
@@ -15,29 +18,34 @@ const TIMEOUT_MS = 5_000;
 
 /** Rejects when Redis doesn't answer within `TIMEOUT_MS`. */
 export async function inspectRedis(url: string): Promise<RedisFacts> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: TIMEOUT_MS,
-    commandTimeout: TIMEOUT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
+  const redis = createRedisClient(url, {
+    connectTimeoutMs: TIMEOUT_MS,
+    commandTimeoutMs: TIMEOUT_MS,
+    waitsForConnection: false,
   });
-  // connect() rejects with "Connection is closed."; the cause is only emitted here.
-  let reason: Error | undefined;
-  redis.on('error', (error: Error) => (reason = error));
+  // Without a listener an error that comes later would end the process.
+  redis.on('error', () => undefined);
   try {
-    await redis.connect();
+    await connectForTheFirstTime(redis, TIMEOUT_MS);
     const startedAt = performance.now();
-    const info = await redis.info();
+    const infos = await Promise.all(primariesOf(redis).map((primary) => primary.info()));
+    const roundTripMs = performance.now() - startedAt;
+    const { kind } = parseRedisUrl(url);
+    const told = (name: string): string[] =>
+      infos.flatMap((info) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? []);
+    const policies = told('maxmemory_policy');
     return {
-      version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version',
-      maxmemoryPolicy: /^maxmemory_policy:(\S+)/m.exec(info)?.[1],
-      modeProblem: modeProblem(/^redis_mode:(\S+)/m.exec(info)?.[1]),
-      roundTripMs: performance.now() - startedAt,
+      version: told('redis_version').sort(byVersion)[0] ?? 'of unknown version',
+      primaries: infos.length,
+      maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
+      modeProblem: modeProblem(kind, told('redis_mode')[0]),
+      roundTripMs,
     };
-  } catch (error) {
-    throw reason ?? error;
   } finally {
     redis.disconnect();
   }
+}
+
+function byVersion(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true });
 }

@@ -1,30 +1,30 @@
-import { Redis } from 'ioredis';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { networkWaitMs, NotReadyError } from '../startup.js';
-import { modeProblem } from './redisMode.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
+import { parseRedisUrl, type RedisAddress } from './redisAddress.js';
+import { connectForTheFirstTime, createRedisClient, primariesOf, type RedisClient } from './redisClient.js';
+import { modeProblem } from './redisMode.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for adding jobs, after which the relay keeps them and retries. */
 const ADD_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 250;
+/** Sentinels and nodes of a cluster are asked one after another. */
+const FIRST_CONNECT_TIMEOUT_MS = 3 * CONNECT_TIMEOUT_MS;
+/** ioredis tells of a Sentinel's network error in words alone. */
+const CODE = /\bE[A-Z_]{4,}\b/;
 
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
 export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
-  const shared = {
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: () => RECONNECT_MS,
-    lazyConnect: true,
-  };
-  const producer = new Redis(url, {
+  const shared = { connectTimeoutMs: CONNECT_TIMEOUT_MS, reconnectMs: RECONNECT_MS };
+  const producer = createRedisClient(url, {
     ...shared,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: ADD_TIMEOUT_MS,
+    commandTimeoutMs: ADD_TIMEOUT_MS,
+    waitsForConnection: false,
   });
-  const consumer = new Redis(url, { ...shared, maxRetriesPerRequest: null });
+  const consumer = createRedisClient(url, { ...shared, waitsForConnection: true });
   const connections = [producer, consumer];
   for (const connection of connections) connection.on('error', logOutages(log, 'Redis'));
   const close = (): Promise<void> => {
@@ -32,8 +32,8 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
     return Promise.resolve();
   };
   try {
-    await Promise.all(connections.map((connection) => connectOnce(connection)));
-    await requireStandalone(producer);
+    await Promise.all(connections.map(connectFirst));
+    await requireMode(producer, parseRedisUrl(url).kind);
     await requireNoEviction(producer);
   } catch (error) {
     await close();
@@ -50,34 +50,31 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   };
 }
 
-async function connectOnce(connection: Redis): Promise<void> {
-  let reason: Error | undefined;
-  const keepReason = (error: Error): void => {
-    reason = error;
-  };
-  connection.on('error', keepReason);
+async function connectFirst(connection: RedisClient): Promise<void> {
   try {
-    await connection.connect();
+    await connectForTheFirstTime(connection, FIRST_CONNECT_TIMEOUT_MS);
   } catch (error) {
-    const cause = reason ?? (error as Error);
-    const says = `Redis can't be reached (${cause.message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
-    const maxWaitMs = networkWaitMs((cause as { code?: string }).code ?? '');
+    const { message, code = CODE.exec(message)?.[0] ?? '' } = error as NodeJS.ErrnoException;
+    const says = `Redis can't be reached (${message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
+    const maxWaitMs = networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
-  } finally {
-    connection.off('error', keepReason);
   }
 }
 
-async function requireStandalone(connection: Redis): Promise<void> {
-  const problem = modeProblem(/^redis_mode:(\S+)/m.exec(await connection.info('server'))?.[1]);
-  if (problem !== undefined) throw new UsageError(problem);
+async function requireMode(connection: RedisClient, kind: RedisAddress['kind']): Promise<void> {
+  for (const primary of primariesOf(connection)) {
+    const problem = modeProblem(kind, /^redis_mode:(\S+)/m.exec(await primary.info('server'))?.[1]);
+    if (problem !== undefined) throw new UsageError(problem);
+  }
 }
 
 /** Any other policy evicts jobs when memory runs out. INFO works even where managed Redis forbids CONFIG. */
-async function requireNoEviction(connection: Redis): Promise<void> {
-  const info = await connection.info('memory');
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
-  if (policy !== undefined && policy !== 'noeviction') {
+async function requireNoEviction(connection: RedisClient): Promise<void> {
+  const infos = await Promise.all(primariesOf(connection).map((primary) => primary.info('memory')));
+  if (infos.length === 0) throw new Error('no primary of the Redis Cluster is known');
+  const policies = infos.map((info) => /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction');
+  const policy = policies.find((name) => name !== 'noeviction');
+  if (policy !== undefined) {
     throw new UsageError(
       `Redis would throw jobs away when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
     );

@@ -1,10 +1,15 @@
-/** @param mode as `INFO` tells it @returns why REDIS_URL can't be the queue in this mode; undefined when it can, or is not told */
-export function modeProblem(mode: string | undefined): string | undefined {
-  if (mode === 'cluster') {
-    return 'REDIS_URL leads to a node of a Redis Cluster, which answers MOVED for what other nodes keep. Take a Redis that is no cluster, or leave REDIS_URL out to queue in PostgreSQL.';
-  }
+import type { RedisAddress } from './redisAddress.js';
+
+/**
+ * @param mode as `INFO` tells it
+ * @returns why what REDIS_URL leads to can't be the queue; undefined when it can, or when the mode is not told
+ */
+export function modeProblem(kind: RedisAddress['kind'], mode: string | undefined): string | undefined {
   if (mode === 'sentinel') {
-    return 'REDIS_URL leads to a Redis Sentinel, which keeps no jobs. Take the address of the Redis that it watches.';
+    return 'REDIS_URL leads to a Redis Sentinel, which keeps no jobs. Write redis+sentinel://host:26379/name for the primary that it watches under that name.';
+  }
+  if (mode === 'cluster' && kind !== 'cluster') {
+    return 'REDIS_URL leads to a node of a Redis Cluster, which keeps a part of the keys. Write redis+cluster://host:6379 for the whole of it.';
   }
   return undefined;
 }

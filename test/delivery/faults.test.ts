@@ -42,7 +42,7 @@ async function expectAccounted(
 
 for (const backend of BACKENDS) {
   describe(`delivery: faults, queue in ${backend}`, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     let db: TestDatabase;
     let provider: FakeProvider;
     let redis: RedisServer | undefined;
@@ -137,7 +137,7 @@ for (const backend of BACKENDS) {
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
         );
       }
-      await waitFor('all mails', () => sent(written), { timeoutMs: 40_000 });
+      await waitFor('all mails', () => sent(written), { timeoutMs: 90_000 });
       await expectAccounted(db, provider, tenant, written);
       await pipeline.stop();
     });

@@ -16,6 +16,7 @@ export interface RedisServer {
 }
 
 const DATABASES = 1024;
+const READY = 'Ready to accept connections';
 const START_TRIES = 5;
 
 /** @param port to start again where an earlier one was; a free one by default */
@@ -31,11 +32,22 @@ export async function startRedis(
       cwd: os.tmpdir(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    if (await becomesReady(child, output)) return supervise(child, chosen);
+    if (await becomesReady(child, output, READY)) return supervise(child, chosen);
     // Another process may have taken the port between our look and the start.
     if (tries === START_TRIES)
       throw new Error(`redis-server does not start:\n${output.slice(-5).join('\n')}`);
   }
+}
+
+/** @param configFile which the Sentinel rewrites; names its port */
+export async function startSentinel(port: number, configFile: string): Promise<RedisServer> {
+  const output: string[] = [];
+  const child = spawn(await findRedisServer(), [configFile, '--sentinel'], {
+    cwd: os.tmpdir(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (await becomesReady(child, output, '+monitor master')) return supervise(child, port);
+  throw new Error(`the Sentinel does not start:\n${output.slice(-5).join('\n')}`);
 }
 
 function serverArguments(port: number, over: Readonly<Record<string, string>>): string[] {
@@ -48,22 +60,22 @@ function serverArguments(port: number, over: Readonly<Record<string, string>>): 
     databases: String(DATABASES),
     ...over,
   };
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
 }
 
-async function becomesReady(child: ChildProcess, output: string[]): Promise<boolean> {
+async function becomesReady(child: ChildProcess, output: string[], ready: string): Promise<boolean> {
   if (!child.stdout) return false;
   const exited = once(child, 'exit').then(
     () => false,
     () => false,
   );
-  const ready = new Promise<boolean>((resolve) => {
+  const isReady = new Promise<boolean>((resolve) => {
     createInterface({ input: child.stdout! }).on('line', (line) => {
       output.push(line);
-      if (line.includes('Ready to accept connections')) resolve(true);
+      if (line.includes(ready)) resolve(true);
     });
   });
-  return Promise.race([ready, exited]);
+  return Promise.race([isReady, exited]);
 }
 
 function supervise(child: ChildProcess, port: number): RedisServer {

@@ -37,9 +37,10 @@ async function checkRedis(url: string): Promise<Finding> {
       'Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.',
     );
   }
-  const { version, maxmemoryPolicy, roundTripMs, modeProblem } = facts;
+  const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem } = facts;
   if (modeProblem !== undefined) return bad(modeProblem);
-  const says = `Redis ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
+  const cluster = primaries > 1 ? ` on ${primaries} primaries` : '';
+  const says = `Redis ${version}${cluster}, answers in ${Math.ceil(roundTripMs)} ms`;
   if (isOlder(version)) return bad(says, `Take Redis ${OLDEST_REDIS.join('.')} or newer.`);
   if (maxmemoryPolicy !== undefined && maxmemoryPolicy !== 'noeviction') {
     return bad(

@@ -74,6 +74,7 @@ describe('a commit whose synchronous standby does not answer', function () {
   });
   const write = (id: number, from = database): Promise<TransactionOutcome> =>
     from.transactions.run({ tenantid: null, mode: 'write', statements: [insertion(id)] });
+  /** Not at once: PostgreSQL says that the wait was canceled before it shows the row. */
   const isThere = async (id: number): Promise<boolean> =>
     (await operator.query('select from note where id = $1', [id])).rows.length === 1;
   const messageOf = ({ reason }: { reason?: unknown }): string =>
@@ -82,7 +83,7 @@ describe('a commit whose synchronous standby does not answer', function () {
   it('has an unknown outcome, and is no success, when the wait is canceled', async () => {
     const { value: outcome } = (await canceling(write(2))) as { value?: TransactionOutcome };
     expect(outcome).to.have.nested.property('error.code', 'OUTCOME_UNKNOWN');
-    expect(await isThere(2)).to.equal(true);
+    await waitFor('the row', () => isThere(2));
   });
 
   it('so it has when the request takes too long', async () => {
@@ -90,7 +91,6 @@ describe('a commit whose synchronous standby does not answer', function () {
     const hasty = open(1_500);
     try {
       expect(await write(3, hasty)).to.have.nested.property('error.code', 'OUTCOME_UNKNOWN');
-      // The answer does not wait until the cancel request has ended the wait and shown the row.
       await waitFor('the row', () => isThere(3));
     } finally {
       await hasty.close();
@@ -107,7 +107,7 @@ describe('a commit whose synchronous standby does not answer', function () {
       const result = await canceling<unknown>(work());
       expect(result.status).to.equal('rejected');
       expect(messageOf(result as { reason?: unknown })).to.contain('synchronous standby');
-      expect(await isThere(id)).to.equal(true);
+      await waitFor('the row', () => isThere(id));
     }
   });
 

@@ -1,0 +1,98 @@
+/** Where a Redis node or Sentinel listens. */
+export interface RedisHost {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `REDIS_URL` in parts. */
+export type RedisAddress =
+  | { readonly kind: 'server'; readonly url: string }
+  /** The server that Sentinels name as the primary. */
+  | (Access & {
+      readonly kind: 'sentinel';
+      /** The Sentinels, which know where the primary is. */
+      readonly hosts: readonly RedisHost[];
+      /** By which they know it. */
+      readonly primaryName: string;
+      readonly database: number;
+      /** For the Sentinels themselves, where they ask for it. */
+      readonly sentinelUsername: string | undefined;
+      readonly sentinelPassword: string | undefined;
+    })
+  | (Access & {
+      readonly kind: 'cluster';
+      /** Some of its nodes, which know the others. */
+      readonly hosts: readonly RedisHost[];
+    });
+
+interface Access {
+  readonly isTls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+const SENTINEL_PORT = 26379;
+const NODE_PORT = 6379;
+const SENTINEL_PARAMETERS: readonly string[] = ['sentinel_username', 'sentinel_password'];
+/** Scheme, user and password, hosts, path and query. What precedes the last `@` is user and password. */
+const PARTS = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/s;
+const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i;
+
+/** Throws an Error whose message follows the variable's name and quotes nothing of the URL, which may hold a password. */
+export function parseRedisUrl(url: string): RedisAddress {
+  if (/^rediss?:/.test(url) && URL.canParse(url)) return { kind: 'server', url };
+  const [, scheme, kind, user, hosts, path = '', query] = PARTS.exec(url) ?? [];
+  if (kind === undefined || hosts === undefined) {
+    throw new Error('is not a redis, rediss, redis+sentinel or redis+cluster URL');
+  }
+  const parameters = new URLSearchParams(query);
+  const allowed = kind === 'sentinel' ? SENTINEL_PARAMETERS : [];
+  if ([...parameters.keys()].some((name) => !allowed.includes(name))) {
+    throw new Error(`has a parameter that is not ${allowed.join(' or ') || 'known: a cluster has none'}`);
+  }
+  const access = { isTls: scheme === 'rediss', ...readUser(user) };
+  if (kind === 'cluster') {
+    if (path !== '' && path !== '0') throw new Error('names a database: a Redis Cluster has only 0');
+    return { kind, ...access, hosts: readHosts(hosts, NODE_PORT) };
+  }
+  const [primaryName = '', database = '0', ...rest] = path.split('/');
+  if (primaryName === '' || rest.length > 0 || !/^\d+$/.test(database)) {
+    throw new Error(
+      'needs the name by which the Sentinels know the primary, and the number of a database if it is not 0: redis+sentinel://host:26379/mymaster/0',
+    );
+  }
+  return {
+    kind: 'sentinel',
+    ...access,
+    hosts: readHosts(hosts, SENTINEL_PORT),
+    primaryName: decode(primaryName),
+    database: Number(database),
+    sentinelUsername: parameters.get('sentinel_username') ?? undefined,
+    sentinelPassword: parameters.get('sentinel_password') ?? undefined,
+  };
+}
+
+function readHosts(text: string, defaultPort: number): readonly RedisHost[] {
+  return text.split(',').map((item) => {
+    const [, host, port = String(defaultPort)] = HOST.exec(item) ?? [];
+    if (host === undefined || Number(port) > 65_535) {
+      throw new Error('has a host that is not host or host:port');
+    }
+    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+  });
+}
+
+function readUser(text = ''): Pick<Access, 'username' | 'password'> {
+  const colon = text.indexOf(':');
+  const part = (value: string): string | undefined => (value === '' ? undefined : decode(value));
+  if (colon < 0) return { username: part(text), password: undefined };
+  return { username: part(text.slice(0, colon)), password: part(text.slice(colon + 1)) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('has a % that is not followed by two hexadecimal digits');
+  }
+}

@@ -1,0 +1,96 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { parseRedisUrl } from './redisAddress.js';
+
+/** Events of ioredis that carry the cause: of any client, of one that asks Sentinels, of a cluster's nodes. */
+const CAUSES = ['error', 'sentinelError', 'node error'] as const;
+
+export type RedisClient = Redis | Cluster;
+
+/**
+ * After which a connection that owes an answer is given up: a server that hangs keeps its connections while another takes
+ * its place. Longer than the 10 s for which BullMQ waits for a job.
+ */
+const SILENCE_TIMEOUT_MS = 12_000;
+
+export interface RedisClientOptions {
+  readonly connectTimeoutMs: number;
+  /** Undefined: none. */
+  readonly commandTimeoutMs?: number;
+  /** Whether commands wait for the connection to come back; otherwise they fail at once. */
+  readonly waitsForConnection: boolean;
+  /** Undefined: a connection that is lost, or can't be made, is given up. */
+  readonly reconnectMs?: number;
+}
+
+/** A client of `REDIS_URL`, not connected yet: of one server, of the primary that Sentinels name, or of a cluster. */
+export function createRedisClient(url: string, options: RedisClientOptions): RedisClient {
+  const address = parseRedisUrl(url);
+  const retry = (): number | null => options.reconnectMs ?? null;
+  const node = {
+    connectTimeout: options.connectTimeoutMs,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    ...(options.commandTimeoutMs !== undefined && { commandTimeout: options.commandTimeoutMs }),
+    maxRetriesPerRequest: options.waitsForConnection ? null : 0,
+    // A primary that became a replica keeps its connections: the next one leads to the new primary.
+    reconnectOnError: (error) => error.message.includes('READONLY'),
+  } satisfies RedisOptions;
+  const own = { lazyConnect: true, enableOfflineQueue: options.waitsForConnection };
+  if (address.kind === 'server') return new Redis(address.url, { ...node, ...own, retryStrategy: retry });
+
+  const { hosts, isTls, username, password } = address;
+  const access = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isTls && { tls: {} }),
+  };
+  if (address.kind === 'cluster') {
+    return new Cluster([...hosts], {
+      ...own,
+      redisOptions: { ...node, ...access },
+      clusterRetryStrategy: retry,
+      slotsRefreshTimeout: options.connectTimeoutMs,
+    });
+  }
+  return new Redis({
+    ...node,
+    ...own,
+    ...access,
+    retryStrategy: retry,
+    sentinels: [...hosts],
+    name: address.primaryName,
+    db: address.database,
+    ...(address.sentinelUsername !== undefined && { sentinelUsername: address.sentinelUsername }),
+    ...(address.sentinelPassword !== undefined && { sentinelPassword: address.sentinelPassword }),
+    enableTLSForSentinelMode: isTls,
+    // Not `failoverDetector`: when it fires while the client reconnects, ioredis ends the client for good.
+    sentinelRetryStrategy: retry,
+  });
+}
+
+/** Connects for the first time. Rejects with what kept it from that, a timeout included; the client may still retry then. */
+export async function connectForTheFirstTime(client: RedisClient, timeoutMs: number): Promise<void> {
+  // What connect() rejects with says nothing: "Connection is closed.", "None of startup nodes is available".
+  let reason: Error | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const keepReason = (error: Error): void => {
+    reason = error;
+  };
+  const failed = new Promise<never>((_resolve, reject) => {
+    client.once('error', reject);
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  for (const event of CAUSES) client.on(event, keepReason);
+  try {
+    await Promise.race([client.connect(), failed]);
+  } catch (error) {
+    throw reason ?? error;
+  } finally {
+    clearTimeout(timer);
+    for (const event of CAUSES) client.off(event, keepReason);
+  }
+}
+
+/** The servers that hold data behind a client: the primaries of a cluster, or the one server. */
+export function primariesOf(client: RedisClient): readonly Redis[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}
