@@ -112,6 +112,12 @@ describe('a captured table that changes', () => {
       await fixture.capture('busy', writers);
       await waitFor('more rows', () => Promise.resolve(made > before + 20));
     }
+    // By the table's owner, who may: it is the API that records then.
+    for (const state of ['disable', 'enable', 'disable', 'enable always']) {
+      const before = made;
+      await writer.query(`alter table busy ${state} trigger rowpost_capture_insert`);
+      await waitFor('more rows', () => Promise.resolve(made > before + 20));
+    }
     running = false;
     await load;
     const changes = await fixture.changes();

@@ -45,7 +45,7 @@ export function updateByKey(
     from: sql`prior cross join changed`,
     row: {
       table,
-      operation: sql`'update'`,
+      operation: 'update',
       old: prior,
       changed,
       given: columns,
@@ -62,7 +62,7 @@ export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf):
   return {
     ctes: [sql`gone as (delete from ${tableSql(table)} t${condition} returning t.*)`],
     from: gone,
-    row: { table, operation: sql`'delete'`, old: gone, check: 'all' },
+    row: { table, operation: 'delete', old: gone, check: 'all' },
   };
 }
 

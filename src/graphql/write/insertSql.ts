@@ -88,7 +88,7 @@ export function insertion(
     return {
       ctes: [sql`${written} as (${insert}${ignore} returning t.*)`],
       from: written,
-      row: { table, operation: sql`'insert'`, changed: written, given: given.columns, check },
+      row: { table, operation: 'insert', changed: written, given: given.columns, check },
     };
   }
   // Its rows are read twice: to be inserted, and to find those that are there.
@@ -137,7 +137,7 @@ function upsert(
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
     row: {
       table,
-      operation: sql`case when ${written}.updated then 'update' else 'insert' end`,
+      operation: { wasThere: sql`${written}.updated` },
       old: sql`(case when ${written}.updated then ${prior} end)`,
       oldColumns: prior,
       changed: row,

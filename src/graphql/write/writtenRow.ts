@@ -6,11 +6,13 @@ import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
 
+type Operation = 'insert' | 'update' | 'delete';
+
 /** One changed row as the final select of a write sees it: aliases of whole rows. */
 export interface WrittenRow {
   readonly table: Table;
-  /** `'insert'`, `'update'` or `'delete'`, as SQL. */
-  readonly operation: Sql;
+  /** What was done to it; `wasThere` where only PostgreSQL knows whether it was updated or inserted. */
+  readonly operation: Operation | { readonly wasThere: Sql };
   readonly old?: Sql;
   /** Where the old row's columns are read when `old` is an expression, which has none. */
   readonly oldColumns?: Sql;
@@ -110,18 +112,24 @@ function eventOf(written: WrittenRow): Sql {
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  return sql`${ROLEID}, ${operation}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+  return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
 }
 
-/**
- * Whether no trigger of the table writes the event; if one does, it is told the role. Asked by each statement, which has
- * locked the table by then: so a change of what is captured leaves no change out, and records none twice.
- */
+/** Whether no trigger of the table writes the event; if one does, it is told the role. A constant of the plan, see the migration. */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
   const relation = textConstant(quoted(table.schema, table.sqlName));
-  return sql`(select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', ${ROLEID}::text, true) is null else true end
-    from pg_catalog.pg_trigger g
-    where g.tgrelid = ${relation}::regclass and g.tgname = ('rowpost_capture_' || ${operation})::name) is not false`;
+  const tellRole = sql`(select set_config('rowpost.roleid', ${ROLEID}::text, true))`;
+  return byOperation(
+    operation,
+    (name) =>
+      sql`(not rowpost_tenant.is_captured(${relation}::regclass, ${textConstant(name)}) or ${tellRole} is null)`,
+  );
+}
+
+function byOperation(operation: WrittenRow['operation'], render: (name: Operation) => Sql): Sql {
+  return typeof operation === 'string'
+    ? render(operation)
+    : sql`case when ${operation.wasThere} then ${render('update')} else ${render('insert')} end`;
 }
 
 /** The row's files go with it, or take its new key; the same call writes its event. */

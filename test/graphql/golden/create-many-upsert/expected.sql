@@ -11,9 +11,7 @@ with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."
   select $2::int4, case when "written_0".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written_0".row)."customer_id"), row_to_json((case when "written_0".updated then "prior_0" end)), row_to_json(("written_0".row))
   from "written_0"
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id"
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $3::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."customer"'::regclass and g.tgname = ('rowpost_capture_' || case when "written_0".updated then 'update' else 'insert' end)::name) is not false)
+  where case when "written_0".updated then (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $3::int4::text, true)) is null) else (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'insert') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null) end)
   select case when (select count(*)
   from "written_0") = (select count(*)
   from "given_0") then '[' || coalesce(string_agg(w.j, ','), '') || ']' else rowpost_tenant.refuse('policyDenied') end

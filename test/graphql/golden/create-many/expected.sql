@@ -4,9 +4,7 @@ with "written_0" as (insert into tenant."label" as t("label_id", "title")
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $2::int4, 'insert', 'label', json_build_object('label_id', "written_0"."label_id"), null::json, row_to_json("written_0")
   from "written_0"
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $3::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."label"'::regclass and g.tgname = ('rowpost_capture_' || 'insert')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."label"'::regclass, 'insert') or (select set_config('rowpost.roleid', $3::int4::text, true)) is null))
   select '[' || coalesce(string_agg(w.j, ','), '') || ']'
   from (select '{"label_id":' || to_json("written_0"."label_id")::text || '}' as j
   from "written_0") w;

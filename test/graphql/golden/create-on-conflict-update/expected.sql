@@ -10,9 +10,7 @@ with "given" as materialized (select $1::text as "name", $2::text as "email"), "
   select $3::int4, case when "written".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written".row)."customer_id"), row_to_json((case when "written".updated then "prior" end)), row_to_json(("written".row))
   from "written"
   left join "prior" on "prior"."email" = ("written".row)."email"
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."customer"'::regclass and g.tgname = ('rowpost_capture_' || case when "written".updated then 'update' else 'insert' end)::name) is not false)
+  where case when "written".updated then (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null) else (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'insert') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null) end)
   select coalesce((select '{"customer_id":' || '"' || ("written".row)."customer_id"::text || '"' || ',"name":' || to_json(("written".row)."name")::text || ',"country":' || coalesce(to_json(("written".row)."country")::text, 'null') || '}'
   from "written"
   left join "prior" on "prior"."email" = ("written".row)."email"), rowpost_tenant.refuse('policyDenied'));

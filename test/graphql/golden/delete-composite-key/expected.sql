@@ -4,9 +4,7 @@ with gone as (delete
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $3::int4, 'delete', 'order_item', json_build_object('order_id', "gone"."order_id", 'line', "gone"."line"), row_to_json("gone"), null::json
   from "gone"
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."order_item"'::regclass and g.tgname = ('rowpost_capture_' || 'delete')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."order_item"'::regclass, 'delete') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select coalesce((select '{"product":' || to_json("gone"."product")::text || ',"orders":' || coalesce((select '{"status":' || to_json("f0"."status")::text || '}'
   from tenant."orders" "f0"
   where "f0"."order_id" = "gone"."order_id"), 'null') || '}'

@@ -4,8 +4,6 @@ with gone as (delete
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $3::int4, 'delete', 'orders', json_build_object('order_id', "gone"."order_id"), row_to_json("gone"), null::json
   from "gone"
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."orders"'::regclass and g.tgname = ('rowpost_capture_' || 'delete')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."orders"'::regclass, 'delete') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select coalesce((select '{"order_id":' || '"' || "gone"."order_id"::text || '"' || ',"status":' || to_json("gone"."status")::text || '}'
   from "gone"), rowpost_tenant.refuse('notFound'));

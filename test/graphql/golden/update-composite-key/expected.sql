@@ -7,9 +7,7 @@ with prior as materialized (select t.*
   select $4::int4, 'update', 'order_item', json_build_object('order_id', "changed"."order_id", 'line', "changed"."line"), row_to_json("prior"), row_to_json("changed")
   from prior
   cross join changed
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $5::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."order_item"'::regclass and g.tgname = ('rowpost_capture_' || 'update')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."order_item"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
   select coalesce((select '{"product":' || to_json("changed"."product")::text || ',"quantity":' || "changed"."quantity"::text || '}'
   from prior
   cross join changed), rowpost_tenant.refuse('notFound'));

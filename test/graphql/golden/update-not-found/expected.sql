@@ -7,9 +7,7 @@ with prior as materialized (select t.*
   select $3::int4, 'update', 'customer', json_build_object('customer_id', "changed"."customer_id"), row_to_json("prior"), row_to_json("changed")
   from prior
   cross join changed
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $4::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."customer"'::regclass and g.tgname = ('rowpost_capture_' || 'update')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select coalesce((select '{"name":' || to_json("changed"."name")::text || '}'
   from prior
   cross join changed), rowpost_tenant.refuse('notFound'));

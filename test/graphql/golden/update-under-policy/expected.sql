@@ -7,9 +7,7 @@ with prior as materialized (select t.*
   select $4::int4, 'update', 'orders', json_build_object('order_id', "changed"."order_id"), row_to_json("prior"), row_to_json("changed")
   from prior
   cross join changed
-  where (select case when g.tgenabled in ('O', 'A') then set_config('rowpost.roleid', $5::int4::text, true) is null else true end
-  from pg_catalog.pg_trigger g
-  where g.tgrelid = 'tenant."orders"'::regclass and g.tgname = ('rowpost_capture_' || 'update')::name) is not false)
+  where (not rowpost_tenant.is_captured('tenant."orders"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
   select coalesce((select case when ((("changed"."total" < $6::numeric))) then case when ((("changed"."total" < $7::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end else rowpost_tenant.refuse('policyDenied') end
   from prior
   cross join changed), rowpost_tenant.refuse('notFound'));
