@@ -94,8 +94,11 @@ export const sendingStart: Marker = {
 export const mail: Marker = {
   name: 'a call of the provider',
   on: 'provider',
-  matches: (request) => request.startsWith('POST '),
-  concerns: (request) => ({ deliveryids: all(/"deliveryid":"(\d+)"/g, request) }),
+  matches: (request) => request.startsWith('POST ') || /^Message-ID: <delivery\./im.test(request),
+  // Every carrier is told the delivery's Message-ID, or its id with a name.
+  concerns: (request) => ({
+    deliveryids: all(/(?:"deliveryid":"|"deliveryid","value":"|delivery\.\d+\.)(\d+)/g, request),
+  }),
 };
 
 /**

@@ -2,12 +2,15 @@ import { parseArgs } from 'node:util';
 import type { Backend } from './markers.js';
 import type { RedisKind } from './rig/rig.js';
 import { FAULT_NAMES } from './faults/index.js';
+import { SHOP_CARRIERS, type ShopCarrier } from './rig/shopCarrier.js';
 import { WINDOWS } from './windows/index.js';
 
 export const USAGE = `npm run fault -- [options]
   --kills <n>       strikes in each window (default 10; 200 in the long form)
   --backend <name>  queue backend: redis or postgres (default: both, one after the other)
   --window <name>   run only this window, such as W8; repeatable
+  --carrier <name>  what shops send with in the windows: sendgrid, smtp, resend, or fallback (SMTP by a server that is often busy,
+                    then SendGrid); repeatable (default: all four, a shop each)
   --minutes <n>     start no strike after this many minutes, and judge what was done
   --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
   --fault <name>    run only this fault, such as backends-terminated; repeatable
@@ -21,6 +24,7 @@ export interface FaultOptions {
   readonly kills: number;
   readonly backends: readonly Backend[];
   readonly windows: readonly string[];
+  readonly carriers: readonly ShopCarrier[];
   readonly minutes: number | undefined;
   /** Names of faults; all when empty. */
   readonly faults: readonly string[];
@@ -40,6 +44,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       kills: { type: 'string', default: '10' },
       backend: { type: 'string' },
       window: { type: 'string', multiple: true, default: [] },
+      carrier: { type: 'string', multiple: true, default: [...SHOP_CARRIERS] },
       minutes: { type: 'string' },
       fault: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '4' },
@@ -55,10 +60,12 @@ export function readOptions(args: readonly string[]): FaultOptions {
     WINDOWS.map(({ name }) => name),
   );
   requireKnown('fault', values.fault, FAULT_NAMES);
+  requireKnown('carrier', values.carrier, SHOP_CARRIERS);
   return {
     kills: positive('--kills', values.kills),
     backends: values.backend === undefined ? ['redis', 'postgres'] : [backendNamed(values.backend)],
     windows: values.window,
+    carriers: values.carrier as readonly ShopCarrier[],
     minutes: values.minutes === undefined ? undefined : positive('--minutes', values.minutes),
     faults: values.fault,
     seconds: positive('--seconds', values.seconds),

@@ -4,6 +4,7 @@ import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
 import type { Strength } from './rig/fleet.js';
 import type { Part } from './rig/member.js';
+import type { ShopCarrier } from './rig/shopCarrier.js';
 import { driveWindows } from './windows/drive.js';
 import { WINDOWS } from './windows/index.js';
 import type { FaultWindow } from './windows/window.js';
@@ -12,6 +13,8 @@ export interface WindowsOptions {
   readonly backend: Backend;
   /** Strikes in each window. */
   readonly kills: number;
+  /** What the shops send with, round-robin. */
+  readonly carriers: readonly ShopCarrier[];
   /** Names of windows; all when empty. */
   readonly only: readonly string[];
   /** No strike starts after this many minutes; by default long enough for all strikes. */

@@ -112,12 +112,13 @@ function productionProblems(values: Values): string[] {
   }
   for (const [name, address] of [
     ['SENDGRID_BASE_URL', values.sendgridBaseUrl],
+    ['SES_BASE_URL', values.sesBaseUrl],
     ['RESEND_BASE_URL', values.resendBaseUrl],
     ['POSTMARK_BASE_URL', values.postmarkBaseUrl],
     ['MAILGUN_BASE_URL', values.mailgunBaseUrl],
     ['MAILGUN_EU_BASE_URL', values.mailgunEuBaseUrl],
   ] as const) {
-    if (isPlainHttp(address)) problems.push(`${name} must be https`);
+    if (address !== undefined && isPlainHttp(address)) problems.push(`${name} must be https`);
   }
   if (values.corsOrigins.includes('*')) problems.push('CORS_ORIGINS=* lets every site call the API');
   return problems;

@@ -302,6 +302,13 @@ export const SETTINGS = {
     'https://api.sendgrid.com/',
     'Another region of the provider, or a test server.',
   ),
+  sesBaseUrl: setting(
+    'SES_BASE_URL',
+    optional(url('http', 'https')),
+    undefined,
+    'A test server instead of Amazon SES in the region of an account.',
+    "the region's",
+  ),
   resendBaseUrl: setting(
     'RESEND_BASE_URL',
     url('http', 'https'),

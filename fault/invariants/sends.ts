@@ -46,3 +46,21 @@ export const duplicatesExplained: Invariant = {
 };
 
 const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(11, 23);
+
+/** The key of a delivery makes a carrier that honours it send once, whatever was lost. */
+export const keysHonoured: Invariant = {
+  name: '3c no duplicates by a carrier that honours idempotency keys',
+  breaches: ({ accounts }) =>
+    [...accounts.accepted]
+      .filter(([, mails]) => mails.filter(({ carrier }) => carrier === 'resend').length > 1)
+      .map(([deliveryid]) => `delivery ${deliveryid}: sent again by a carrier that has its key`),
+};
+
+/** Only outcomes that are certain not to have sent lead to the next transport. */
+export const oneCarrierEach: Invariant = {
+  name: '3d no second transport after an outcome that is not known',
+  breaches: ({ accounts }) =>
+    [...accounts.accepted]
+      .filter(([, mails]) => new Set(mails.map(({ carrier }) => carrier)).size > 1)
+      .map(([deliveryid]) => `delivery ${deliveryid}: sent by two carriers`),
+};

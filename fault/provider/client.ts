@@ -5,6 +5,7 @@ import type { Behaviour, ProviderEntry } from './ledger.js';
 /** The harness's client for the fake provider. */
 export interface Provider {
   readonly url: string;
+  readonly smtpPort: number;
   /** All calls so far, in order. */
   readonly entries: readonly ProviderEntry[];
   /** Fetches what is new. */
@@ -27,6 +28,7 @@ export async function startProvider(): Promise<Provider> {
   };
   return {
     url: server.url,
+    smtpPort: Number(await (await fetch(`${server.url}smtp`)).text()),
     entries,
     async refresh() {
       const response = await fetch(`${server.url}ledger?from=${settled}`);

@@ -3,6 +3,7 @@ export interface ProviderEntry {
   readonly deliveryid: string;
   readonly tenantid: string;
   readonly apiKey: string;
+  readonly carrier: 'sendgrid' | 'resend' | 'smtp';
   readonly recipients: readonly string[];
   readonly subject: string;
   /** The start of the mail's HTML. */

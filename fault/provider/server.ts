@@ -1,5 +1,8 @@
 // An email provider of its own mind, in a process of its own, that keeps its own books. Prints its port.
-//   POST /v3/mail/send     a call; what follows depends on its API key
+//   POST /v3/mail/send     a call as to SendGrid; what follows depends on its API key
+//   POST /emails           a call as to Resend, which honours idempotency keys
+//   GET  anything else     what verifies a key
+//   GET  /smtp             the port of the SMTP server
 //   PUT  /behaviours       { [apiKey]: Behaviour }, for the keys named
 //   PUT  /secrets          [{ name, secret }], to be looked for where none belongs
 //   GET  /ledger?from=n    entries from the n-th on
@@ -8,22 +11,20 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { namesIn, type Canary } from '../rig/canaries.js';
 import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js';
+import { IdempotencyKeys, readMail } from './mails.js';
+import { startSmtpServer } from './smtpServer.js';
+
+const entries: ProviderEntry[] = [];
+const behaviours = new Map<string, Behaviour>();
+let canaries: readonly Canary[] = [];
 
 const DRIP_MS = 50;
 /** Latency of a nearby provider. */
 const ANSWER_MS = 5;
 const MAX_HTML = 500;
 
-const entries: ProviderEntry[] = [];
-const behaviours = new Map<string, Behaviour>();
-let canaries: readonly Canary[] = [];
-
-interface Mail {
-  readonly personalizations: readonly { readonly to: readonly { readonly email: string }[] }[];
-  readonly subject: string;
-  readonly content: readonly { readonly type: string; readonly value: string }[];
-  readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
-}
+const keys = new IdempotencyKeys();
+const smtpPort = startSmtpServer({ record: (entry) => void entries.push(entry), canaries: () => canaries });
 
 const server = createServer((request, response) => {
   void handle(request, response);
@@ -53,13 +54,33 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     response.end();
   } else if (url.pathname === '/ledger') {
     response.end(JSON.stringify(entries.slice(Number(url.searchParams.get('from')))));
+  } else if (url.pathname === '/smtp') {
+    response.end(String(await smtpPort));
+  } else if (request.method === 'GET') {
+    response.end('{}');
   } else {
     const headers = JSON.stringify({ ...request.headers, authorization: '' });
-    await takeCall(response, { apiKey, behaviour, body, headers });
+    const key = request.headers['idempotency-key'];
+    await takeCall(response, {
+      path: url.pathname,
+      apiKey,
+      idempotencyKey: typeof key === 'string' ? key : undefined,
+      behaviour,
+      body,
+      headers,
+    });
   }
 }
 
+const OTHER_PAYLOAD: Behaviour = {
+  kind: 'answer',
+  status: 409,
+  body: '{"name":"invalid_idempotent_request","message":"used with another payload"}',
+};
+
 interface Call {
+  readonly path: string;
+  readonly idempotencyKey: string | undefined;
   readonly apiKey: string;
   readonly behaviour: Behaviour;
   readonly body: string;
@@ -68,24 +89,23 @@ interface Call {
 }
 
 async function takeCall(response: ServerResponse, call: Call): Promise<void> {
-  const { apiKey, behaviour, body, headers } = call;
-  const mail = JSON.parse(body) as Mail;
-  const { deliveryid, tenantid } = mail.custom_args;
+  const { apiKey, idempotencyKey, body, headers } = call;
+  const mail = readMail(call.path, body);
   const position = entries.length;
+  const id = `message-${position}`;
+  const honoured = idempotencyKey === undefined ? undefined : keys.take(apiKey, idempotencyKey, body, id);
+  const behaviour = honoured?.kind === 'other' ? OTHER_PAYLOAD : call.behaviour;
   entries.push({
-    deliveryid,
-    tenantid,
+    ...mail,
     apiKey,
-    recipients: mail.personalizations.flatMap(({ to }) => to.map(({ email }) => email)),
-    subject: mail.subject,
-    html: mail.content.find(({ type }) => type === 'text/html')?.value.slice(0, MAX_HTML) ?? '',
+    html: mail.html.slice(0, MAX_HTML),
     receivedAtMs: Date.now(),
     answeredAtMs: null,
-    accepted: accepts(behaviour),
+    accepted: accepts(behaviour) && honoured?.kind !== 'same',
     behaviour: behaviour.kind,
     secrets: namesIn(body + headers, canaries),
   });
-  await respond(behaviour, response, `message-${position}`);
+  await respond(behaviour, response, honoured?.id ?? id);
   const entry = entries[position];
   if (entry && response.writableFinished) entries[position] = { ...entry, answeredAtMs: Date.now() };
 }
@@ -116,7 +136,7 @@ async function respond(behaviour: Behaviour, response: ServerResponse, id: strin
 }
 
 const accept = (response: ServerResponse, id: string): Promise<void> =>
-  answer(response, 202, { 'x-message-id': id }, '');
+  answer(response, 202, { 'x-message-id': id }, JSON.stringify({ id }));
 
 function answer(
   response: ServerResponse,

@@ -60,7 +60,7 @@ export class CallBook {
    * Watches a process through its links.
    * @returns a function that tells what it has in flight
    */
-  watch(by: string, { provider, postgres, redis }: Member['links']): () => InHand {
+  watch(by: string, { provider, smtp, postgres, redis }: Member['links']): () => InHand {
     const mails = new Recent();
     const batches = new Recent();
     const note = (request: Buffer): void => {
@@ -88,9 +88,10 @@ export class CallBook {
       for (const batchid of batchids) batches.end(batchid);
       for (const id of deliveryids) mails.end(id);
     };
-    if (provider) {
-      provider.onRequest = note;
-      provider.onAnswer = (request) => {
+    for (const link of [provider, smtp]) {
+      if (!link) continue;
+      link.onRequest = note;
+      link.onAnswer = (request) => {
         for (const id of mail.concerns(request.toString('latin1')).deliveryids ?? []) mails.end(id);
       };
     }

@@ -1,7 +1,7 @@
 import type { Marker } from '../markers.js';
 import type { Hold } from '../wire/trap.js';
 import { RequestTraps, type CaughtProcess } from './requestTraps.js';
-import { killHard, type ExitOfProcess, type Member, type Part, type Service } from './member.js';
+import { killHard, serviceOf, type ExitOfProcess, type LinkName, type Member, type Part } from './member.js';
 import { startMember, type MemberOptions } from './memberProcess.js';
 import { within } from './within.js';
 
@@ -149,8 +149,9 @@ export class Fleet {
 
   #welcome(member: Member): void {
     this.#members.add(member);
-    for (const [service, link] of Object.entries(member.links)) {
-      link.trapFor = (request) => this.#traps.trapFor(member, service as Service, request);
+    for (const [name, link] of Object.entries(member.links)) {
+      const service = serviceOf(name as LinkName);
+      link.trapFor = (request) => this.#traps.trapFor(member, service, request);
     }
     void member.exited.then((exit) => {
       this.#members.delete(member);

@@ -4,6 +4,10 @@ import type { InHand } from './calls.js';
 export type Part = 'web' | 'relay' | 'worker';
 /** A dependency of a process. */
 export type Service = 'postgres' | 'redis' | 'provider';
+/** By link: the provider has one for HTTP and one for SMTP. */
+export type LinkName = Service | 'smtp';
+
+export const serviceOf = (link: LinkName): Service => (link === 'smtp' ? 'provider' : link);
 
 export interface ExitOfProcess {
   readonly code: number | null;
@@ -16,7 +20,7 @@ export interface Member {
   /** Such as "worker 12". */
   readonly name: string;
   readonly pid: number;
-  readonly links: Readonly<Partial<Record<Service, Link>>>;
+  readonly links: Readonly<Partial<Record<LinkName, Link>>>;
   /** Of a web process. */
   readonly baseUrl: string;
   /** Its last lines of output, for debugging. */

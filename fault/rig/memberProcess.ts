@@ -5,6 +5,7 @@ import { httpProtocol } from '../wire/httpProtocol.js';
 import { Link, type Target } from '../wire/link.js';
 import { postgresProtocol } from '../wire/postgresProtocol.js';
 import { redisProtocol } from '../wire/redisProtocol.js';
+import { smtpProtocol } from '../wire/smtpProtocol.js';
 import type { CallBook } from './calls.js';
 import { CanarySearch, type Canary } from './canaries.js';
 import type { ExitOfProcess, Member, Part } from './member.js';
@@ -16,6 +17,7 @@ export interface Services {
   /** Undefined when the queue is in PostgreSQL. */
   readonly redisUrl: string | undefined;
   readonly providerUrl: string;
+  readonly smtpPort: number;
 }
 
 export interface MemberOptions {
@@ -28,12 +30,13 @@ export interface MemberOptions {
   readonly onSecrets: (names: readonly string[]) => void;
 }
 
+const REDIRECT = new URL('../wire/redirect.mjs', import.meta.url).href;
 const START_MS = 60_000;
 const LAST_WORDS = 20_000;
 
 /** Starts a built process behind its own links, and waits until it reports that it has started. */
 export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
-  const { databaseUrl, redisUrl, providerUrl } = options.services;
+  const { databaseUrl, redisUrl, providerUrl, smtpPort } = options.services;
   // With several hosts, Sentinels or a cluster, the process itself must choose.
   const postgres = databaseUrl.includes(',')
     ? undefined
@@ -43,7 +46,8 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     redisUrl === undefined || redisUrl.includes('+')
       ? undefined
       : await Link.open(targetOf(redisUrl), redisProtocol);
-  const links = { ...(postgres ? { postgres } : {}), provider, ...(redis ? { redis } : {}) };
+  const smtp = await Link.open({ host: '127.0.0.1', port: smtpPort }, smtpProtocol);
+  const links = { ...(postgres ? { postgres } : {}), provider, smtp, ...(redis ? { redis } : {}) };
   const name = `${part} ${number}`;
   // Watched before it starts: it claims work and calls the provider before it reports its start.
   const inHand = options.calls.watch(name, links);
@@ -51,6 +55,9 @@ export async function startMember(part: Part, number: number, options: MemberOpt
     ...options.env,
     DATABASE_URL: postgres ? through(databaseUrl, postgres) : databaseUrl,
     SENDGRID_BASE_URL: through(providerUrl, provider),
+    RESEND_BASE_URL: through(providerUrl, provider),
+    NODE_OPTIONS: `--import=${REDIRECT}`,
+    FAULT_REDIRECT: `${smtpPort}:${smtp.port}`,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redis ? through(redisUrl, redis) : redisUrl }),
   });
   endWithUs(child);

@@ -25,6 +25,7 @@ import { Load, PATIENCE_MS } from './load.js';
 import type { Services } from './memberProcess.js';
 import { openQueueStore, type QueueStore } from './queueStore.js';
 import { createShop, openShop, secretsOf, type OpenShop, type Shop, type Speciality } from './shop.js';
+import type { ShopCarrier } from './shopCarrier.js';
 import type { Span, Strike } from './strikes.js';
 import { createTimeMachine, type TimeMachine } from './timeMachine.js';
 
@@ -75,6 +76,8 @@ export interface RigOptions {
   readonly backend: Backend;
   /** Shops that get the load's orders, round-robin. */
   readonly shops: number;
+  /** What the shops send with, round-robin; SendGrid by default. */
+  readonly carriers?: readonly ShopCarrier[];
   /** Shops that get only the orders that are placed for them. */
   readonly special?: readonly Speciality[];
   readonly strength: Strength;
@@ -109,7 +112,12 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   let redis: RedisServer | undefined = backend === 'redis' && !redisTopology ? await startRedis() : undefined;
   const provider = await startProvider();
   const databaseUrl = replicated?.url() ?? postgres?.url ?? '';
-  const services = { databaseUrl, redisUrl: redisTopology?.url ?? redis?.url, providerUrl: provider.url };
+  const services = {
+    databaseUrl,
+    redisUrl: redisTopology?.url ?? redis?.url,
+    providerUrl: provider.url,
+    smtpPort: provider.smtpPort,
+  };
   const secretKeys = KeyRing.generateEntry('canary');
   const env = {
     SECRET_KEYS: secretKeys,
@@ -139,9 +147,14 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const fleet = new Fleet({ services, env, canaries, calls, onSecrets });
   await fleet.start(strength);
   const baseUrl = fleet.webs[0]?.baseUrl ?? '';
+  const { carriers = ['sendgrid'] } = options;
   const shops = await Promise.all(
     created.map((shop, index) =>
-      openShop(shop, baseUrl, { captured: options.sqlWriters === true && index % 2 === 0 }),
+      openShop(shop, baseUrl, {
+        captured: options.sqlWriters === true && index % 2 === 0,
+        carrier: carriers[index % carriers.length] ?? 'sendgrid',
+        smtpPort: provider.smtpPort,
+      }),
     ),
   );
   canaries.push(...shops.map(({ number, token }) => ({ name: `token of shop ${number}`, secret: token })));

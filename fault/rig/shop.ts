@@ -4,6 +4,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/connection/database.js';
 import type { Canary } from './canaries.js';
 import { post } from './post.js';
+import { SET_TRANSPORT, transportOf, type ShopCarrier } from './shopCarrier.js';
 
 /** A tenant whose orders all become mails, all of it distinguishable from other tenants'. */
 export interface Shop {
@@ -34,6 +35,7 @@ export interface OpenShop extends Shop {
   readonly token: string;
   /** All writers of orders are captured. */
   readonly captured: boolean;
+  readonly carrier: ShopCarrier;
   /** All its keys so far: `apiKey`, and those set later. */
   readonly apiKeys: string[];
   /** Sends every order, and again if the outcome is unknown. */
@@ -68,11 +70,17 @@ export async function createShop(
   return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};`, special };
 }
 
+export interface ShopTerms {
+  readonly captured: boolean;
+  readonly carrier: ShopCarrier;
+  readonly smtpPort: number;
+}
+
 /** Sets up the shop's emails, as its administrator would. */
 export async function openShop(
   shop: Shop,
   baseUrl: string,
-  { captured }: { readonly captured: boolean },
+  { captured, carrier, smtpPort }: ShopTerms,
 ): Promise<OpenShop> {
   const login = { login: 'root', password: shop.rootPassword, tenantid: shop.tenantid };
   const { access_token: token } = await post<{ access_token: string }>(`${baseUrl}/auth`, login);
@@ -81,6 +89,9 @@ export async function openShop(
     return (await post<{ data: T }>(`${baseUrl}/roles_pbac`, body, token)).data;
   };
   await control(`mutation { set_email_apikey(apikey: "${shop.apiKey}") { apikey } }`);
+  if (carrier !== 'sendgrid') {
+    await control(SET_TRANSPORT, transportOf(carrier, { ...shop, smtpPort }));
+  }
   if (captured) {
     await control('mutation { Utility { set_capture(table_name: "orders", writers: all) { writers } } }');
   }
@@ -102,6 +113,7 @@ export async function openShop(
     ...shop,
     token,
     captured,
+    carrier,
     apiKeys: [shop.apiKey],
     confirmRuleid: await createRule({ name: 'confirm', email_type: 'confirmation' }),
     receiptRuleid: await createRule({

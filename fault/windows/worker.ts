@@ -59,7 +59,7 @@ export const toldToEnd: FaultWindow = {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
     const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', mail, 'answer');
     const worker = caught?.member ?? (await rig.fleet.take('worker'));
-    if (caught) worker.links.provider?.stall();
+    if (caught) for (const link of [worker.links.provider, worker.links.smtp]) link?.stall();
     worker.signal('SIGTERM');
     const struck = caught ? mail.concerns(caught.caught.request) : {};
     const strike: Strike = {

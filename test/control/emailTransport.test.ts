@@ -117,6 +117,8 @@ describe('roles_pbac: set_email_transport', () => {
       [smtp({ max_connections: 1000 }), 'max_connections'],
       [smtp({ dkim: { domain: 'example.com', selector: 'm', private_key: 'none' } }), 'dkim.private_key'],
       [smtp({ dkim: { domain: 'e; x', selector: 'm', private_key: 'none' } }), 'dkim.domain'],
+      [{ kind: 'ses', region: 'eu-central-1', access_key_id: 'a' }, 'secret_access_key'],
+      [{ kind: 'ses', region: 'x.example.com/', access_key_id: 'a', secret_access_key: 'b' }, 'region'],
       [{ transports: [] }, 'transports'],
       [{ transports: [smtp(), smtp()] }, 'transports'],
       [{ kind: 'smtp', transports: [smtp()] }, 'kind'],

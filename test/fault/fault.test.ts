@@ -3,6 +3,7 @@ import type { RunResult } from '../../fault/judgedRun.js';
 import { verdictLines, windowTable } from '../../fault/report/print.js';
 import type { Backend } from '../../fault/markers.js';
 import type { WindowRow } from '../../fault/analysis/windowReport.js';
+import { SHOP_CARRIERS } from '../../fault/rig/shopCarrier.js';
 import { WINDOWS } from '../../fault/windows/index.js';
 import { runWindows } from '../../fault/windowsRun.js';
 
@@ -23,6 +24,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
       result = await runWindows({
         backend,
         kills,
+        carriers: SHOP_CARRIERS,
         only: [],
         minutes: undefined,
         rate: MUTATIONS_PER_SECOND,

@@ -30,6 +30,8 @@ const transportType = new GraphQLObjectType<unknown, ControlContext>({
     username: { type: GraphQLString },
     dkim_domain: { type: GraphQLString },
     domain: { type: GraphQLString },
+    region: { type: GraphQLString },
+    configuration_set: { type: GraphQLString },
   },
 });
 
@@ -122,14 +124,27 @@ async function shown({ db, deps, principal: { tenantid } }: ControlContext): Pro
 
 /** Named one by one: what is not named is not shown. */
 function withoutSecrets(transport: StoredTransport): Record<string, unknown> {
-  const none = { host: null, port: null, security: null, username: null, dkim_domain: null, domain: null };
+  const none = {
+    host: null,
+    port: null,
+    security: null,
+    username: null,
+    dkim_domain: null,
+    domain: null,
+    region: null,
+    configuration_set: null,
+  };
   switch (transport.kind) {
     case 'smtp': {
       const { kind, host, port, security, username = null, dkim } = transport;
       return { ...none, kind, host, port, security, username, dkim_domain: dkim?.domain ?? null };
     }
     case 'mailgun':
-      return { ...none, kind: transport.kind, domain: transport.domain };
+      return { ...none, kind: transport.kind, domain: transport.domain, region: transport.region };
+    case 'ses': {
+      const { kind, region, configurationSet = null } = transport;
+      return { ...none, kind, region, configuration_set: configurationSet };
+    }
     case 'sendgrid':
     case 'resend':
     case 'postmark':

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
-import type { DkimKey, SmtpAccount } from '../../email/mail/account.js';
+import type { DkimKey, SesAccount, SmtpAccount } from '../../email/mail/account.js';
 import type { StoredTransport } from '../../email/mail/openAccounts.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { isPrivateAddress } from '../../networkAddress.js';
@@ -24,7 +24,7 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
   fields: () => ({
     kind: {
       type: GraphQLString,
-      description: 'sendgrid (its key is that of set_email_apikey), smtp, resend, postmark or mailgun.',
+      description: 'sendgrid (its key is that of set_email_apikey), smtp, ses, resend, postmark or mailgun.',
     },
     transports: {
       type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
@@ -34,7 +34,13 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
     apikey: { type: GraphQLString, description: 'Of resend, postmark and mailgun. Never shown again.' },
     message_stream: { type: GraphQLString, description: 'Of postmark.' },
     domain: { type: GraphQLString, description: 'Of mailgun: the sending domain.' },
-    region: { type: GraphQLString, description: 'Of mailgun: us, the default, or eu.' },
+    region: {
+      type: GraphQLString,
+      description: 'Of mailgun: us, the default, or eu. Of ses: such as eu-central-1.',
+    },
+    access_key_id: { type: GraphQLString, description: 'Of ses.' },
+    secret_access_key: { type: GraphQLString, description: 'Of ses. Never shown again.' },
+    configuration_set: { type: GraphQLString, description: 'Of ses: publishes what becomes of mails.' },
     host: { type: GraphQLString, description: 'Of smtp.' },
     port: { type: SCALARS.Int, description: 'Of smtp: 25, 465, 587 or 2525. 587 by default.' },
     security: {
@@ -60,6 +66,9 @@ export interface TransportInput {
   readonly message_stream?: string | null;
   readonly domain?: string | null;
   readonly region?: string | null;
+  readonly access_key_id?: string | null;
+  readonly secret_access_key?: string | null;
+  readonly configuration_set?: string | null;
   readonly host?: string | null;
   readonly port?: number | null;
   readonly security?: string | null;
@@ -88,6 +97,7 @@ const READERS: {
 } = {
   sendgrid: () => ({ kind: 'sendgrid' }),
   smtp: readSmtp,
+  ses: readSes,
   resend: (given, at) => ({ kind: 'resend', apikey: readKey(given, at) }),
   postmark: (given, at) => ({
     kind: 'postmark',
@@ -126,11 +136,32 @@ function readTransport(given: TransportInput, at: string, allowPrivate: boolean)
   return READERS[kind as StoredTransport['kind']](given, at, allowPrivate);
 }
 
+function readSes(given: TransportInput, at: string): SesAccount {
+  const region = requireValue(given.region, `${at}region`);
+  // It becomes a part of a host name.
+  if (!/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}$/.test(region)) {
+    throw badInput(`${at}region`, `${at}region must be a region of AWS, such as eu-central-1.`);
+  }
+  return {
+    kind: 'ses',
+    region,
+    accessKeyId: requireKey(given.access_key_id, `${at}access_key_id`),
+    secretAccessKey: requireKey(given.secret_access_key, `${at}secret_access_key`),
+    ...(given.configuration_set == null
+      ? {}
+      : { configurationSet: requireText(given.configuration_set, `${at}configuration_set`) }),
+  };
+}
+
 function readKey(given: TransportInput, at: string): string {
-  const apikey = requireValue(given.apikey, `${at}apikey`);
-  // It is sent as a header; a character that headers don't allow is a copying mistake.
-  if (/^[\x21-\x7e]{1,1000}$/.test(apikey)) return apikey;
-  throw badInput(`${at}apikey`, `${at}apikey must be printable characters without spaces.`);
+  return requireKey(given.apikey, `${at}apikey`);
+}
+
+/** It is sent as a header; a character that headers don't allow is a copying mistake. */
+function requireKey(value: string | null | undefined, field: string): string {
+  const key = requireValue(value, field);
+  if (/^[\x21-\x7e]{1,1000}$/.test(key)) return key;
+  throw badInput(field, `${field} must be printable characters without spaces.`);
 }
 
 /** It becomes a part of a path. */

@@ -1,11 +1,21 @@
 /** A tenant's account at a carrier, decrypted: what a carrier needs besides the mail. */
-export type Account = SendgridAccount | SmtpAccount | ResendAccount | PostmarkAccount | MailgunAccount;
+export type Account =
+  SendgridAccount | SmtpAccount | SesAccount | ResendAccount | PostmarkAccount | MailgunAccount;
 
 export type CarrierKind = Account['kind'];
 
 export interface SendgridAccount {
   readonly kind: 'sendgrid';
   readonly apikey: string;
+}
+
+export interface SesAccount {
+  readonly kind: 'ses';
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+  /** Publishes what becomes of mails; the account's default without one. */
+  readonly configurationSet?: string;
 }
 
 export interface ResendAccount {
@@ -53,6 +63,16 @@ export interface DkimKey {
 
 /** What must appear in no message. */
 export function secretsOf(account: Account): readonly string[] {
-  const secrets = account.kind === 'smtp' ? [account.password, account.dkim?.privateKey] : [account.apikey];
-  return secrets.filter((secret) => secret !== undefined && secret !== '') as readonly string[];
+  return all(account).filter((secret) => secret !== undefined && secret !== '') as readonly string[];
+}
+
+function all(account: Account): readonly (string | undefined)[] {
+  switch (account.kind) {
+    case 'smtp':
+      return [account.password, account.dkim?.privateKey];
+    case 'ses':
+      return [account.secretAccessKey, account.accessKeyId];
+    default:
+      return [account.apikey];
+  }
 }

@@ -7,11 +7,14 @@ import { createMailgun } from './mailgun.js';
 import { createPostmark } from './postmark.js';
 import { createResend } from './resend.js';
 import { createSendgrid } from './sendgrid.js';
+import { createSes } from './ses.js';
 import { createSmtp } from './smtp/smtp.js';
 import type { MailMessage, MailTransport, SendContext } from './transport.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
+  /** Instead of the region's own. */
+  readonly sesBaseUrl: string | undefined;
   readonly resendBaseUrl: string;
   readonly postmarkBaseUrl: string;
   readonly mailgunBaseUrl: string;
@@ -30,6 +33,7 @@ export function createCarriers(options: CarrierOptions): MailTransport {
   const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
     sendgrid: createSendgrid(options.sendgridBaseUrl),
     smtp: createSmtp(options),
+    ses: createSes(options.sesBaseUrl),
     resend: createResend(options.resendBaseUrl),
     postmark: createPostmark(options.postmarkBaseUrl),
     mailgun: createMailgun({ us: options.mailgunBaseUrl, eu: options.mailgunEuBaseUrl }),

@@ -12,7 +12,7 @@ export interface HttpCarrier<A extends Account> {
   toRequest(mail: LoadedMail, account: A): ProviderRequest | Promise<ProviderRequest>;
   readAnswer(answer: Answer): SendOutcome;
   /** A request that sends nothing, and that only a known account is answered. */
-  verifyRequest(account: A): ProviderRequest;
+  verifyRequest(account: A): ProviderRequest | Promise<ProviderRequest>;
   /** Answers to it that say so too, besides 2xx. */
   recognises?(answer: Answer): boolean;
   describe(answer: Answer): string;
@@ -41,7 +41,8 @@ export function createHttpCarrier<A extends Account>(
     },
     async verify(account, deadlineMs) {
       const terms = { deadlineMs, mayStart: () => true };
-      const exchange = await clientOf(account).call(carrier.verifyRequest(account), terms).catch(newExchange);
+      const request = await carrier.verifyRequest(account);
+      const exchange = await clientOf(account).call(request, terms).catch(newExchange);
       const { status, headers, body } = exchange;
       if (status !== undefined && carrier.recognises?.({ status, headers, body }) === true) {
         return { ok: true };

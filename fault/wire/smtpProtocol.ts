@@ -1,0 +1,37 @@
+import type { Protocol } from './protocol.js';
+import type { Measure } from './splitter.js';
+
+const LINE_END = '\r\n';
+const MAIL_END = '\r\n.\r\n';
+
+/** SMTP without pipelining: a request is one command, or a mail up to the dot that ends it. */
+export const smtpProtocol: Protocol = {
+  requests: measureRequests,
+  replies: () => measureReply,
+  isAnswered: () => true,
+  endsAnswer: () => true,
+  greetings: 1,
+};
+
+function measureRequests(): Measure {
+  let isMail = false;
+  return (bytes, start) => {
+    const mark = isMail ? MAIL_END : LINE_END;
+    const found = bytes.indexOf(mark, start);
+    if (found < 0) return undefined;
+    const end = found + mark.length;
+    isMail = !isMail && /^DATA\r\n$/i.test(bytes.toString('latin1', start, end));
+    return end;
+  };
+}
+
+/** Lines of a reply but the last have a hyphen after the code. */
+const measureReply: Measure = (bytes, start) => {
+  for (let at = start; ;) {
+    const lineEnd = bytes.indexOf(LINE_END, at);
+    if (lineEnd < 0) return undefined;
+    const next = lineEnd + LINE_END.length;
+    if (bytes[at + 3] !== '-'.charCodeAt(0)) return next;
+    at = next;
+  }
+};

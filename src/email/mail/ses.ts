@@ -1,0 +1,124 @@
+import { formatAddress } from '../addresses.js';
+import type { SesAccount } from './account.js';
+import type { Carrier, LoadedMail } from './carrier.js';
+import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { createHttpCarrier } from './httpCarrier.js';
+import { MAX_MAIL_BYTES } from './mailSize.js';
+import { toMime } from './mime.js';
+import { signRequest } from './sigv4.js';
+import type { SendOutcome } from './transport.js';
+
+/** SES takes 40 MB in base64, and no UTF-8 before the @. */
+const LIMITS = { maxRecipients: 50, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: false };
+/** Of tags: others are refused together with their mail. */
+const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
+/** A day's quota is a sliding window: some of it is free again within the hour. */
+const QUOTA_WAIT_MS = 3_600_000;
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Sends through the API of Amazon SES, version 2. @param baseUrl of a test server instead of the region's own */
+export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
+  const baseUrlOf = ({ region }: SesAccount): string => baseUrl ?? regionUrl(region);
+  const hostOf = (account: SesAccount): string => new URL(baseUrlOf(account)).host;
+  return createHttpCarrier<SesAccount>(baseUrlOf, {
+    limits: LIMITS,
+    toRequest: async (mail, account) =>
+      signRequest(account, hostOf(account), {
+        method: 'POST',
+        url: '/v2/email/outbound-emails',
+        headers: JSON_TYPE,
+        body: Buffer.from(JSON.stringify(await toBody(mail, account))),
+      }),
+    readAnswer,
+    verifyRequest: (account) =>
+      signRequest(account, hostOf(account), { method: 'GET', url: '/v2/email/account', headers: JSON_TYPE }),
+    // A key that may send and not read the account: its signature has been verified.
+    recognises: (answer) => answer.status === 403 && errorOf(answer) === 'AccessDeniedException',
+    describe,
+  });
+}
+
+const regionUrl = (region: string): string =>
+  `https://email.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
+
+async function toBody(mail: LoadedMail, { configurationSet }: SesAccount): Promise<object> {
+  const addresses = (list: LoadedMail['recipients']): readonly string[] => list.map(({ email }) => email);
+  const tags = [
+    ...(mail.deliveryid === null ? [] : [{ Name: 'deliveryid', Value: mail.deliveryid }]),
+    { Name: 'tenantid', Value: String(mail.tenantid) },
+    ...(mail.categories ?? [])
+      .filter((category) => IS_TAG.test(category))
+      .map((category, index) => ({ Name: `category_${index + 1}`, Value: category })),
+  ];
+  return {
+    FromEmailAddress: formatAddress({ ...mail.sender, name: '' }),
+    Destination: {
+      ToAddresses: addresses(mail.recipients),
+      CcAddresses: addresses(mail.cc),
+      BccAddresses: addresses(mail.bcc),
+    },
+    Content: { Raw: { Data: (await toMime(mail)).toString('base64') } },
+    EmailTags: tags,
+    ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
+  };
+}
+
+const PAUSED: Readonly<Record<string, string>> = {
+  AccountSuspendedException: 'ACCOUNT_BLOCKED',
+  SendingPausedException: 'ACCOUNT_BLOCKED',
+  // Of the configuration set.
+  NotFoundException: 'ACCOUNT_BLOCKED',
+};
+const WAITS = ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'];
+const NOT_SENT = ['RequestExpired', 'RequestAbortedException', 'RequestTimeoutException'];
+
+/** By the names of errors that are documented; statuses are shared between them. */
+function readAnswer(answer: Answer): SendOutcome {
+  const { status, body } = answer;
+  const message = describe(answer);
+  if (status >= 200 && status < 300) {
+    return { kind: 'sent', httpStatus: status, providerMessageId: idOf(body) };
+  }
+  const name = errorOf(answer);
+  if (status >= 500) return readCommonStatus(answer, message);
+  if (WAITS.includes(name)) {
+    const waitMs = name === 'LimitExceededException' || /daily/i.test(message) ? QUOTA_WAIT_MS : undefined;
+    if (waitMs !== undefined) return { kind: 'rate_limited', httpStatus: status, waitMs };
+    return readCommonStatus({ ...answer, status: 429 }, message);
+  }
+  const isExpired = /signature expired|not yet current/i.test(message);
+  if (NOT_SENT.includes(name) || isExpired) {
+    return { kind: 'retry', ambiguous: false, httpStatus: status, code: `PROVIDER_${status}`, message };
+  }
+  const paused = PAUSED[name];
+  if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };
+  if (name === 'MailFromDomainNotVerifiedException' || /not verified|:identity\//i.test(message)) {
+    return { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message };
+  }
+  if (status === 401 || status === 403) {
+    return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
+  }
+  return readCommonStatus(answer, message);
+}
+
+/** As `MessageRejected`: in a header, with an address behind it, or in the body, with a namespace before it. */
+function errorOf({ headers, body }: Answer): string {
+  const { __type: type } = fieldsOf(body);
+  const given = headers['x-amzn-errortype'] ?? type;
+  return typeof given === 'string' ? (/^(?:[^#:]*#)?([^:]*)/.exec(given)?.[1] ?? '') : '';
+}
+
+function describe({ status, body }: Answer): string {
+  const { message, Message } = fieldsOf(body);
+  return wordsOf(message ?? Message, status);
+}
+
+function idOf(body: unknown): string | null {
+  const { MessageId: id } = fieldsOf(body);
+  return typeof id === 'string' ? id.slice(0, 200) : null;
+}
+
+function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
