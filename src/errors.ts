@@ -166,7 +166,7 @@ const CODES = {
   EVENT_SIGNATURE_MISSING: [401, "Turn the signature of the provider's event webhook on."],
   EVENT_SIGNATURE_INVALID: [
     403,
-    'Give the verification key that the provider shows to set_email_webhook_key, and the address that it answers to the provider.',
+    'Give the verification key that the provider shows to set_email_webhook_key, or its secret to set_email_webhook, and the address that it answers to the provider.',
   ],
   EVENT_SIGNATURE_EXPIRED: [403, "Set the server's clock right; reports older than 25 hours are refused."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],

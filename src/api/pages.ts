@@ -25,6 +25,7 @@ import { oidcRoutes } from './oidc/oidcRoutes.js';
 import { createProviderAccess } from './oidc/providerAccess.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import type { WebDeps } from './webDeps.js';
+import { carrierEventRoutes } from './webhooks/carrierEventRoutes.js';
 import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
 import { mailEventRoutes } from './webhooks/mailEventRoutes.js';
 
@@ -51,7 +52,9 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(deps.metrics.routes());
   registerBacklogMetrics(deps.metrics.registry, readBacklog);
   registerPoolMetrics(deps.metrics.registry, database);
-  app.use(mailEventRoutes({ ...deps, events: new MailEventMetrics(deps.metrics.registry) }));
+  const events = new MailEventMetrics(deps.metrics.registry);
+  app.use(mailEventRoutes({ ...deps, events }));
+  app.use(carrierEventRoutes({ ...deps, events }));
   const answerSignIn = createSignInAnswer({
     tokens,
     baseUrl: config.baseUrl,

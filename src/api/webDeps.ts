@@ -1,10 +1,13 @@
 import type { ControlEngine } from '../control/controlEngine.js';
 import type { HealthChecks } from '../health/readiness.js';
 import type { Services } from '../services.js';
+import type { ReadSns } from './webhooks/sns.js';
 
 export interface WebDeps extends Services {
   /** The control objects: `/roles_pbac`. */
   readonly control: ControlEngine;
   /** Health checks of `/readyz`, by name. */
   readonly checks: HealthChecks;
+  /** Instead of SNS itself. */
+  readonly readSns?: ReadSns;
 }

@@ -2,6 +2,7 @@ import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graph
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
 import type { ControlContext } from './controlContext.js';
 import { emailDrafts } from './email/emailDrafts.js';
+import { emailWebhooks, setEmailWebhook } from './email/carrierWebhook.js';
 import { setEmailApikey } from './email/emailApikey.js';
 import { emailTransport, setEmailTransport } from './email/emailTransport.js';
 import { emailWebhook, setEmailWebhookKey } from './email/emailWebhook.js';
@@ -27,6 +28,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
   set_email_transport: setEmailTransport,
   set_email_webhook_key: setEmailWebhookKey,
+  set_email_webhook: setEmailWebhook,
   set_file_table: setFileTable,
   set_capture: setTableCapture,
   send_test_email: sendTestEmail,
@@ -50,7 +52,12 @@ export function buildControlSchema(): GraphQLSchema {
         Aggregates: { type: AGGREGATES, resolve: () => ({}) },
         Utility: namespace(
           'Utility',
-          serialize({ ...utilityQueries, email_transport: emailTransport, email_webhook: emailWebhook }),
+          serialize({
+            ...utilityQueries,
+            email_transport: emailTransport,
+            email_webhook: emailWebhook,
+            email_webhooks: emailWebhooks,
+          }),
         ),
       },
     }),

@@ -1,6 +1,7 @@
 import type { ControlDb } from '../db/connection/database.js';
 import type { KeyRing } from '../secrets.js';
 import { emailApiKeyContext } from '../db/delivery/emailApiKeys.js';
+import { webhookSecretContext } from '../db/delivery/carrierWebhooks.js';
 import { emailTransportsContext } from '../db/delivery/emailTransports.js';
 import { secretContext } from './object/writeRows.js';
 import { signingKeyContext } from '../db/signIn/signingKeys.js';
@@ -14,7 +15,7 @@ export interface SecretsReadable {
 
 /** Decrypts every stored secret once, and keeps none. */
 export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
-  const [signingKeys, apiKeys, clientSecrets] = [
+  const [signingKeys, apiKeys, clientSecrets, webhooks] = [
     await db('rowpost.signing_key').select<{ kid: string; ciphertext: string }[]>(
       'kid',
       'private_jwk_encrypted as ciphertext',
@@ -25,6 +26,11 @@ export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promi
     await db('rowpost.oidc_config').select<{ confid: number; ciphertext: string }[]>(
       'confid',
       'client_secret_encrypted as ciphertext',
+    ),
+    await db('rowpost.carrier_webhook').select<{ tenantid: number; kind: string; ciphertext: string }[]>(
+      'tenantid',
+      'kind',
+      'secret_encrypted as ciphertext',
     ),
   ];
   const secrets = [
@@ -44,6 +50,11 @@ export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promi
     ...clientSecrets.map(({ confid, ciphertext }) => ({
       name: `client secret of oidc_config ${confid}`,
       context: secretContext('oidc_config', confid),
+      ciphertext,
+    })),
+    ...webhooks.map(({ tenantid, kind, ciphertext }) => ({
+      name: `${kind} webhook of tenant ${tenantid}`,
+      context: webhookSecretContext(tenantid, kind),
       ciphertext,
     })),
   ];

@@ -1,4 +1,5 @@
 import { startWeb, type Web } from '../../src/api/server.js';
+import type { ReadSns } from '../../src/api/webhooks/sns.js';
 import { systemClock, type Clock } from '../../src/clock.js';
 import type { Config } from '../../src/config.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
@@ -63,6 +64,7 @@ export interface WebFixtureOptions {
   /** Another way to the test database. */
   readonly openDatabase?: (url: string) => Promise<Database>;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly readSns?: ReadSns;
 }
 
 /** A whole web process on a database of its own, and what tests need to talk to it. */
@@ -96,7 +98,13 @@ export class WebFixture {
     const transport = createTransport(config, database);
     const control = createControlEngine({ ...base, keyRing, templates, transport });
     const checks = options.checks ?? { postgres: () => database.pool.query('select') };
-    const web = await startWeb({ ...base, keyRing, control, checks });
+    const web = await startWeb({
+      ...base,
+      keyRing,
+      control,
+      checks,
+      ...(options.readSns ? { readSns: options.readSns } : {}),
+    });
     return new WebFixture(testDatabase, config, engine, templates, principals, transport, web);
   }
 

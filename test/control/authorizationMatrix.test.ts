@@ -163,6 +163,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       create_email_suppression: 'create_email_suppression(input: {address: "new@example.com"}) { address }',
       delete_email_suppression: 'delete_email_suppression(address: "gone@example.com") { address }',
       'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
+      'Utility.set_email_webhook': 'Utility { set_email_webhook(input: {kind: ses}) { url } }',
       'Utility.set_file_table':
         'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
       'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
@@ -192,6 +193,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
     'Utility.email_transport': 'email_transport { set_time }',
     'Utility.email_webhook': 'email_webhook { url }',
+    'Utility.email_webhooks': 'email_webhooks { url }',
     'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
     'Utility.check_email': 'check_email(email_type: "hello") { code }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',

@@ -1,29 +1,23 @@
 import type { MailEvent } from '../../db/delivery/mailEvents.js';
 import { comparable } from '../../email/addresses.js';
-import { storable } from '../../email/storableText.js';
 import { AppError } from '../../errors.js';
-import { ExactNumber, parseJson } from '../../losslessJson.js';
+import { parseJson } from '../../losslessJson.js';
+import {
+  MAX_ADDRESS_CHARACTERS,
+  MAX_ID_CHARACTERS,
+  MAX_REASON_CHARACTERS,
+  MAX_TOKEN_CHARACTERS,
+  MAX_URL_CHARACTERS,
+  textOf,
+  type ReadEvents,
+} from './eventFields.js';
 
 /** Events that are recorded. Others (processed, unsubscribe, group_unsubscribe, …) don't concern a delivery. */
 const KEPT = new Set(['delivered', 'bounce', 'dropped', 'deferred', 'open', 'click', 'spamreport']);
 
-const MAX_REASON_CHARACTERS = 1_000;
-const MAX_URL_CHARACTERS = 2_000;
-const MAX_ID_CHARACTERS = 200;
-const MAX_TOKEN_CHARACTERS = 100;
-const MAX_ADDRESS_CHARACTERS = 320;
 /** Plausible times: the provider was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_SECONDS = 1_230_768_000;
 const CLOCK_SECONDS = 86_400;
-
-export interface ReadEvents {
-  /** About deliveries, whose tenant is not checked yet. */
-  readonly events: readonly MailEvent[];
-  /** Irrelevant, or not about a delivery of ours. */
-  readonly ignored: number;
-  /** Labelled with another tenant. */
-  readonly foreign: number;
-}
 
 /** Parses a report: a JSON list of events. Throws AppError BAD_REQUEST. */
 export function readSendgridEvents(text: string, tenantid: number, nowMs: number): ReadEvents {
@@ -96,11 +90,4 @@ function suppressionSource(
   if (event !== 'dropped' || reason === null) return undefined;
   if (/^bounced address/i.test(reason)) return 'bounce';
   return /^spam report/i.test(reason) ? 'spamreport' : undefined;
-}
-
-/** A string or number as storable text, truncated; null for everything else. */
-function textOf(value: unknown, maxCharacters: number): string | null {
-  if (typeof value === 'number' || value instanceof ExactNumber) return String(value).slice(0, maxCharacters);
-  if (typeof value !== 'string' || value === '') return null;
-  return storable(value.slice(0, maxCharacters));
 }

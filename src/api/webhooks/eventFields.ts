@@ -1,0 +1,92 @@
+import type { MailEvent } from '../../db/delivery/mailEvents.js';
+import { comparable } from '../../email/addresses.js';
+import { storable } from '../../email/storableText.js';
+import { ExactNumber } from '../../losslessJson.js';
+
+export const MAX_REASON_CHARACTERS = 1_000;
+export const MAX_URL_CHARACTERS = 2_000;
+export const MAX_ID_CHARACTERS = 200;
+export const MAX_TOKEN_CHARACTERS = 100;
+export const MAX_ADDRESS_CHARACTERS = 320;
+/** Plausible times: the oldest carrier was founded in 2009, and its clock may be off by a day. */
+const EARLIEST_MS = 1_230_768_000_000;
+const CLOCK_MS = 86_400_000;
+
+export interface ReadEvents {
+  /** About deliveries, whose tenant is not checked yet. */
+  readonly events: readonly MailEvent[];
+  /** Irrelevant, or not about a delivery of ours. */
+  readonly ignored: number;
+  /** Labelled with another tenant. */
+  readonly foreign: number;
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** An event as a carrier reports it: nothing of it has been checked. */
+export interface GivenEvent {
+  readonly deliveryid: unknown;
+  readonly tenantid: unknown;
+  /** Unique among the events of the delivery. */
+  readonly id: string;
+  readonly event: string;
+  /** Milliseconds, or ISO 8601. */
+  readonly time: unknown;
+  readonly recipient: unknown;
+  readonly reason?: unknown;
+  readonly status?: unknown;
+  readonly type?: 'bounce' | 'blocked';
+  readonly url?: unknown;
+  readonly suppress?: 'bounce' | 'spamreport' | undefined;
+}
+
+/** @param given undefined for what is irrelevant */
+export function checkEvents(
+  given: readonly (GivenEvent | undefined)[],
+  tenantid: number,
+  nowMs: number,
+): ReadEvents {
+  const read = given.map((item) => item && checkEvent(item, tenantid, nowMs));
+  const foreign = read.filter((item) => item === 'foreign').length;
+  const events = read.filter((item) => item !== undefined && item !== 'foreign');
+  return { events, foreign, ignored: given.length - events.length - foreign };
+}
+
+function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): MailEvent | 'foreign' | undefined {
+  const deliveryid = textOf(given.deliveryid, MAX_TOKEN_CHARACTERS);
+  const timeMs = typeof given.time === 'string' ? Date.parse(given.time) : Number(given.time);
+  if (deliveryid === null || !/^\d{1,18}$/.test(deliveryid)) return undefined;
+  if (!(timeMs >= EARLIEST_MS && timeMs <= nowMs + CLOCK_MS)) return undefined;
+  if (textOf(given.tenantid, MAX_TOKEN_CHARACTERS) !== String(tenantid)) return 'foreign';
+  const recipient = textOf(given.recipient, MAX_ADDRESS_CHARACTERS);
+  return {
+    deliveryid,
+    providerEventId: storable(given.id.slice(0, MAX_ID_CHARACTERS)),
+    event: given.event,
+    time: new Date(timeMs).toISOString(),
+    recipient,
+    reason: textOf(given.reason, MAX_REASON_CHARACTERS),
+    status: textOf(given.status, MAX_TOKEN_CHARACTERS),
+    type: given.type ?? null,
+    url: textOf(given.url, MAX_URL_CHARACTERS),
+    suppress:
+      given.suppress && recipient !== null
+        ? { address: comparable(recipient), source: given.suppress }
+        : null,
+  };
+}
+
+/** A string or number as storable text, truncated; null for everything else. */
+export function textOf(value: unknown, maxCharacters: number): string | null {
+  if (typeof value === 'number' || value instanceof ExactNumber) return String(value).slice(0, maxCharacters);
+  if (typeof value !== 'string' || value === '') return null;
+  return storable(value.slice(0, maxCharacters));
+}
+
+export function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}

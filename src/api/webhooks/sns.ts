@@ -1,0 +1,128 @@
+import { verify, X509Certificate, type KeyObject } from 'node:crypto';
+import { Semaphore } from 'async-mutex';
+import { LRUCache } from 'lru-cache';
+import { AppError } from '../../errors.js';
+import { textOf, type Json } from './eventFields.js';
+import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './verifiers.js';
+
+/** Fetches a text from SNS itself; rejects for anything but a short 200. */
+export type ReadSns = (url: URL) => Promise<string>;
+
+/** SNS repeats a message for hours, as it was signed. */
+const OLDEST_MS = 25 * 3_600_000;
+const MAX_CERTIFICATES = 100;
+const MAX_FETCHES = 2;
+const FETCH_MS = 5_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
+const TOPIC = /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
+
+/** What is signed, in this order, where it is there. */
+const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
+const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
+const SIGNED: Readonly<Record<string, readonly string[]>> = {
+  Notification: NOTIFICATION,
+  SubscriptionConfirmation: CONFIRMATION,
+  UnsubscribeConfirmation: CONFIRMATION,
+};
+
+/** Verifies what SNS sends, with certificates of its own host in the region of the topic. */
+export class SnsCheck {
+  readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
+  readonly #fetches = new Semaphore(MAX_FETCHES);
+
+  constructor(private readonly read: ReadSns = readSns) {}
+
+  /**
+   * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
+   * @param topic that the tenant has named: everybody's are signed by the same key
+   * @returns undefined for what is no notification
+   */
+  async open({ body, nowMs }: Report, topic: string | undefined): Promise<VerifiedReport | undefined> {
+    const message = parse(body);
+    const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
+    if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
+    requireAge(Date.parse(textOf(message['Timestamp'], 40) ?? ''), nowMs, OLDEST_MS);
+    const fields = typeof type === 'string' && Object.hasOwn(SIGNED, type) ? SIGNED[type] : undefined;
+    const algorithm = ALGORITHMS[String(version)];
+    if (topic === undefined || arn !== topic || !fields || algorithm === undefined) throw invalid();
+    const key = await this.#keyAt(certificateUrl(message['SigningCertURL'], topic));
+    if (!verify(algorithm, Buffer.from(toSign(message, fields)), key, Buffer.from(signature, 'base64'))) {
+      throw invalid();
+    }
+    if (type === 'SubscriptionConfirmation') await this.#confirm(topic, message['Token']);
+    if (type !== 'Notification') return undefined;
+    return {
+      report: parse(textOf(message['Message'], body.length) ?? ''),
+      reportId: textOf(message['MessageId'], 100) ?? '',
+    };
+  }
+
+  async #keyAt(url: URL): Promise<KeyObject> {
+    const known = this.#keys.get(url.href);
+    if (known) return known;
+    const pem = await this.#fetch(url);
+    try {
+      const { publicKey } = new X509Certificate(pem);
+      this.#keys.set(url.href, publicKey);
+      return publicKey;
+    } catch {
+      // What was read there is none.
+      throw invalid();
+    }
+  }
+
+  /** A failure is answered so that SNS sends the message again. */
+  async #fetch(url: URL): Promise<string> {
+    try {
+      return await this.#fetches.runExclusive(() => this.read(url));
+    } catch (error) {
+      throw new AppError('TOO_BUSY', 'SNS does not answer.', { cause: error });
+    }
+  }
+
+  /** By an address of our own making: that of the message is not followed. */
+  async #confirm(topic: string, token: unknown): Promise<void> {
+    const url = new URL(`https://${hostOf(topic)}/`);
+    url.searchParams.set('Action', 'ConfirmSubscription');
+    url.searchParams.set('TopicArn', topic);
+    url.searchParams.set('Token', textOf(token, 4_000) ?? '');
+    await this.#fetch(url);
+  }
+}
+
+function hostOf(topic: string): string {
+  const region = TOPIC.exec(topic)?.[1] ?? '';
+  return `sns.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+}
+
+/** Throws AppError EVENT_SIGNATURE_INVALID for any other place than where SNS keeps its certificates. */
+function certificateUrl(given: string, topic: string): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const path = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/;
+  if (url?.href === `https://${hostOf(topic)}${url?.pathname}` && path.test(url.pathname)) return url;
+  throw invalid();
+}
+
+function toSign(message: Json, fields: readonly string[]): string {
+  return fields
+    .filter((name) => typeof message[name] === 'string')
+    .map((name) => `${name}\n${message[name] as string}\n`)
+    .join('');
+}
+
+async function readSns(url: URL): Promise<string> {
+  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS) });
+  if (answer.status !== 200 || !answer.body) {
+    await answer.body?.cancel();
+    throw new Error(`SNS answered ${answer.status}`);
+  }
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of answer.body as AsyncIterable<Uint8Array>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('SNS answered too much');
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,109 @@
+import {
+  GraphQLEnumType,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import {
+  deleteWebhookSecret,
+  listWebhooks,
+  storeWebhookSecret,
+  WEBHOOK_KINDS,
+  type WebhookKind,
+} from '../../db/delivery/carrierWebhooks.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import { StoredRow } from '../object/storedRow.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+const kindType = new GraphQLEnumType({
+  name: 'email_webhook_kind',
+  values: Object.fromEntries(WEBHOOK_KINDS.map((kind) => [kind, {}])),
+});
+
+const webhookType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'email_carrier_webhook',
+  description: 'Where a carrier reports what became of mails.',
+  fields: {
+    kind: { type: kindType },
+    url: { type: GraphQLString, description: 'The address to give to the carrier.' },
+    set_time: { type: SCALARS.DateTime, description: 'Null while reports are refused.' },
+  },
+});
+
+const webhookInput = new GraphQLInputObjectType({
+  name: 'email_carrier_webhookInput',
+  fields: {
+    kind: { type: new GraphQLNonNull(kindType) },
+    secret: {
+      type: GraphQLString,
+      description:
+        'Of resend: its signing secret (whsec_…). Of mailgun: its HTTP webhook signing key. Of ses: the ARN of the SNS topic. Of postmark: the password in the address, of 16 characters or more. null refuses all reports. Never shown again.',
+    },
+  },
+});
+
+export const emailWebhooks: GraphQLFieldConfig<unknown, ControlContext> = {
+  type: new GraphQLList(webhookType),
+  description: 'Where carriers other than SendGrid report what became of mails.',
+  resolve: (_source, _args, context) => {
+    requireTenantAdmin(context.principal);
+    return shown(context, WEBHOOK_KINDS);
+  },
+};
+
+export const setEmailWebhook: GraphQLFieldConfig<
+  unknown,
+  ControlContext,
+  { input: { readonly kind: WebhookKind; readonly secret?: string | null } }
+> = {
+  type: webhookType,
+  description: "Sets what a carrier's reports are verified with.",
+  args: { input: { type: new GraphQLNonNull(webhookInput) } },
+  resolve: async (_source, { input: { kind, secret } }, context) => {
+    const { db, deps, principal } = context;
+    requireTenantAdmin(principal);
+    const { tenantid, roleid: setBy } = principal;
+    if (secret == null) await deleteWebhookSecret(db, tenantid, kind);
+    else {
+      if (!FORMATS[kind].test(secret)) throw badInput('secret', REASONS[kind]);
+      await storeWebhookSecret(db, deps.keyRing, { tenantid, kind, secret, setBy });
+    }
+    const [webhook] = await shown(context, [kind]);
+    return webhook;
+  },
+};
+
+const FORMATS: Readonly<Record<WebhookKind, RegExp>> = {
+  resend: /^whsec_[A-Za-z0-9+/]{16,200}={0,2}$/,
+  mailgun: /^[\x21-\x7e]{16,200}$/,
+  // It is a part of an address.
+  postmark: /^[A-Za-z0-9._~-]{16,200}$/,
+  ses: /^arn:aws(?:-cn|-us-gov)?:sns:[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}:\d{12}:[\w-]{1,256}$/,
+};
+const REASONS: Readonly<Record<WebhookKind, string>> = {
+  resend: 'secret is the signing secret of the webhook: whsec_ and base64.',
+  mailgun: 'secret is the HTTP webhook signing key of the account.',
+  postmark: 'secret is a password of 16 to 200 letters, digits and . _ ~ -',
+  ses: 'secret is the ARN of the SNS topic that SES publishes to: arn:aws:sns:…',
+};
+
+async function shown(
+  { db, principal, deps }: ControlContext,
+  kinds: readonly WebhookKind[],
+): Promise<readonly StoredRow[]> {
+  const { tenantid } = principal;
+  const set = new Map((await listWebhooks(db, tenantid)).map((each) => [each.kind, each.set_time]));
+  return kinds.map(
+    (kind) =>
+      new StoredRow({
+        kind,
+        url: `${deps.config.baseUrl}/events/${kind}/${tenantid}`,
+        set_time: set.get(kind) ?? null,
+      }),
+  );
+}

@@ -1,0 +1,85 @@
+import type { Knex } from 'knex';
+import type { KeyRing } from '../../secrets.js';
+
+/** Carriers whose reports are verified by a secret that is shared with the tenant. */
+export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
+
+/** Longer than any report is accepted after it was signed. */
+const TOKENS_KEPT = '2 days';
+
+/** Sets or replaces what a carrier's reports are verified with. */
+export async function storeWebhookSecret(
+  knex: Knex,
+  keyRing: KeyRing,
+  given: {
+    readonly tenantid: number;
+    readonly kind: WebhookKind;
+    readonly secret: string;
+    readonly setBy: number;
+  },
+): Promise<void> {
+  const { tenantid, kind, secret, setBy } = given;
+  const values = {
+    secret_encrypted: keyRing.encrypt(secret, webhookSecretContext(tenantid, kind)),
+    set_by: setBy,
+  };
+  await knex('rowpost.carrier_webhook')
+    .insert({ ...values, tenantid, kind })
+    .onConflict(['tenantid', 'kind'])
+    .merge({ ...values, set_time: knex.fn.now() });
+}
+
+/** Without a secret every report is refused. */
+export async function deleteWebhookSecret(knex: Knex, tenantid: number, kind: WebhookKind): Promise<void> {
+  await knex('rowpost.carrier_webhook').where({ tenantid, kind }).delete();
+}
+
+/** @returns undefined when the tenant has set none, or does not exist */
+export async function readWebhookSecret(
+  knex: Knex,
+  keyRing: KeyRing,
+  tenantid: number,
+  kind: WebhookKind,
+): Promise<string | undefined> {
+  const row = await knex('rowpost.carrier_webhook')
+    .where({ tenantid, kind })
+    .first<{ secret_encrypted: string } | undefined>('secret_encrypted');
+  return row && keyRing.decrypt(row.secret_encrypted, webhookSecretContext(tenantid, kind));
+}
+
+export interface WebhookTime {
+  readonly kind: WebhookKind;
+  /** ISO 8601 */
+  readonly set_time: string;
+}
+
+/** Those that the tenant has set. */
+export async function listWebhooks(knex: Knex, tenantid: number): Promise<readonly WebhookTime[]> {
+  return knex('rowpost.carrier_webhook')
+    .where({ tenantid })
+    .select<WebhookTime[]>('kind', knex.raw("to_json(set_time) #>> '{}' as set_time"));
+}
+
+/**
+ * Uses a signature for one report. Repeated with the same report, it is good again: the carrier may not have had the answer.
+ * @returns false when it was used for another report
+ */
+export async function useToken(
+  knex: Knex,
+  { tenantid, token, report }: { readonly tenantid: number; readonly token: string; readonly report: string },
+): Promise<boolean> {
+  const { rows } = await knex.raw<{ rows: { report: string }[] }>(
+    `with expired as (
+       delete from rowpost.webhook_token where createtime < now() - interval '${TOKENS_KEPT}'
+     )
+     insert into rowpost.webhook_token as t (tenantid, token, report) values (?, ?, ?)
+     on conflict (tenantid, token) do update set report = t.report returning report`,
+    [tenantid, token, report],
+  );
+  return rows[0]?.report === report;
+}
+
+/** Encryption context: a ciphertext decrypts for its own tenant and carrier only. */
+export const webhookSecretContext = (tenantid: number, kind: string): string =>
+  `email_webhook:${tenantid}:${kind}`;
