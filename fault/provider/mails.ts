@@ -24,7 +24,7 @@ interface ResendMail {
   readonly tags: readonly { readonly name: string; readonly value: string }[];
 }
 
-export const RESEND_PATH = '/emails';
+const RESEND_PATH = '/emails';
 
 export function readMail(path: string, body: string): GivenMail {
   if (path === RESEND_PATH) {

@@ -15,7 +15,7 @@ export interface TenantAccount {
   readonly account: Account;
 }
 
-/** What was found of one account; undefined when there was no time to ask. */
+/** What was found of one account. */
 export interface AccountVerdict {
   readonly tenantid: number;
   readonly kind: CarrierKind;
@@ -85,7 +85,7 @@ async function verifyAll(
 }
 
 /** One account that is refused is its tenant's affair; when it is all of a carrier's, it is the carrier or the way to it. */
-export function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
+function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
   if (total === 0) return good('no tenant has an account');
   const kinds = [...new Set(verdicts.map(({ kind }) => kind))].toSorted();
   const lines = kinds.map((kind) => describe(verdicts.filter((verdict) => verdict.kind === kind)));

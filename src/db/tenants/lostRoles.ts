@@ -100,7 +100,14 @@ async function restoreTenant(
   }
 }
 
-const OPEN_TO_PUBLIC = ['clean_session', 'refuse', 'tenantid', 'tenantid_of'];
+const OPEN_TO_PUBLIC = [
+  'clean_session',
+  'has_capture_trigger',
+  'is_captured',
+  'refuse',
+  'tenantid',
+  'tenantid_of',
+];
 
 /** As the migrations grant, or less: nobody else reaches the schema `rowpost`. What belongs to tenants' roles comes with them. */
 const GRANTS = [
