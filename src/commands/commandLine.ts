@@ -62,6 +62,14 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     ],
     load: async () => (await import('./explain.js')).explain,
   },
+  schema: {
+    summary: 'Print the GraphQL schema of an endpoint, for code generators.',
+    usage: [
+      'rowpost schema --tenant <id> [--role <id>]    /query of the tenant, or what this role is told of it.',
+      'rowpost schema --endpoint roles_pbac    Needs no database.',
+    ],
+    load: async () => (await import('./schema.js')).schema,
+  },
   why: {
     summary: 'Say what became of the changes of a row, and why nothing did.',
     usage: [

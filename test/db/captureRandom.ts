@@ -72,7 +72,7 @@ const PATIENT_MS = 5_000;
 
 /**
  * One session: transactions of a few statements, with savepoints that are taken back. Errors are part of it.
- * @param errors counts them by SQLSTATE
+ * @param errors counts them by SQLSTATE, those that should not be with their message
  * @returns the number of statements
  */
 export async function writeAtRandom(
@@ -95,8 +95,9 @@ export async function writeAtRandom(
     try {
       await client.query(sql);
     } catch (error) {
-      const { code = 'none' } = error as { code?: string };
-      errors.set(code, (errors.get(code) ?? 0) + 1);
+      const { code = 'none', message } = error as Error & { code?: string };
+      const name = /^(?:XX|42|none)/.test(code) ? `${code} ${message}` : code;
+      errors.set(name, (errors.get(name) ?? 0) + 1);
     }
   };
   await client.query(`set statement_timeout = ${random(4) === 0 ? PATIENT_MS : 20 + random(200)}`);

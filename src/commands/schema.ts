@@ -1,0 +1,40 @@
+import { printSchema } from 'graphql';
+import { withInstallation } from '../compose.js';
+import { buildControlSchema } from '../control/controlSchema.js';
+import { findTenantSchema } from '../db/tenants/tenantStorage.js';
+import { UsageError } from '../errors.js';
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
+
+/** PostgreSQL's int. */
+const MAX_ID = 2_147_483_647;
+
+/** Prints the SDL of an endpoint, for code generators. */
+export const schema: Command = async (args) => {
+  const { endpoint = 'query', tenant, role } = readOptions(args, ['endpoint', 'tenant', 'role']);
+  if (endpoint === 'roles_pbac') {
+    if (tenant !== undefined || role !== undefined) {
+      throw new ArgumentError('--endpoint roles_pbac is the same for all tenants and roles');
+    }
+    process.stdout.write(`${printSchema(buildControlSchema())}\n`);
+    return 0;
+  }
+  if (endpoint !== 'query') throw new ArgumentError('--endpoint takes query or roles_pbac');
+  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
+  const roleid = role === undefined ? undefined : readId(role, '--role takes the id of a role');
+  return withInstallation(async ({ database, engine, principals }) => {
+    const tables = await findTenantSchema(database.knex, tenantid);
+    const principal = roleid === undefined ? undefined : await principals.load(tenantid, roleid);
+    if (roleid !== undefined && !principal) {
+      throw new UsageError(`tenant ${tenantid} has no role ${roleid} that may sign in`);
+    }
+    const { sdl } = await engine.describe(tenantid, tables, principal);
+    process.stdout.write(`${sdl}\n`);
+  });
+};
+
+function readId(text: string | undefined, message: string): number {
+  const id = Number(text);
+  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new ArgumentError(message);
+  return id;
+}
