@@ -57,26 +57,41 @@ export class KeyRing {
    * @returns `<key id>.<base64 of nonce, tag and ciphertext>`
    */
   encrypt(plaintext: string, context: string): string {
+    return `${this.#currentId}.${this.#encrypt(Buffer.from(plaintext), context).toString('base64')}`;
+  }
+
+  /** As `encrypt`, for what is large. @returns the length of the key's id in one byte, the id, nonce, tag and ciphertext */
+  encryptBytes(plaintext: Buffer, context: string): Buffer {
+    const id = Buffer.from(this.#currentId);
+    return Buffer.concat([Buffer.from([id.length]), id, this.#encrypt(plaintext, context)]);
+  }
+
+  #encrypt(plaintext: Buffer, context: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key(this.#currentId), nonce);
     cipher.setAAD(Buffer.from(context));
-    const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
-    return `${this.#currentId}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')}`;
+    const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), body]);
   }
 
   /** The reverse of `encrypt`. Throws when the key is unknown, the text was altered or the context differs. */
   decrypt(ciphertext: string, context: string): string {
     const dot = ciphertext.lastIndexOf('.');
     const bytes = Buffer.from(ciphertext.slice(dot + 1), 'base64');
-    const decipher = createDecipheriv(
-      ALGORITHM,
-      this.#key(ciphertext.slice(0, dot)),
-      bytes.subarray(0, NONCE_BYTES),
-    );
+    return this.#decrypt(ciphertext.slice(0, dot), bytes, context).toString('utf8');
+  }
+
+  /** The reverse of `encryptBytes`. Throws as `decrypt` does. */
+  decryptBytes(ciphertext: Buffer, context: string): Buffer {
+    const end = 1 + (ciphertext[0] ?? 0);
+    return this.#decrypt(ciphertext.toString('utf8', 1, end), ciphertext.subarray(end), context);
+  }
+
+  #decrypt(keyid: string, bytes: Buffer, context: string): Buffer {
+    const decipher = createDecipheriv(ALGORITHM, this.#key(keyid), bytes.subarray(0, NONCE_BYTES));
     decipher.setAAD(Buffer.from(context));
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-    const plain = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-    return plain.toString('utf8');
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
   }
 
   /**

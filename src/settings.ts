@@ -458,6 +458,12 @@ export const SETTINGS = {
     30,
     'Days that events, deliveries and attempts are kept.',
   ),
+  keepMailDays: setting(
+    'KEEP_MAIL_DAYS',
+    integer(0),
+    0,
+    'Days that mails are kept as they were sent, encrypted, for the console: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
+  ),
 
   // Operation
   healthPort: setting(

@@ -16,7 +16,7 @@ export const demo: Command = async (args) => {
 
   // The narration goes to stdout; log lines would interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));
-  const config = loadConfig({ LOG_LEVEL: 'warn', ...process.env, PORT: port });
+  const config = loadConfig({ LOG_LEVEL: 'warn', KEEP_MAIL_DAYS: '7', ...process.env, PORT: port });
   const installation = await openInstallation('demo', 'all', config);
   const { web, parts } = await startEverything(installation);
   const missing = await runDemo(

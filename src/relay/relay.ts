@@ -77,7 +77,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const loop = (name: string, everyMs: number, step: () => Promise<void>) =>
     startLoop(step, { name, everyMs, log });
   const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, async () => {
-    await maintainPartitions({ ledger, clock: deps.clock, log }, config.retentionDays);
+    await maintainPartitions({ ledger, clock: deps.clock, log }, config);
     await pruneIdempotencyKeys(deps.database.pool);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);

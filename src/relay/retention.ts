@@ -1,6 +1,11 @@
 import type { Clock } from '../clock.js';
 import type { Ledger } from '../db/connection/ledger.js';
-import { dropOldPartitions, makePartitions, pruneTicks } from '../db/delivery/partitions.js';
+import {
+  dropOldPartitions,
+  makePartitions,
+  pruneTicks,
+  type RetentionDays,
+} from '../db/delivery/partitions.js';
 import { purgeRemovedSuppressions } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 
@@ -10,11 +15,11 @@ const DAYS_AHEAD = 3;
 /** Creates upcoming partitions and drops expired ones. Every relay does this; it is idempotent. */
 export async function maintainPartitions(
   deps: { readonly ledger: Ledger; readonly clock: Clock; readonly log: Logger },
-  retentionDays: number,
+  days: RetentionDays,
 ): Promise<void> {
   const made = await makePartitions(deps.ledger, deps.clock.now(), DAYS_AHEAD);
   if (made.length > 0) deps.log.info({ made: made.length }, 'partitions made for the coming days');
-  const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), retentionDays);
+  const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), days);
   if (dropped.length > 0) deps.log.info({ dropped }, 'partitions past retention dropped');
   await pruneTicks(deps.ledger);
   await purgeRemovedSuppressions(deps.ledger);

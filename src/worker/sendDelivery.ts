@@ -8,10 +8,12 @@ import type { Email } from '../email/email.js';
 import type { Account } from '../email/mail/account.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
+import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
 import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
+import type { KeyRing } from '../secrets.js';
 import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
@@ -31,6 +33,8 @@ export interface SendDeps extends ComposeDeps {
   readonly holds: CarrierHolds;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
+  /** Encrypts mails as they are sent; undefined keeps none. */
+  readonly keepMailWith: KeyRing | undefined;
   readonly log: Logger;
   readonly report: AttemptReport;
 }
@@ -190,7 +194,13 @@ async function sendEmail(
   email: Email,
   accounts: readonly Account[],
 ): Promise<void> {
-  const route = await findRoute(deps, delivery, accounts);
+  const { tenantid, deliveryid } = delivery;
+  const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
+  const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
+  const [route, mail] = await Promise.all([
+    findRoute(deps, delivery, accounts),
+    deps.keepMailWith && packMail(deps.keepMailWith, attempt, toSentMail(email, messageId)),
+  ]);
   const askedAtMs = performance.now();
   const started = await deps.ledger.start({
     ...keyOf(delivery),
@@ -199,13 +209,11 @@ async function sendEmail(
     recipients: email.recipients.map((address) => storable(formatAddress(address))),
     subject: email.subject,
     carrier: route.carrier,
+    mail: mail?.toString('base64') ?? null,
   });
   if (!started) return;
-  const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
   const lease = deps.leases.hold(attempt, askedAtMs);
   try {
-    const { tenantid, deliveryid } = delivery;
-    const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
     const message = {
       ...email,
       tenantid,

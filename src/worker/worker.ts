@@ -52,6 +52,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       random: Math.random,
     },
     sendDeadlineMs: config.sendDeadlineMs,
+    keepMailWith: config.keepMailDays === 0 ? undefined : deps.keyRing,
     report: createAttemptReport({
       log,
       linesPerSecond: config.logLinesPerSecond,

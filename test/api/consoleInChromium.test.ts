@@ -33,6 +33,17 @@ if (existsSync(CHROMIUM)) {
       sent = await shop.deliver(order, { state: 'sent', subject: 'Order 7', recipients: LONG_LIST });
       await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
       await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
+      await shop.keepMail(sent, 2, {
+        sender: { name: 'Shop', email: 'shop@example.com' },
+        recipients: [{ name: 'Ada', email: 'ada@example.com' }],
+        cc: [],
+        bcc: [],
+        subject: 'Order 7 is ' + 'a-very-long-word'.repeat(8),
+        html: '<h1>Thank you, Ada</h1>',
+        text: `Thank you, Ada\n${'a-very-long-word'.repeat(12)}`,
+        headers: { 'List-Unsubscribe': `<https://example.com/${'x'.repeat(150)}>` },
+        attachments: [{ filename: 'invoice.pdf', mimetype: 'application/pdf', size: 7, objectkey: 'k' }],
+      });
       await shop.report(sent, { event: 'delivered' });
       await shop.fixture.control(
         shop.root,
@@ -145,6 +156,7 @@ if (existsSync(CHROMIUM)) {
           ['delivery', `/console/deliveries/${failed}`],
           ['sent', `/console/deliveries/${sent}`],
           ['mail', `/console/deliveries/${failed}/mail`],
+          ['mail-as-sent', `/console/deliveries/${sent}/sent`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
           ['redrive-all', '/console/deliveries/redrive?within=all&state=failed'],
           ['why', '/console/why?table=orders&key=7'],

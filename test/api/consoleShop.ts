@@ -1,4 +1,7 @@
+import type { Email } from '../../src/email/email.js';
+import { packMail, toSentMail } from '../../src/email/sentMail.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
+import { testKeyRing } from '../support/testConfig.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, textAt, WebFixture, type Json } from './webFixture.js';
 
 const CLERK_PASSWORD = 'secret of the clerk';
@@ -121,6 +124,13 @@ export class ConsoleShop {
   async attempt(deliveryid: string, values: Json): Promise<void> {
     const now = new Date();
     await this.#ofDelivery('rowpost.email_attempt', deliveryid, { started: now, finished: now, ...values });
+  }
+
+  /** As the worker keeps the mail of an attempt. */
+  async keepMail(deliveryid: string, attempt: number, email: Email): Promise<void> {
+    const key = { tenantid: this.tenantid, deliveryid, attempt };
+    const mail = await packMail(testKeyRing, key, toSentMail(email, `<${deliveryid}@example.com>`));
+    await this.#ofDelivery('rowpost.sent_mail', deliveryid, { attempt, mail });
   }
 
   async report(deliveryid: string, values: Json): Promise<void> {

@@ -195,6 +195,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.email_webhook': 'email_webhook { url }',
     'Utility.email_webhooks': 'email_webhooks { url }',
     'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
+    'Utility.sent_mail': 'sent_mail(deliveryid: 1) { attempt }',
     'Utility.check_email': 'check_email(email_type: "hello") { code }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });

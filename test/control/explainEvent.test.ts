@@ -217,9 +217,9 @@ describe('Utility.explain_event', () => {
     expect(tag.notes).to.include('The tenant has no email rule.');
     const { ledger } = fixture.testDatabase.database;
     const dayMs = 24 * 3_600_000;
-    await dropOldPartitions(ledger, Date.now() + 29 * dayMs, 30);
+    await dropOldPartitions(ledger, Date.now() + 29 * dayMs, { retentionDays: 30, keepMailDays: 7 });
     expect((await explain('tag', 'unheard')).events).to.have.length(1);
-    await dropOldPartitions(ledger, Date.now() + 32 * dayMs, 30);
+    await dropOldPartitions(ledger, Date.now() + 32 * dayMs, { retentionDays: 30, keepMailDays: 7 });
     const gone = await explain('tag', 'unheard');
     expect(gone.events).to.deep.equal([]);
     expect(gone.notes.join('\n')).to.include('RETENTION_DAYS');

@@ -19,6 +19,7 @@ import type { PageKinds, Visit } from './pageKinds.js';
 import { redrivePages } from './redrivePages.js';
 import { rulePages } from './rulePages.js';
 import { sendPage } from './sendPage.js';
+import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
 import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
@@ -95,6 +96,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       redrivePages({ page, form }),
       deliveryPages({ page, form }),
       mailPages({ page, form }),
+      sentMailPages({ page, form }),
       whyPage({ page, form }),
     )
     .use(

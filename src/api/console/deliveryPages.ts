@@ -24,6 +24,7 @@ const readOne = (change: string): string => `query ($filter: String) {
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }
 }`;
+const KEPT_MAIL = `query ($id: BigInt!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
 const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name condition enabled query_roleid operations targets }
 }`;
@@ -107,11 +108,14 @@ export function deliveryPages({ page }: PageKinds): Router {
 
   const one = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
-    const rule = isAdmin ? await readRule(ask, row.ruleid) : undefined;
+    const [rule, isMailKept] = isAdmin
+      ? [await readRule(ask, row.ruleid), await hasKeptMail(ask, row.deliveryid)]
+      : [undefined, false];
     await show('delivery', {
       title: row.subject ?? `Delivery ${row.deliveryid}`,
       delivery: toDelivery(row),
       rule,
+      isMailKept,
       timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
       mayRedrive: isAdmin && ENDED.has(row.state),
@@ -172,6 +176,11 @@ export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule 
     filter: `ruleid = ${literal(ruleid)}`,
   });
   return email_rule[0];
+}
+
+async function hasKeptMail(ask: Visit['ask'], id: string): Promise<boolean> {
+  const { Utility } = await ask<{ Utility: { sent_mail: object | null } }>(KEPT_MAIL, { id });
+  return Utility.sent_mail !== null;
 }
 
 export function requireId(req: Request): string {

@@ -28,7 +28,7 @@ const previewQueryType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
+export const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview_attachment',
   fields: {
     filename: { type: GraphQLString },

@@ -165,6 +165,7 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
       await releaseSchema(statementsOf(trx), { tenantid, schema });
       await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     }
+    await trx('rowpost.sent_mail').where({ tenantid }).delete();
     await trx('rowpost.tenant').where({ tenantid }).delete();
     if (isAdopted) await dropTenantRole(trx, tenantid);
     else await dropTenantSchema(trx, tenantid, schema);

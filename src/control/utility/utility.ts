@@ -11,6 +11,7 @@ import type { ControlFields } from '../object/objectFields.js';
 import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
 import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
+import { sentMailField } from '../email/sentMail.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 
@@ -101,6 +102,7 @@ export const utilityQueries: ControlFields = {
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,
   preview_email: previewEmail,
+  sent_mail: sentMailField,
   check_email: checkEmail,
   explain_event: explainEventField,
 };

@@ -11,11 +11,11 @@ const PARTITIONED = [
   'delivery_start',
   'email_attempt',
   'email_event',
+  'sent_mail',
 ] as const;
 
-/** Needed for minutes only, but with as many rows as deliveries. */
-const SHORT_LIVED: ReadonlySet<string> = new Set(['rule_firing']);
-const SHORT_LIFE_DAYS = 1;
+/** Firings are needed for minutes only, but have as many rows as deliveries. */
+const FIRING_DAYS = 1;
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -72,18 +72,24 @@ async function makePartition(
   }
 }
 
+export interface RetentionDays {
+  readonly retentionDays: number;
+  /** Of mails as they were sent, within `retentionDays`. */
+  readonly keepMailDays: number;
+}
+
 /**
- * Drops partitions older than `keepDays` and deletes such rows from the default partitions. Dropping takes an exclusive
+ * Drops partitions past their retention and deletes such rows from the default partitions. Dropping takes an exclusive
  * lock, so with a short timeout: a table in use is left to the next run. @returns the names dropped.
  */
 export async function dropOldPartitions(
   ledger: Ledger,
   nowMs: number,
-  keepDays: number,
+  { retentionDays, keepMailDays }: RetentionDays,
 ): Promise<readonly string[]> {
   const oldestOf = (table: string): string => {
-    const days = SHORT_LIVED.has(table) ? Math.min(keepDays, SHORT_LIFE_DAYS) : keepDays;
-    return startOfDay(nowMs - days * DAY_MS);
+    const days = { rule_firing: FIRING_DAYS, sent_mail: keepMailDays }[table] ?? retentionDays;
+    return startOfDay(nowMs - Math.min(days, retentionDays) * DAY_MS);
   };
   const dropped: string[] = [];
   for (const { name, table, day } of await listPartitions(ledger)) {

@@ -10,6 +10,8 @@ export interface SendingStart extends DeliveryKey {
   readonly recipients: readonly string[];
   readonly subject: string;
   readonly carrier: string;
+  /** The mail as it is sent, packed, in base64; null when it is not kept. */
+  readonly mail: string | null;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function startSending(
       group.map((start) => start.subject),
       group.map((start) => start.carrier),
       leaseMs,
+      group.map((start) => start.mail),
     ]);
     for (const { position } of rows) started.add(group[position - 1] as SendingStart);
   };
@@ -50,8 +53,8 @@ export async function startSending(
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
 const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[],
-    $7::text[])
-  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, carrier, position)`;
+    $7::text[], $9::text[])
+  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, carrier, mail, position)`;
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
@@ -70,6 +73,12 @@ const START = {
       from open w
       on conflict do nothing
       returning tenantid, deliveryid, createtime
+    ), kept as (
+      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)
+      select tenantid, deliveryid, createtime, 1, decode(w.mail, 'base64')
+      from open w join started using (tenantid, deliveryid, createtime)
+      where w.mail is not null
+      on conflict do nothing
     )
     select position::int as position from open join started using (tenantid, deliveryid, createtime)`,
 };
@@ -77,11 +86,18 @@ const START = {
 const START_TRACKED = {
   name: 'sending_start_tracked',
   text: `
-    update rowpost.delivery d
-    set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
-      due = now() + $8::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
-    from ${WANTED}
-    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
-    returning w.position::int as position`,
+    with started as (
+      update rowpost.delivery d
+      set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
+        due = now() + $8::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
+      from ${WANTED}
+      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+      returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.mail
+    ), kept as (
+      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)
+      select tenantid, deliveryid, createtime, starts, decode(mail, 'base64') from started where mail is not null
+      on conflict do nothing
+    )
+    select position from started`,
 };

@@ -252,7 +252,11 @@ describe('events of mails', () => {
     it('counts an event once however old its delivery is, and forgets it with its delivery', async () => {
       const { database } = fixture.testDatabase;
       const ledger = database.ledger;
-      const keep = (): Promise<void> => maintainPartitions({ ledger, clock: systemClock, log: testLog }, 30);
+      const keep = (): Promise<void> =>
+        maintainPartitions(
+          { ledger, clock: systemClock, log: testLog },
+          { retentionDays: 30, keepMailDays: 7 },
+        );
       await keep();
       const [old] = await insertSentDeliveries(database, tenantid, 1, 20);
       const [expired] = await insertSentDeliveries(database, tenantid, 1, 40);

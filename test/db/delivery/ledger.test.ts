@@ -68,6 +68,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       recipients: ['a@b.org'],
       subject: 's',
       carrier: 'sendgrid',
+      mail: null,
     };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
@@ -428,6 +429,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       recipients: ['a@b.org'],
       subject: 's',
       carrier: 'sendgrid',
+      mail: null,
     }));
     expect(await startSending(ledger, wanted, LONG_MS)).to.deep.equal([true, true, true]);
     expect(await startSending(ledger, wanted, LONG_MS), 'again').to.deep.equal([false, false, false]);
@@ -565,7 +567,10 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const { key } = await deliver();
     const made = await makePartitions(ledger, Date.now() + 20 * day, 2);
     expect(await makePartitions(ledger, Date.now() + 20 * day, 2), 'a second time').to.deep.equal([]);
-    const dropped = await dropOldPartitions(ledger, Date.now() + 60 * day, 30);
+    const dropped = await dropOldPartitions(ledger, Date.now() + 60 * day, {
+      retentionDays: 30,
+      keepMailDays: 7,
+    });
     expect(dropped).to.have.members(made);
     // Today's rows were in the default partitions.
     expect(await read(key)).to.equal(undefined);

@@ -43,7 +43,7 @@ describe('delivery: the statements of a mail’s way, planned while the tables w
     expect((await closeBatch(recording, other!, matches, NO_LIMITS)).ready).to.have.length(1);
     const { ready } = (await closePlainBatch(recording, batch!, NO_LIMITS))!;
     const [delivery] = await loadDeliveries(recording, ready);
-    const mail = { ...delivery!, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' };
+    const mail = { ...delivery!, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', mail: 'AAAA' };
     expect(await startSending(recording, [mail], 60_000)).to.deep.equal([true]);
     const end = { outcome: 'sent', state: 'sent', providerMessageId: 'm', httpStatus: 202 } as const;
     const none = { errorCode: null, error: null, nextAttemptMs: null };

@@ -37,7 +37,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
     return (await closePlainBatch(ledger, batches[0]!, NO_LIMITS))!.ready;
   };
   const start = (keys: readonly DeliveryKey[], rest: { starts: number; tracked: boolean }) => {
-    const mail = { ...rest, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid' };
+    const mail = { ...rest, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', mail: null };
     return startSending(
       ledger,
       keys.map((key) => ({ ...key, ...mail })),

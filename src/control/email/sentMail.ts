@@ -1,0 +1,72 @@
+import {
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import { unpackMail } from '../../email/sentMail.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { StoredRow } from '../object/storedRow.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { attachmentType } from './previewEmail.js';
+
+const sentMailType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'sent_mail',
+  fields: {
+    attempt: { type: SCALARS.Int },
+    subject: { type: GraphQLString },
+    html: { type: GraphQLString },
+    text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
+    sender: { type: GraphQLString },
+    recipients: { type: new GraphQLList(GraphQLString) },
+    cc: { type: new GraphQLList(GraphQLString) },
+    bcc: { type: new GraphQLList(GraphQLString) },
+    reply_to: { type: new GraphQLList(GraphQLString) },
+    headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
+    categories: { type: new GraphQLList(GraphQLString) },
+    attachments: { type: new GraphQLList(attachmentType), description: 'Without their bytes.' },
+  },
+});
+
+interface KeptMail {
+  readonly deliveryid: string;
+  readonly attempt: number;
+  readonly mail: Buffer;
+}
+
+interface Args {
+  readonly deliveryid: string;
+  readonly attempt?: number | null;
+}
+
+/** For admins, as the changed row is: policy rules may hide from others what the mail says. */
+export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = {
+  type: sentMailType,
+  description:
+    'The mail of an attempt as it was handed to the carrier, while KEEP_MAIL_DAYS last; null when none is kept.',
+  args: {
+    deliveryid: { type: new GraphQLNonNull(SCALARS.BigInt) },
+    attempt: { type: SCALARS.Int, description: 'The newest with a mail when left out.' },
+  },
+  resolve: async (_source, { deliveryid, attempt }, { principal, db, deps }) => {
+    requireTenantAdmin(principal);
+    const { tenantid } = principal;
+    const kept = await db('rowpost.sent_mail')
+      .where({ tenantid, deliveryid, ...(attempt == null ? {} : { attempt }) })
+      .orderBy('attempt', 'desc')
+      .first<KeptMail | undefined>('deliveryid', 'attempt', 'mail');
+    if (!kept) return null;
+    const key = { tenantid, deliveryid: kept.deliveryid, attempt: kept.attempt };
+    try {
+      const { attachments, ...mail } = await unpackMail(deps.keyRing, key, kept.mail);
+      const files = attachments.map((file) => new StoredRow(file));
+      return new StoredRow({ ...mail, attempt: kept.attempt, attachments: files });
+    } catch (error) {
+      // Its key has been taken out of SECRET_KEYS: as good as gone, and nothing else is lost with it.
+      deps.log.warn({ err: error, ...key }, 'a kept mail could not be decrypted');
+      return null;
+    }
+  },
+};

@@ -1,0 +1,88 @@
+import { promisify } from 'node:util';
+import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
+import type { KeyRing } from '../secrets.js';
+import { formatAddress } from './addresses.js';
+import type { Email } from './email.js';
+
+/** A mail as it was handed to a carrier; what the carrier adds is not known. */
+export interface SentMail {
+  readonly subject: string;
+  readonly html: string;
+  /** Null when the mail is HTML alone. */
+  readonly text: string | null;
+  readonly sender: string;
+  readonly recipients: readonly string[];
+  readonly cc: readonly string[];
+  readonly bcc: readonly string[];
+  readonly reply_to: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly categories: readonly string[];
+  /** Without their bytes. */
+  readonly attachments: readonly {
+    readonly filename: string;
+    readonly mimetype: string;
+    readonly size: number;
+    readonly inline: boolean;
+  }[];
+}
+
+/** Which attempt a mail belongs to. */
+export interface MailKey {
+  readonly tenantid: number;
+  readonly deliveryid: string;
+  readonly attempt: number;
+}
+
+/** Of a mail as JSON. */
+const MAX_KEPT_MAIL_BYTES = 1_048_576;
+/** Compressed, since many mails are recorded in one statement. */
+const MAX_PACKED_BYTES = 262_144;
+/** Up to here compressing takes less time than handing it to another thread. */
+const MAX_SYNC_BYTES = 65_536;
+const FAST = { level: 1 };
+
+const deflate = promisify(deflateRaw) as (bytes: Buffer, options: { level: number }) => Promise<Buffer>;
+const inflate = promisify(inflateRaw) as (
+  bytes: Buffer,
+  options: { maxOutputLength: number },
+) => Promise<Buffer>;
+
+export function toSentMail(email: Email, messageId: string): SentMail {
+  return {
+    subject: email.subject,
+    html: email.html,
+    text: email.text ?? null,
+    sender: formatAddress(email.sender),
+    recipients: email.recipients.map(formatAddress),
+    cc: email.cc.map(formatAddress),
+    bcc: email.bcc.map(formatAddress),
+    reply_to: (email.replyTo ?? []).map(formatAddress),
+    headers: { ...email.headers, 'Message-ID': messageId },
+    categories: email.categories ?? [],
+    attachments: (email.attachments ?? []).map(({ filename, mimetype, size, contentId }) => ({
+      filename,
+      mimetype,
+      size,
+      inline: contentId !== undefined,
+    })),
+  };
+}
+
+/** Compresses and encrypts. @returns undefined when the mail is too large to be kept */
+export async function packMail(keyRing: KeyRing, key: MailKey, mail: SentMail): Promise<Buffer | undefined> {
+  const json = Buffer.from(JSON.stringify(mail));
+  if (json.length > MAX_KEPT_MAIL_BYTES) return undefined;
+  const packed = json.length > MAX_SYNC_BYTES ? await deflate(json, FAST) : deflateRawSync(json, FAST);
+  return packed.length > MAX_PACKED_BYTES ? undefined : keyRing.encryptBytes(packed, contextOf(key));
+}
+
+/** The reverse of `packMail`. Throws when no key decrypts it. */
+export async function unpackMail(keyRing: KeyRing, key: MailKey, packed: Buffer): Promise<SentMail> {
+  const bytes = keyRing.decryptBytes(packed, contextOf(key));
+  const json = await inflate(bytes, { maxOutputLength: MAX_KEPT_MAIL_BYTES });
+  return JSON.parse(json.toString('utf8')) as SentMail;
+}
+
+function contextOf({ tenantid, deliveryid, attempt }: MailKey): string {
+  return `sent_mail:${tenantid}:${deliveryid}:${attempt}`;
+}

@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { createTenant as provisionTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
+import { dropOldPartitions } from '../../src/db/delivery/partitions.js';
+import { toSentMail, packMail, unpackMail, type SentMail } from '../../src/email/sentMail.js';
+import { KeyRing } from '../../src/secrets.js';
+import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
+import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { waitFor } from '../support/waitFor.js';
+import {
+  createRule,
+  createTenant,
+  keyRing,
+  pipelineConfig,
+  startPipeline,
+  writeEvents,
+  type Pipeline,
+  type TestTenant,
+} from './pipelineSetup.js';
+
+describe('delivery: mails are kept as they were sent', () => {
+  let db: TestDatabase;
+  let provider: FakeProvider;
+  let pipeline: Pipeline;
+  let templates: TemplatePool;
+
+  before(async () => {
+    db = await createTestDatabase();
+    provider = await startFakeProvider();
+    templates = createTemplatePool();
+    pipeline = await start('7');
+  });
+  after(async () => {
+    await pipeline.stop();
+    await templates.close();
+    await provider.stop();
+    await db.drop();
+  });
+
+  const start = async (days: string): Promise<Pipeline> =>
+    startPipeline(
+      db.database,
+      await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url, KEEP_MAIL_DAYS: days }),
+      { templates },
+    );
+  const deliver = async (tenant: TestTenant): Promise<void> => {
+    await createRule(db.database, tenant, { template: '<p>Hello {{ records.new.name }}</p>' });
+    await writeEvents(db.database, tenant, 1, { new: { name: 'Ada <b>' } });
+    await waitFor('the mail', async () =>
+      db.database
+        .knex('rowpost.email_delivery')
+        .where({ tenantid: tenant.tenantid, state: 'sent' })
+        .first<object | undefined>(),
+    );
+  };
+  const kept = (
+    tenant: Pick<TestTenant, 'tenantid'>,
+  ): Promise<{ deliveryid: string; attempt: number; mail: Buffer }[]> =>
+    db.database
+      .knex('rowpost.sent_mail')
+      .where({ tenantid: tenant.tenantid })
+      .orderBy('attempt')
+      .select('deliveryid', 'attempt', 'mail');
+
+  it('one for each attempt, as the provider was given it, encrypted', async () => {
+    const tenant = await createTenant(db.database);
+    const answers = [503];
+    provider.behave = () => {
+      const status = answers.shift();
+      return status === undefined ? { kind: 'accept' } : { kind: 'answer', status };
+    };
+    await deliver(tenant);
+    const mails = await kept(tenant);
+    const calls = provider.calls.filter((call) => call.tenantid === String(tenant.tenantid));
+    expect(mails.map(({ attempt }) => attempt)).to.deep.equal([1, 2]);
+    for (const [i, { deliveryid, attempt, mail }] of mails.entries()) {
+      expect(mail.toString('latin1')).not.to.include('Hello').and.not.include('ada@');
+      const opened = await unpackMail(keyRing, { tenantid: tenant.tenantid, deliveryid, attempt }, mail);
+      const { body } = calls[i]!;
+      expect(opened).to.include({ subject: body.subject, html: partOf(body, 'text/html') });
+      expect(opened.recipients).to.deep.equal(['ada@example.com']);
+      expect(opened.headers['Message-ID']).to.equal(body.headers?.['Message-ID']);
+    }
+    expect(calls).to.have.length(2);
+  });
+
+  it('not with KEEP_MAIL_DAYS=0', async () => {
+    const tenant = await createTenant(db.database);
+    await pipeline.stop();
+    pipeline = await start('0');
+    await deliver(tenant);
+    expect(await kept(tenant)).to.deep.equal([]);
+    await pipeline.stop();
+    pipeline = await start('7');
+  });
+
+  it('until their days are over or their tenant is gone, and other records longer', async () => {
+    const { knex } = db.database;
+    const account = { name: 'gone', rootLogin: 'root', rootPassword: 'correct horse' };
+    const { tenantid } = await provisionTenant(knex, account);
+    const mail = { tenantid, deliveryid: 1, attempt: 1, mail: Buffer.from('x'), createtime: new Date() };
+    await knex('rowpost.sent_mail').insert(mail);
+    const other = await createTenant(db.database);
+    await deliver(other);
+    await deleteTenant(knex, tenantid);
+    expect([(await kept({ tenantid })).length, (await kept(other)).length]).to.deep.equal([0, 1]);
+    await pipeline.stop();
+    const dayMs = 24 * 3600 * 1000;
+    const days = { retentionDays: 30, keepMailDays: 7 };
+    await dropOldPartitions(db.database.ledger, Date.now() + 7 * dayMs, days);
+    expect(await kept(other)).to.have.length(1);
+    await dropOldPartitions(db.database.ledger, Date.now() + 9 * dayMs, days);
+    expect(await kept(other)).to.have.length(0);
+    const attempts = db.database.knex('rowpost.email_attempt').where({ tenantid: other.tenantid });
+    expect(await attempts).to.have.length(1);
+    pipeline = await start('7');
+  });
+});
+
+describe('a packed mail', () => {
+  const key = { tenantid: 1, deliveryid: '7', attempt: 1 };
+  const mail = (html: string): SentMail =>
+    toSentMail(
+      { sender: address('shop'), recipients: [address('ada')], cc: [], bcc: [], subject: 'S', html },
+      '<7@example.com>',
+    );
+  const address = (name: string) => ({ name: '', email: `${name}@example.com` });
+
+  it('opens with every key that SECRET_KEYS has, for its own attempt alone', async () => {
+    const [one, two] = [KeyRing.generateEntry('one'), KeyRing.generateEntry('zwei-ü')];
+    const packed = (await packMail(KeyRing.parse(one), key, mail('<p>ü</p>')))!;
+    const rotated = KeyRing.parse(`${two},${one}`);
+    expect(await unpackMail(rotated, key, packed)).to.deep.equal(mail('<p>ü</p>'));
+    const newer = (await packMail(rotated, key, mail('x')))!;
+    expect((await unpackMail(KeyRing.parse(two), key, newer)).html).to.equal('x');
+    const refused = async (ring: KeyRing, other: typeof key, bytes: Buffer): Promise<boolean> =>
+      unpackMail(ring, other, bytes).then(
+        () => false,
+        () => true,
+      );
+    expect(await refused(KeyRing.parse(two), key, packed), 'without its key').to.equal(true);
+    for (const other of [{ tenantid: 2 }, { deliveryid: '8' }, { attempt: 2 }])
+      expect(await refused(rotated, { ...key, ...other }, packed), JSON.stringify(other)).to.equal(true);
+    const altered = Buffer.from(packed);
+    altered[altered.length - 1]! ^= 1;
+    expect(await refused(rotated, key, altered), 'altered').to.equal(true);
+    for (const bytes of [Buffer.alloc(0), packed.subarray(0, 20)])
+      expect(await refused(rotated, key, bytes), 'cut').to.equal(true);
+  });
+
+  it('is none when it is too large', async () => {
+    expect(await packMail(keyRing, key, mail('x'.repeat(1_048_576)))).to.equal(undefined);
+    const dense = Array.from({ length: 60_000 }, () => Math.random().toString(36).slice(2, 12)).join('');
+    expect(await packMail(keyRing, key, mail(dense))).to.equal(undefined);
+  });
+});
