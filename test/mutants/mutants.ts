@@ -44,8 +44,9 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'two workers start the same first attempt',
     file: 'src/db/delivery/startSending.ts',
-    find: 'on conflict do nothing',
-    replace: 'on conflict (tenantid, deliveryid, createtime) do update set subject = excluded.subject',
+    find: 'from open w\n      on conflict do nothing',
+    replace:
+      'from open w\n      on conflict (tenantid, deliveryid, createtime) do update set subject = excluded.subject',
     tests: [LEDGER],
   },
   {
