@@ -36,7 +36,7 @@ export interface Installation extends Services {
 
 /**
  * Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set.
- * @param patienceMs how long to wait for a PostgreSQL that is away; commands that somebody waits for don't
+ * @param patienceMs how long to wait for a PostgreSQL that is away; interactive commands don't wait
  */
 export async function openInstallation(
   processName: string,

@@ -8,8 +8,8 @@ export class LogSampler {
   #leftOut = 0;
 
   /**
-   * @param perSecond 0 lets none in
-   * @param onLeftOut told, with the next line that is let in, how many were left out since the one before
+   * @param perSecond 0 leaves out all
+   * @param onLeftOut told, with the next line that is written, how many were left out since the one before
    */
   constructor(
     private readonly perSecond: number,

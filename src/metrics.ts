@@ -44,6 +44,12 @@ export const ticks = new Histogram({
   buckets: FAST,
   registers,
 });
+export const relayFailures = new Counter({
+  name: 'rowpost_relay_failures_total',
+  help: "Runs of the relay's steps that failed, and are repeated.",
+  labelNames: ['step'],
+  registers,
+});
 export const queueRoundTrips = new Histogram({
   name: 'rowpost_queue_round_trip_seconds',
   help: 'Answers of the queue to a probe every two seconds.',
@@ -70,7 +76,7 @@ export const historyChanges = new Counter({
 // From zero on, since Prometheus sees no increase in a series that begins with one.
 for (const change of ['replaced', 'promoted', 'back']) historyChanges.inc({ change }, 0);
 
-/** Looked up on every request or mail: plain numbers, which become metrics when somebody asks. */
+/** Looked up on every request or mail: plain numbers, turned into metrics at each scrape. */
 export const cacheLookups = {
   documents: { hit: 0, miss: 0 },
   plans: { hit: 0, miss: 0 },
@@ -104,7 +110,7 @@ export async function timed<T>(histogram: Histogram, work: () => Promise<T>): Pr
 
 let collectsDefaults = false;
 
-/** Memory, CPU, event loop and start of the process, from now on. For processes whose metrics somebody can ask for. */
+/** Memory, CPU, event loop and start of the process, from now on. For processes that are scraped. */
 export function collectProcessMetrics(): void {
   if (collectsDefaults) return;
   collectsDefaults = true;

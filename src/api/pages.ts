@@ -6,6 +6,7 @@ import type { Ledger } from '../db/connection/ledger.js';
 import { registerBacklogMetrics } from '../health/backlogMetrics.js';
 import { createBacklogReader } from '../health/backlogReader.js';
 import { registerPoolMetrics } from '../health/poolMetrics.js';
+import { registerPostgresMetrics } from '../health/postgresMetrics.js';
 import { findOverdue } from '../health/readiness.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
@@ -52,6 +53,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(deps.metrics.routes());
   registerBacklogMetrics(deps.metrics.registry, readBacklog);
   registerPoolMetrics(deps.metrics.registry, database);
+  registerPostgresMetrics(deps.metrics.registry, database, deps.log);
   const events = new MailEventMetrics(deps.metrics.registry);
   app.use(mailEventRoutes({ ...deps, events }));
   app.use(carrierEventRoutes({ ...deps, events }));

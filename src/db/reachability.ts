@@ -54,20 +54,24 @@ export interface ServerFacts {
   readonly roundTripMs: number;
   /** How far its clock is ahead of ours, accurate to half a round trip. */
   readonly clockDifferenceMs: number;
+  /** A standby, or a server that was told to accept no writes. */
+  readonly readOnly: boolean;
 }
 
 export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   // The first query may open a connection.
   await pool.query('select');
   const [startedAt, startedAtMs] = [performance.now(), Date.now()];
-  const { rows } = await pool.query<{ version: string; clock: number }>(
-    `select current_setting('server_version') as version, extract(epoch from clock_timestamp())::float8 * 1000 as clock`,
+  const { rows } = await pool.query<{ version: string; clock: number; read_only: boolean }>(
+    `select current_setting('server_version') as version, extract(epoch from clock_timestamp())::float8 * 1000 as clock,
+       current_setting('transaction_read_only')::boolean as read_only`,
   );
   const roundTripMs = performance.now() - startedAt;
-  const { version = '', clock = 0 } = rows[0] ?? {};
+  const { version = '', clock = 0, read_only: readOnly = false } = rows[0] ?? {};
   return {
     version: version.split(' ', 1)[0] ?? '',
     roundTripMs,
     clockDifferenceMs: clock - (startedAtMs + roundTripMs / 2),
+    readOnly,
   };
 }

@@ -10,6 +10,7 @@ import type { Stoppable } from '../shutdown.js';
 import { registerBacklogMetrics } from './backlogMetrics.js';
 import { createBacklogReader } from './backlogReader.js';
 import { registerPoolMetrics } from './poolMetrics.js';
+import { registerPostgresMetrics } from './postgresMetrics.js';
 import { findDown, findOverdue, readinessBody, type HealthChecks } from './readiness.js';
 
 export interface HealthServerDeps {
@@ -40,6 +41,7 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
   );
   registerBacklogMetrics(registry, readBacklog);
   registerPoolMetrics(registry, database);
+  registerPostgresMetrics(registry, database, deps.log);
   collectProcessMetrics();
   let isStopping = false;
 

@@ -1,4 +1,5 @@
 import type { Logger } from '../log.js';
+import { relayFailures } from '../metrics.js';
 import type { Stoppable } from '../shutdown.js';
 
 export interface Loop extends Stoppable {
@@ -30,6 +31,8 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
   let wanted = true;
   let wakeSleeper: (() => void) | undefined;
   let failures = 0;
+  // Prometheus sees no increase in a series that begins with one.
+  relayFailures.inc({ step: name }, 0);
   const maxBackoffMs = Math.max(MAX_BACKOFF_MS, everyMs / 10);
 
   const sleep = (ms: number): Promise<void> =>
@@ -48,6 +51,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
     } catch (error) {
       if (failures === 0) log.error({ err: error }, `${name}: failed; trying on`);
       failures += 1;
+      relayFailures.inc({ step: name });
     }
   };
   const isStopped = (): boolean => stopped;

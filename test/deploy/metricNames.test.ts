@@ -1,12 +1,15 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import { HttpMetrics } from '../../src/api/metrics.js';
 import { MailEventMetrics } from '../../src/api/webhooks/mailEventMetrics.js';
 import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
 import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
+import { registerPostgresMetrics } from '../../src/health/postgresMetrics.js';
 import { processRegistry } from '../../src/metrics.js';
+import { testLog } from '../support/testConfig.js';
 
 const RULES = 'deploy/prometheus/rowpost.rules.yml';
 const RULES_TEST = 'deploy/prometheus/rowpost.rules.test.yml';
@@ -30,6 +33,7 @@ async function registered(): Promise<ReadonlySet<string>> {
   const registry = new Registry();
   registerBacklogMetrics(registry, () => Promise.resolve(undefined));
   registerPoolMetrics(registry, { poolUse: () => [] });
+  registerPostgresMetrics(registry, { pool: new Pool() }, testLog);
   new MailEventMetrics(registry);
   const all = await Promise.all(
     [processRegistry, http.registry, registry].map((one) => one.getMetricsAsJSON()),

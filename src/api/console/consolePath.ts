@@ -9,7 +9,7 @@ export function isConsolePath(returnTo: string): boolean {
   return returnTo.startsWith(`${CONSOLE}/`);
 }
 
-/** Where somebody wanted to go: a page of the console, whatever was given. */
+/** The page that the visitor asked for: always one of the console, whatever was given. */
 export function readConsolePath(given: unknown): string {
   if (typeof given !== 'string' || !URL.canParse(given, ORIGIN)) return START;
   const url = new URL(given, ORIGIN);

@@ -139,7 +139,7 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
   };
 }
 
-/** Fields of a form that hold what somebody wrote. */
+/** Fields of a form that hold text the user typed. */
 function writtenIn(
   values: Visit['values'] = {},
 ): readonly { readonly name: string; readonly value: string }[] {

@@ -1,4 +1,4 @@
-/** What a delivery's error code asks of somebody. The table of docs/delivery.md, in place; a test compares the two. */
+/** What to do about each error code of a delivery. Mirrors the table of docs/delivery.md; a test compares the two. */
 export interface DeliveryError {
   readonly why: string;
   /** What the author of the rule and the email type does. */

@@ -129,13 +129,13 @@ export function deliveryPages({ page }: PageKinds): Router {
     .get(`${DELIVERIES}/:deliveryid`, one);
 }
 
-/** What a redrive takes. */
+/** States that can be redriven. */
 export const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
-/** Those that a redrive of many takes. */
+/** States that can be redriven in bulk. */
 const UNSENT: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
 
-/** Those without an error code are many and cost time to count; these are what somebody looks for. */
+/** Those without an error code are many, slow to count, and not what users look for. */
 async function readTroubles(ask: Visit['ask'], period: readonly string[]): Promise<readonly Count[]> {
   const filter = ['error_code is not null', ...period].join(' and ');
   const { Aggregates } = await ask<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });

@@ -143,7 +143,7 @@ export function emailPages({ page, form }: PageKinds): Router {
   return Router().get(EMAILS, list).get(`${EMAILS}/edit`, edit).post(`${EMAILS}/edit`, submit);
 }
 
-const CHANGED = 'Somebody else saved this email after you had opened it.';
+const CHANGED = 'This email was saved by another user after you opened it.';
 
 interface FormState {
   /** The name under which it is saved; empty for a new one. */

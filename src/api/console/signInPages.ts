@@ -59,7 +59,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
     await show(res, tenant.slice(0, MAX_TENANT_LENGTH), req.query, failedAtProvider(req.query['failed']));
   };
 
-  /** Handles a form. What the visitor can mend is said on the page. */
+  /** Handles a form. Errors that the visitor can correct are shown on the page. */
   const onForm =
     (
       answer: (req: Request, res: Response, tenant: string, values: Values) => Promise<void>,
@@ -130,7 +130,7 @@ function explained(error: AppError): Problem {
   return { text, status, ...(text === error.message && error.code !== 'BAD_REQUEST' ? { hint } : {}) };
 }
 
-/** @param code of the address, so anything: only what is known is said, in words of our own. */
+/** @param code from the URL, so untrusted: only known codes are shown, in our own words. */
 function failedAtProvider(code: unknown): Problem | undefined {
   if (typeof code !== 'string') return undefined;
   const isKnown = code.startsWith('OIDC_') && Object.hasOwn(ERROR_CODES, code);

@@ -35,8 +35,14 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     {
       name: 'postgres',
       run: async () => {
-        const { version, roundTripMs } = await readServerFacts(database.pool);
-        return good(`version ${version}, answers in ${Math.ceil(roundTripMs)} ms`);
+        const { version, roundTripMs, readOnly } = await readServerFacts(database.pool);
+        const says = `version ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
+        return readOnly
+          ? bad(
+              `${says}; it is read-only`,
+              'It is a standby, or default_transaction_read_only is on: nothing is written or sent.',
+            )
+          : good(says);
       },
     },
     {
@@ -160,7 +166,7 @@ async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> 
   if (open.length === 0) return good('tenants log in with roles of their own');
   return bad(
     `every role of the cluster may ${open.join(' and ')} in this database`,
-    `Its owner has to say: revoke ${open.join(', ')} on database … from public; then run "rowpost release".`,
+    `As its owner, run: revoke ${open.join(', ')} on database … from public; then run "rowpost release".`,
   );
 }
 
@@ -193,7 +199,7 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
   return good('in the same PostgreSQL');
 }
 
-/** One tenant whose key is refused has to see to that itself; when it is all of them, it is the provider or the account. */
+/** One tenant's refused key is that tenant's to replace; if all are refused, the cause is the provider or the account. */
 export function judgeKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(

@@ -138,7 +138,7 @@ async function run(
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new AppError('CAPTURE_DENIED', `${part.schema}.${part.name} belongs to ${part.owner}.`, {
-      hint: `${part.owner} or a superuser has to say: grant ${part.owner} to ${names.service}`,
+      hint: `${part.owner} or a superuser must run: grant ${part.owner} to ${names.service}`,
       cause: error,
     });
   }

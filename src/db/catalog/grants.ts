@@ -27,7 +27,7 @@ export async function grantLacking(pool: Pool, schema: string, role: string): Pr
     try {
       await pool.query(grant);
     } catch {
-      problems.push(`${name} belongs to ${owner}, who has to say: ${grant}`);
+      problems.push(`${name} belongs to ${owner}, who must run: ${grant}`);
     }
   }
   return problems;

@@ -45,7 +45,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** A waiter for the same login may go first, which saves a connection, until somebody has waited for this long. */
+/** A waiter for the same login may go first, which saves a connection, until another has waited for this long. */
 const MAX_OVERTAKEN_MS = 50;
 
 /**
@@ -70,7 +70,7 @@ export class ConnectionPool {
     return this.#waiting.length;
   }
 
-  /** Connections that somebody has, those being opened included. */
+  /** Connections in use, those being opened included. */
   get inUse(): number {
     return this.#count - this.#idle.length;
   }

@@ -170,6 +170,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function useOf({ totalCount, idleCount, waitingCount }: pg.Pool): Omit<PoolUse, 'pool' | 'max'> {
-  return { inUse: totalCount - idleCount, waiting: waitingCount };
+function useOf({ totalCount, idleCount, waitingCount, options }: pg.Pool): Omit<PoolUse, 'pool' | 'max'> {
+  // pg counts every request as waiting until the next tick, also where a connection is idle or may be opened.
+  const free = idleCount + options.max - totalCount;
+  return { inUse: totalCount - idleCount, waiting: Math.max(0, waitingCount - free) };
 }

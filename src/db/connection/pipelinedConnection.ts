@@ -13,7 +13,7 @@ export interface PipelinedTransaction {
 /** Where the connection comes from. */
 export interface ConnectionSource {
   acquire(): Promise<Lease>;
-  /** Whether somebody waits for a connection. */
+  /** Whether a request waits for a connection. */
   readonly isBusy: boolean;
   readonly canceler: Canceler;
 }

@@ -33,7 +33,7 @@ export async function requireSessions(
     throw new UsageError(
       isPooled
         ? DIRECT_IS_POOLED
-        : `DATABASE_URL leads to a connection pooler: what is set for a session, listened for or prepared there is lost or somebody else's. ${DIRECT_HINT}`,
+        : `DATABASE_URL leads to a connection pooler: what is set for a session, listened for or prepared there is lost or leaks into other sessions. ${DIRECT_HINT}`,
     );
   }
   if (!isPooled) return;

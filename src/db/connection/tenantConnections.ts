@@ -127,7 +127,7 @@ export class TenantConnections {
     return this.#pool.acquire('shared');
   }
 
-  /** Whether somebody waits for a connection of this kind. */
+  /** Whether a request waits for a connection of this kind. */
   isBusy(tenantid: number | null): boolean {
     return (tenantid === null ? this.options.pool : this.#pool).waitingCount > 0;
   }

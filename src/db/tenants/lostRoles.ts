@@ -36,6 +36,15 @@ export async function findLostRoles(runner: StatementRunner): Promise<LostRoles>
   };
 }
 
+/** Cheap enough to poll. Throws what the driver throws. */
+export async function countTenantsWithoutRole(runner: StatementRunner): Promise<number> {
+  const { tenantPrefix } = await readRoleNames(runner);
+  const { rows } = await runner.query(`
+    select count(*)::int as missing from rowpost.tenant t where t.schema is not null
+      and not exists (select from pg_catalog.pg_roles r where r.rolname = ${literal(tenantPrefix)} || t.tenantid)`);
+  return (rows[0] as { missing: number }).missing;
+}
+
 /** False on a database that `release` has not seen since it was restored. Throws what the driver throws. */
 export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
   const { shared } = await readRoleNames(runner);

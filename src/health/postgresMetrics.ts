@@ -1,0 +1,46 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../db/connection/database.js';
+import { readServerFacts } from '../db/reachability.js';
+import { countTenantsWithoutRole } from '../db/tenants/lostRoles.js';
+import type { Logger } from '../log.js';
+import { cachedReading } from './cachedReading.js';
+
+const CACHE_MS = 5_000;
+
+/** What keeps mail from being sent although PostgreSQL answers. No values during an outage. */
+export function registerPostgresMetrics(
+  registry: Registry,
+  { pool }: Pick<Database, 'pool'>,
+  log: Logger,
+): void {
+  const read = cachedReading(
+    async () => ({ ...(await readServerFacts(pool)), withoutRole: await countTenantsWithoutRole(pool) }),
+    { cacheMs: CACHE_MS, what: 'the state of PostgreSQL', log },
+  );
+  type Facts = NonNullable<Awaited<ReturnType<typeof read>>>;
+  const gauge = (name: string, help: string, valueOf: (facts: Facts) => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const facts = await read();
+        if (facts) this.set(valueOf(facts));
+        else this.remove();
+      },
+    });
+  };
+  gauge('rowpost_postgres_read_only', '1 where PostgreSQL accepts no writes.', ({ readOnly }) =>
+    readOnly ? 1 : 0,
+  );
+  gauge(
+    'rowpost_postgres_clock_difference_seconds',
+    "How far PostgreSQL's clock is ahead of this process's.",
+    ({ clockDifferenceMs }) => clockDifferenceMs / 1000,
+  );
+  gauge(
+    'rowpost_tenants_without_role',
+    'Tenants whose role in PostgreSQL is missing: their requests and mails fail.',
+    ({ withoutRole }) => withoutRole,
+  );
+}
