@@ -19,7 +19,7 @@ const ROUTES = new Set([
 ]);
 
 /** Paths that end in an id, which is left out of the label. */
-const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/'];
+const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/', '/unsubscribe/'];
 
 /** The path of a request as metrics and log have it: without ids, and never one that is as good as a token. */
 export function routeOf(path: string): string {

@@ -25,6 +25,7 @@ import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from './oidc/oidcRoutes.js';
 import { createProviderAccess } from './oidc/providerAccess.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
+import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
 import type { WebDeps } from './webDeps.js';
 import { carrierEventRoutes } from './webhooks/carrierEventRoutes.js';
 import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
@@ -74,6 +75,7 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   app.use(signInRoutes(oidc));
   app.use(consoleRoutes({ ...oidc, planning: deps.engine.planning }));
   app.use(graphiqlRoutes());
+  app.use(unsubscribeRoutes(deps));
   if (config.mailTransport === 'mailbox') {
     app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));
   }

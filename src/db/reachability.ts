@@ -75,3 +75,19 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
     readOnly,
   };
 }
+
+/** More than may be free in files that there are. */
+const PROBE_BYTES = 2 ** 20;
+
+/** Writes a table and rolls it back. Throws what PostgreSQL refuses it with. */
+export async function probeWrites(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('create unlogged table rowpost.write_probe (bytes text)');
+    await client.query('alter table rowpost.write_probe alter bytes set storage external');
+    await client.query(`insert into rowpost.write_probe select repeat('x', ${PROBE_BYTES})`);
+  } finally {
+    await client.query('rollback').finally(() => client.release());
+  }
+}

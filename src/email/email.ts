@@ -17,6 +17,8 @@ export interface Email {
   /** For the carrier's statistics. */
   readonly categories?: readonly string[];
   readonly attachments?: readonly Attachment[];
+  /** Goes to nobody who has unsubscribed. */
+  readonly canUnsubscribe?: true;
 }
 
 /** An attached file. Its bytes are read when the mail is sent. */

@@ -1,9 +1,10 @@
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import { UNSUBSCRIBED } from '../db/delivery/suppressions.js';
 import { comparable, type Address } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 
-/** An email without its suppressed addresses, if any recipient is left. */
+/** An email without its suppressed and unsubscribed addresses, if any recipient is left. */
 export type AllowedEmail =
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: 'skipped'; readonly code: string; readonly error: string };
@@ -12,13 +13,15 @@ const MAX_LISTED = 5;
 
 export async function removeSuppressed(
   ledger: Pick<DeliveryLedger, 'findSuppressed'>,
-  delivery: Pick<LoadedDelivery, 'tenantid' | 'hasSuppressions'>,
+  delivery: Pick<LoadedDelivery, 'tenantid' | 'hasSuppressions' | 'emailType'>,
   email: Email,
 ): Promise<AllowedEmail> {
-  if (!delivery.hasSuppressions) return { kind: 'email', email };
+  const { tenantid, hasSuppressions } = delivery;
+  const emailType = email.canUnsubscribe === true ? delivery.emailType : null;
+  if (!hasSuppressions && emailType === null) return { kind: 'email', email };
   const all = [...email.recipients, ...email.cc, ...email.bcc];
   const addresses = all.map((address) => comparable(address.email));
-  const suppressed = await ledger.findSuppressed({ tenantid: delivery.tenantid, addresses });
+  const suppressed = await ledger.findSuppressed({ tenantid, addresses, emailType });
   if (suppressed.size === 0) return { kind: 'email', email };
   const allowed = (list: readonly Address[]): readonly Address[] =>
     list.filter((address) => !suppressed.has(comparable(address.email)));
@@ -32,20 +35,25 @@ const REASONS: Readonly<Record<string, string>> = {
   bounce: 'its mail bounced',
   spamreport: 'its owner complained',
   manual: 'put on the list by hand',
+  [UNSUBSCRIBED]: 'unsubscribed',
 };
 
 function allSuppressed(
   recipients: readonly Address[],
   suppressed: ReadonlyMap<string, string>,
 ): AllowedEmail {
+  const sources = new Set(recipients.map(({ email }) => suppressed.get(comparable(email))));
+  const hasUnsubscribed = sources.size === 1 && sources.has(UNSUBSCRIBED);
   const named = recipients.slice(0, MAX_LISTED).map(({ email }) => {
     const source = suppressed.get(comparable(email)) ?? '';
-    return `${email} (${REASONS[source] ?? source})`;
+    return source === UNSUBSCRIBED && hasUnsubscribed ? email : `${email} (${REASONS[source] ?? source})`;
   });
-  const rest = recipients.length > MAX_LISTED ? ` and ${recipients.length - MAX_LISTED} more` : '';
-  return {
-    kind: 'skipped',
-    code: 'SUPPRESSED',
-    error: `every recipient is on the suppression list: ${named.join(', ')}${rest}`,
-  };
+  const listed = `${named.join(', ')}${recipients.length > MAX_LISTED ? ` and ${recipients.length - MAX_LISTED} more` : ''}`;
+  return hasUnsubscribed
+    ? { kind: 'skipped', code: 'UNSUBSCRIBED', error: `every recipient has unsubscribed: ${listed}` }
+    : {
+        kind: 'skipped',
+        code: 'SUPPRESSED',
+        error: `every recipient is on the suppression list: ${listed}`,
+      };
 }

@@ -10,6 +10,7 @@ import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
+import { unsubscribeUrl } from '../email/unsubscribeLink.js';
 import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
@@ -33,8 +34,10 @@ export interface SendDeps extends ComposeDeps {
   readonly holds: CarrierHolds;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
-  /** Encrypts mails as they are sent; undefined keeps none. */
-  readonly keepMailWith: KeyRing | undefined;
+  /** Seals links to unsubscribe, and encrypts mails that are kept. */
+  readonly keyRing: KeyRing;
+  /** Whether mails are kept as they are sent. */
+  readonly keepsMail: boolean;
   readonly log: Logger;
   readonly report: AttemptReport;
 }
@@ -157,7 +160,15 @@ async function compose(
   const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
   if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
   try {
-    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type);
+    const { tenantid, emailType } = delivery;
+    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type, (address) =>
+      unsubscribeUrl(deps, {
+        tenantid,
+        address,
+        emailType,
+        from: type.unsubscribe === 'all' ? 'all' : 'type',
+      }),
+    );
     if (composed.kind === 'email') return composed;
     return { kind: composed.kind, code: composed.failure.code, error: composed.failure.message };
   } catch (error) {
@@ -199,7 +210,7 @@ async function sendEmail(
   const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
   const [route, mail] = await Promise.all([
     findRoute(deps, delivery, accounts),
-    deps.keepMailWith && packMail(deps.keepMailWith, attempt, toSentMail(email, messageId)),
+    deps.keepsMail ? packMail(deps.keyRing, attempt, toSentMail(email, messageId)) : undefined,
   ]);
   const askedAtMs = performance.now();
   const started = await deps.ledger.start({

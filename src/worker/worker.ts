@@ -52,7 +52,8 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       random: Math.random,
     },
     sendDeadlineMs: config.sendDeadlineMs,
-    keepMailWith: config.keepMailDays === 0 ? undefined : deps.keyRing,
+    keyRing: deps.keyRing,
+    keepsMail: config.keepMailDays > 0,
     report: createAttemptReport({
       log,
       linesPerSecond: config.logLinesPerSecond,

@@ -96,6 +96,11 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       'create_email_suppression(input: {address: "gone@example.com"}) { address }',
       'address',
     );
+    await made(
+      'root',
+      'create_email_unsubscribe(input: {address: "left@example.com", all_types: true}) { address }',
+      'address',
+    );
     return {
       role,
       provider: unused,
@@ -162,6 +167,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
         'Utility { set_email_transport(input: {kind: "sendgrid"}) { set_time } }',
       create_email_suppression: 'create_email_suppression(input: {address: "new@example.com"}) { address }',
       delete_email_suppression: 'delete_email_suppression(address: "gone@example.com") { address }',
+      create_email_unsubscribe:
+        'create_email_unsubscribe(input: {address: "new@example.com", all_types: true}) { address }',
+      delete_email_unsubscribe: 'delete_email_unsubscribe(address: "left@example.com") { address }',
       'Utility.set_email_webhook_key': 'Utility { set_email_webhook_key { url } }',
       'Utility.set_email_webhook': 'Utility { set_email_webhook(input: {kind: ses}) { url } }',
       'Utility.set_file_table':

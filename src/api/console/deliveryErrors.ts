@@ -84,6 +84,16 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'takes an address off the list if it is good again',
   ],
   [
+    ['UNSUBSCRIBED'],
+    'every recipient has unsubscribed from mail of this type; error names them',
+    'nothing: it is what they asked for',
+  ],
+  [
+    ['UNSUBSCRIBE_RECIPIENTS'],
+    'the type has unsubscribe set, and the mail more than one recipient: its link is of one',
+    'sends one mail to each, or sets unsubscribe to none',
+  ],
+  [
     ['LOOP_TRIPPED'],
     'the rule fired too often for one record',
     'finds what changes the record again and again',

@@ -42,6 +42,13 @@ export const EMAIL_FIELDS: readonly FormField[] = [
   },
   { name: 'headers', label: 'Headers', kind: 'json', note: 'A JSON object of templates by name.' },
   { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.' },
+  {
+    name: 'unsubscribe',
+    label: 'Unsubscribe',
+    kind: 'choice',
+    choices: ['none', 'type', 'all'],
+    note: 'What recipients can leave with one click: mail of this type, or all mail with such a link. For mail that nobody asked for each time.',
+  },
   { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'] },
   {
     name: 'undefined',

@@ -14,6 +14,7 @@ const POSTMARK: Kinds = {
   SpamComplaint: 'spamreport',
   Open: 'open',
   Click: 'click',
+  SubscriptionChange: 'unsubscribe',
 };
 /** Mailboxes that do not exist; other types concern one mail. */
 const POSTMARK_GONE: readonly unknown[] = ['HardBounce', 'BadEmailAddress'];
@@ -22,6 +23,7 @@ const readPostmark: EventReader = (report) => {
   const { RecordType: record, Type: type, ID: id, MessageID: message, Metadata: metadata } = report;
   const named = nameIn(POSTMARK, record);
   if (named === undefined) return [undefined];
+  if (named === 'unsubscribe') return [readPostmarkSubscription(report)];
   const isComplaint = named === 'spamreport' || type === 'SpamComplaint';
   const event = isComplaint ? 'spamreport' : type === 'Transient' ? 'deferred' : named;
   const time = report['DeliveredAt'] ?? report['BouncedAt'] ?? report['ReceivedAt'];
@@ -42,6 +44,22 @@ const readPostmark: EventReader = (report) => {
     },
   ];
 };
+
+/** Postmark also reports what bounces and complaints suppress, and what is reactivated: the first are events of their own. */
+function readPostmarkSubscription(report: Json): GivenEvent | undefined {
+  const { MessageID: message, Metadata: metadata, ChangedAt: time, Recipient: recipient } = report;
+  if (report['SuppressSending'] !== true || report['SuppressionReason'] !== 'ManualSuppression')
+    return undefined;
+  return {
+    deliveryid: objectOf(metadata)['deliveryid'],
+    tenantid: objectOf(metadata)['tenantid'],
+    id: ['postmark', message, 'SubscriptionChange', recipient, time].map((part) => text(part)).join(':'),
+    event: 'unsubscribe',
+    time,
+    recipient,
+    suppress: report['Origin'] === 'Recipient' ? 'unsubscribe' : undefined,
+  };
+}
 
 const RESEND: Kinds = {
   'email.delivered': 'delivered',
@@ -85,6 +103,7 @@ const MAILGUN: Kinds = {
   complained: 'spamreport',
   opened: 'open',
   clicked: 'click',
+  unsubscribed: 'unsubscribe',
 };
 /** Mail that Mailgun does not even try, since of an earlier one. */
 const MAILGUN_SUPPRESSED: Readonly<Record<string, 'bounce' | 'spamreport' | undefined>> = {
@@ -119,8 +138,8 @@ const readMailgun: EventReader = (report) => {
       url,
       suppress: isDropped
         ? MAILGUN_SUPPRESSED[reason]
-        : event === 'spamreport'
-          ? 'spamreport'
+        : event === 'spamreport' || event === 'unsubscribe'
+          ? event
           : isGone
             ? 'bounce'
             : undefined,
@@ -133,6 +152,7 @@ const SES: Kinds = {
   Bounce: 'bounce',
   Complaint: 'spamreport',
   DeliveryDelay: 'deferred',
+  Subscription: 'unsubscribe',
   Open: 'open',
   Click: 'click',
   Reject: 'dropped',
@@ -143,6 +163,7 @@ const SES_PARTS: Kinds = {
   Bounce: 'bounce',
   Complaint: 'complaint',
   DeliveryDelay: 'deliveryDelay',
+  Subscription: 'subscription',
   Open: 'open',
   Click: 'click',
   Reject: 'reject',
@@ -169,7 +190,10 @@ const readSes: EventReader = (report, reportId) => {
   ];
   // Of a complaint SES lists all recipients it may have been.
   const isCertain = named !== 'spamreport' || recipients.length === 1;
-  const source = named === 'spamreport' ? 'spamreport' : isGone ? 'bounce' : undefined;
+  // Of SES's own lists; topics of them are no email types.
+  const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
+  if (named === 'unsubscribe' && !hasLeft) return [undefined];
+  const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
   return (recipients.length > 0 ? recipients : listOf(mail['destination']).slice(0, 1)).map(
     (recipient, index) => ({
       deliveryid,

@@ -37,7 +37,7 @@ export interface GivenEvent {
   readonly status?: unknown;
   readonly type?: 'bounce' | 'blocked';
   readonly url?: unknown;
-  readonly suppress?: 'bounce' | 'spamreport' | undefined;
+  readonly suppress?: NonNullable<MailEvent['suppress']>['source'] | undefined;
 }
 
 /** @param given undefined for what is irrelevant */

@@ -12,8 +12,19 @@ import {
   type ReadEvents,
 } from './eventFields.js';
 
-/** Events that are recorded. Others (processed, unsubscribe, group_unsubscribe, …) don't concern a delivery. */
-const KEPT = new Set(['delivered', 'bounce', 'dropped', 'deferred', 'open', 'click', 'spamreport']);
+/** Events that are recorded. Others, such as processed, say nothing that the ledger does not. */
+const KEPT = new Set([
+  'delivered',
+  'bounce',
+  'dropped',
+  'deferred',
+  'open',
+  'click',
+  'spamreport',
+  'unsubscribe',
+  'group_unsubscribe',
+  'group_resubscribe',
+]);
 
 /** Plausible times: the provider was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_SECONDS = 1_230_768_000;
@@ -84,8 +95,9 @@ function suppressionSource(
   event: string,
   type: string | null,
   reason: string | null,
-): 'bounce' | 'spamreport' | undefined {
+): NonNullable<MailEvent['suppress']>['source'] | undefined {
   if (event === 'spamreport') return 'spamreport';
+  if (event === 'unsubscribe' || event === 'group_unsubscribe') return 'unsubscribe';
   if (event === 'bounce') return type === 'bounce' ? 'bounce' : undefined;
   if (event !== 'dropped' || reason === null) return undefined;
   if (/^bounced address/i.test(reason)) return 'bounce';

@@ -13,17 +13,18 @@ import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/delivery/emailApiKeys.js';
 import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
-import { readServerFacts, requireReachable } from '../../db/reachability.js';
+import { probeWrites, readServerFacts, requireReachable } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
 import { connectPostgres } from '../../queue/postgresConnections.js';
 import { checkCarriers, tenantAccounts } from './carrierCheck.js';
-import { bad, good, type Check, type Finding } from './check.js';
+import { bad, codeOf, good, type Check, type Finding } from './check.js';
 
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
 const MAX_LISTED = 3;
+const DISK_FULL = '53100';
 
 /** Checks that need a reachable database. */
 export function databaseChecks({ config, database, keyRing, log }: Installation): readonly Check[] {
@@ -32,19 +33,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
       ? bad('the database is not set up yet', 'Run "rowpost release".')
       : check();
   return [
-    {
-      name: 'postgres',
-      run: async () => {
-        const { version, roundTripMs, readOnly } = await readServerFacts(database.pool);
-        const says = `version ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
-        return readOnly
-          ? bad(
-              `${says}; it is read-only`,
-              'It is a standby, or default_transaction_read_only is on: nothing is written or sent.',
-            )
-          : good(says);
-      },
-    },
+    { name: 'postgres', run: () => checkPostgres(database) },
     {
       name: 'rights',
       run: async () => {
@@ -106,6 +95,27 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
     },
   ];
+}
+
+async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
+  const { version, roundTripMs, readOnly } = await readServerFacts(pool);
+  const says = `version ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
+  if (readOnly) {
+    return bad(
+      `${says}; it is read-only`,
+      'It is a standby, or default_transaction_read_only is on: nothing is written or sent.',
+    );
+  }
+  try {
+    if ((await pendingMigrations(knex)) !== 'all') await probeWrites(pool);
+  } catch (error) {
+    const code = codeOf(error);
+    return bad(
+      `${says}; it refuses to write (${code})`,
+      code === DISK_FULL ? 'Its disk is full.' : undefined,
+    );
+  }
+  return good(says);
 }
 
 async function checkRoles({ pool }: Database): Promise<Finding> {

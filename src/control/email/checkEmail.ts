@@ -54,7 +54,8 @@ export async function warningsOfType(
   const reads = outcomes.flatMap((outcome, index) =>
     outcome.ok ? outcome.reads.map((read) => ({ ...read, field: job.templates[index]?.name ?? '' })) : [],
   );
-  return missingNames(reads, type.queries, await deps.engine.catalog(principal.tenantid, schema), targets);
+  const catalog = await deps.engine.catalog(principal.tenantid, schema);
+  return missingNames(reads, type.queries, catalog, targets, type.unsubscribe !== 'none');
 }
 
 async function targetsOf(

@@ -26,6 +26,7 @@ export async function checkEmailType(context: ControlContext, type: CheckedEmail
   const use = await checkTemplates(context, templates, loads ? await readLayoutSources(context) : {});
   requireSender(type.sender);
   requireReplyTo(type.reply_to);
+  if (type.unsubscribe !== 'none') requireOneRecipient(type.recipients);
   for (const [index, { query, ordering }] of type.queries.entries()) {
     await inField(`queries[${index}].query`, () =>
       deps.engine.checkEmailQuery(principal.tenantid, schema, { query }),
@@ -48,6 +49,15 @@ function requireReplyTo(replyTo: string | null | undefined): void {
   if (replyTo == null || /\{[{%#]/.test(replyTo)) return;
   const { valid, invalid } = parseAddresses(replyTo);
   if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
+}
+
+/** A list that is templated is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
+function requireOneRecipient(recipients: CheckedEmailType['recipients']): void {
+  if (typeof recipients === 'string' || recipients.length <= 1) return;
+  throw badInput(
+    'recipients',
+    'A mail that can be unsubscribed from has one recipient: its link is of that one.',
+  );
 }
 
 /** Adds the field to the error that a check throws. */

@@ -1,6 +1,7 @@
 import { GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import type { EmailTrigger } from '../../email/email.js';
+import { unsubscribePreviewUrl } from '../../email/unsubscribeLink.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
@@ -67,6 +68,8 @@ export async function composeOnRequest(context: ControlContext, args: ComposeArg
       },
       trigger,
       read.type,
+      // A preview must not unsubscribe the recipient of the row.
+      () => unsubscribePreviewUrl(deps.config.baseUrl),
     );
   });
 }

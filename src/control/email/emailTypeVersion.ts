@@ -17,7 +17,7 @@ export async function requireVersion(
     .forUpdate()
     .first<{ version: number } | undefined>('version');
   if (row?.version === basedOn) return;
-  throw new AppError('EMAIL_TYPE_CHANGED', 'The email type was saved by somebody else meanwhile.', {
+  throw new AppError('EMAIL_TYPE_CHANGED', 'The email type has been saved since it was read.', {
     details: { email_type: emailType, ...(row ? { version: row.version } : {}) },
   });
 }

@@ -45,15 +45,14 @@ export async function suppress(
   });
 }
 
-/** The address as it is listed: as it is given, or as `create_email_suppression` would have read it. */
-export async function listedAddress(
+/** The address as it is listed: as it is given, or as it would have been read when it was put on the list. */
+export async function listedIn(
+  table: 'rowpost.email_suppression' | 'rowpost.email_unsubscribe',
   { db, principal }: ControlContext,
   { address: text = '' }: Readonly<Record<string, string>>,
 ): Promise<Key> {
   const address = comparable(text);
-  const listed: unknown = await db('rowpost.email_suppression')
-    .where({ tenantid: principal.tenantid, address, removetime: null })
-    .first('address');
+  const listed: unknown = await db(table).where({ tenantid: principal.tenantid, address }).first('address');
   if (listed !== undefined) return { address };
   const { valid } = parseAddresses(text);
   return { address: valid.length === 1 && valid[0] ? comparable(valid[0].email) : address };

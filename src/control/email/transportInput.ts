@@ -205,7 +205,7 @@ function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): Smt
   };
 }
 
-/** What a name leads to is looked at on connecting. */
+/** Where a name resolves to is checked on connecting. */
 function readHost(host: string, field: string, allowPrivate: boolean): string {
   if (isIP(host) === 0 && !HOST.test(host)) throw badInput(field, `${field} must be a name or an address.`);
   const isLocal = isIP(host) === 0 ? !host.includes('.') : isPrivateAddress(host);

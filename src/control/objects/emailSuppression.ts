@@ -1,6 +1,6 @@
 import { sql } from '../../db/sql.js';
 import { ID } from '../../graphql/schema/scalars.js';
-import { listedAddress, readReason, readSuppressedAddress, suppress } from '../email/suppress.js';
+import { listedIn, readReason, readSuppressedAddress, suppress } from '../email/suppress.js';
 import { CREATED } from '../object/columns.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
@@ -34,5 +34,8 @@ export const emailSuppression = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
-  own: { readKey: listedAddress, insert: suppress },
+  own: {
+    readKey: (context, given) => listedIn('rowpost.email_suppression', context, given),
+    insert: suppress,
+  },
 });

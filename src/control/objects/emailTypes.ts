@@ -16,6 +16,7 @@ import {
   readPlainName,
   readQueries,
 } from '../email/emailTypeParts.js';
+import { renameUnsubscribed } from '../email/unsubscribed.js';
 import { CREATED } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { blankToNull } from '../object/readValues.js';
@@ -120,6 +121,12 @@ export const emailTypes = controlObject({
         'What a name or an attribute that is missing does: `lenient` (default) prints nothing, `strict` fails the delivery.',
       oneOf: ['lenient', 'strict'],
     },
+    unsubscribe: {
+      type: 'text',
+      input:
+        'What recipients can unsubscribe from, with one click: `none` (default), mail of this `type`, or `all` mail of types with a link to unsubscribe.',
+      oneOf: ['none', 'type', 'all'],
+    },
     version: { type: 'int4', required: true, description: 'Counts the times it was saved.' },
     based_on: {
       type: 'int4',
@@ -139,7 +146,11 @@ export const emailTypes = controlObject({
     return recordBefore(context, before.email_type);
   },
   derive: ({ context, row }) => checkEmailType(context, row),
-  afterWrite: ({ context, row, before }) => recordVersion(context, row.email_type, before?.email_type),
+  async afterWrite({ context, row, before }) {
+    await recordVersion(context, row.email_type, before?.email_type);
+    if (before && before.email_type !== row.email_type)
+      await renameUnsubscribed(context, before.email_type, row.email_type);
+  },
   beforeDelete: (context, { email_type }) => forgetVersions(context, email_type),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {

@@ -9,6 +9,7 @@ import { emailSuppression } from './emailSuppression.js';
 import { emailLayouts } from './emailLayouts.js';
 import { emailTypes } from './emailTypes.js';
 import { emailTypeVersion } from './emailTypeVersion.js';
+import { emailUnsubscribe } from './emailUnsubscribe.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
 import { outbox } from './outbox.js';
@@ -38,6 +39,7 @@ export const OBJECTS: readonly ControlObject[] = [
   emailAttempt,
   emailEvent,
   emailSuppression,
+  emailUnsubscribe,
 ];
 
 const BY_TABLE = new Map(OBJECTS.map((object) => [object.table, object]));

@@ -25,6 +25,8 @@ export interface EmailType {
   /** Templates by header name. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly categories?: readonly string[];
+  /** What its recipients can unsubscribe from: mail of this type, or all that has a link to unsubscribe. */
+  readonly unsubscribe?: 'none' | 'type' | 'all';
   /** Sources of the layouts that its templates load, by name. */
   readonly layouts?: Readonly<Record<string, string>> | null;
 }
@@ -62,6 +64,6 @@ export async function loadEmailType(
 const LOAD = {
   name: 'email_type_load',
   text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments,
-      text, preheader, reply_to, headers, categories, undefined, ${LAYOUTS} as layouts
+      text, preheader, reply_to, headers, categories, undefined, unsubscribe, ${LAYOUTS} as layouts
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };

@@ -1,4 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
+import { UNSUBSCRIBED } from './suppressions.js';
 
 /** An event of a sent mail, as reported by the provider. All texts are storable. */
 export interface MailEvent {
@@ -14,8 +15,11 @@ export interface MailEvent {
   /** For a bounce: `bounce` or `blocked`. */
   readonly type: string | null;
   readonly url: string | null;
-  /** The address to suppress because of this event. */
-  readonly suppress: { readonly address: string; readonly source: 'bounce' | 'spamreport' } | null;
+  /** The address that gets no more mail because of this event: none at all, or none that can be unsubscribed from. */
+  readonly suppress: {
+    readonly address: string;
+    readonly source: 'bounce' | 'spamreport' | typeof UNSUBSCRIBED;
+  } | null;
 }
 
 /** Counts of one report's events by outcome. */
@@ -28,8 +32,8 @@ export interface RecordedEvents {
 }
 
 /**
- * Records each event of a report once and suppresses addresses that bounced or complained, in one statement.
- * Idempotent in any order: an address removed from the list after its event stays off it.
+ * Records each event of a report once, suppresses addresses that bounced or complained and unsubscribes those that asked for
+ * it, in one statement. Idempotent in any order: an address removed from a list after its event stays off it.
  */
 export async function recordMailEvents(
   ledger: Ledger,
@@ -68,15 +72,21 @@ const RECORD = {
       select $1::int, deliveryid, "providerEventId", event, time, recipient, reason, status, type, url, createtime
       from placed order by deliveryid, "providerEventId", time
       on conflict do nothing
-      returning deliveryid
+      returning deliveryid, provider_event_id
     ), suppressed as (
       insert into rowpost.email_suppression as s (tenantid, address, reason, source, deliveryid, createtime)
       select distinct on (address) $1::int, address, reason, source, deliveryid, time
-      from placed where address is not null order by address, time desc
+      from placed where address is not null and source <> '${UNSUBSCRIBED}' order by address, time desc
       on conflict (tenantid, address) do update
       set reason = excluded.reason, source = excluded.source, deliveryid = excluded.deliveryid, creatorid = null,
         createtime = excluded.createtime, removetime = null
       where s.removetime < excluded.createtime
+    ), unsubscribed as (
+      insert into rowpost.email_unsubscribe as u (tenantid, address, all_types, source, createtime)
+      select distinct on (p.address) $1::int, p.address, true, 'carrier', p.time
+      from placed p join recorded r on r.deliveryid = p.deliveryid and r.provider_event_id = p."providerEventId"
+      where p.source = '${UNSUBSCRIBED}' order by p.address, p.time
+      on conflict (tenantid, address) do update set all_types = true where not u.all_types
     )
     select (select count(*)::int from placed) as placed, (select count(*)::int from recorded) as recorded`,
 };

@@ -4,9 +4,14 @@ import type { Ledger } from '../connection/ledger.js';
 export interface AddressesOfTenant {
   readonly tenantid: number;
   readonly addresses: readonly string[];
+  /** Of mail that can be unsubscribed from; null for other mail. */
+  readonly emailType: string | null;
 }
 
-/** @returns for each request, its suppressed addresses and the source of the suppression. */
+/** In place of the source of a suppression: the recipient has unsubscribed. */
+export const UNSUBSCRIBED = 'unsubscribe';
+
+/** @returns for each request, its suppressed addresses and the source of the suppression, and those that have unsubscribed. */
 export async function findSuppressed(
   ledger: Ledger,
   requests: readonly AddressesOfTenant[],
@@ -14,17 +19,20 @@ export async function findSuppressed(
   const found = requests.map(() => new Map<string, string>());
   const tenantids: number[] = [];
   const addresses: string[] = [];
+  const emailTypes: (string | null)[] = [];
   const positions: number[] = [];
   requests.forEach((request, position) => {
     for (const address of request.addresses) {
       tenantids.push(request.tenantid);
       addresses.push(address);
+      emailTypes.push(request.emailType);
       positions.push(position);
     }
   });
   const rows = await ledger.query<{ position: number; address: string; source: string }>(FIND, [
     tenantids,
     addresses,
+    emailTypes,
     positions,
   ]);
   for (const { position, address, source } of rows) found[position]?.set(address, source);
@@ -34,9 +42,15 @@ export async function findSuppressed(
 const FIND = {
   name: 'suppression_find',
   text: `
+    with wanted as materialized (
+      select * from unnest($1::int[], $2::text[], $3::text[], $4::int[]) as w(tenantid, address, email_type, position)
+    )
+    select w.position, u.address, '${UNSUBSCRIBED}' as source
+    from wanted w join rowpost.email_unsubscribe u on u.tenantid = w.tenantid and u.address = w.address
+    where u.all_types and w.email_type is not null or w.email_type = any (u.email_types)
+    union all
     select w.position, s.address, s.source
-    from unnest($1::int[], $2::text[], $3::int[]) as w(tenantid, address, position)
-      join rowpost.email_suppression s on s.tenantid = w.tenantid and s.address = w.address
+    from wanted w join rowpost.email_suppression s on s.tenantid = w.tenantid and s.address = w.address
     where s.removetime is null`,
 };
 

@@ -34,9 +34,35 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
   return dkim ? signed(message, dkim) : message;
 }
 
+/** nodemailer's, with what mailboxes ask for that offer to unsubscribe (RFC 8058, 4). */
+const SIGNED_HEADERS = [
+  'From',
+  'Sender',
+  'Reply-To',
+  'Subject',
+  'Date',
+  'Message-ID',
+  'To',
+  'Cc',
+  'MIME-Version',
+  'Content-Type',
+  'Content-Transfer-Encoding',
+  'In-Reply-To',
+  'References',
+  'List-Id',
+  'List-Help',
+  'List-Unsubscribe',
+  'List-Unsubscribe-Post',
+  'List-Subscribe',
+  'List-Post',
+  'List-Owner',
+  'List-Archive',
+].join(':');
+
 async function signed(message: Buffer, { domain, selector, privateKey }: DkimKey): Promise<Buffer> {
   const parts: Buffer[] = [];
-  const stream = new DKIM({ domainName: domain, keySelector: selector, privateKey }).sign(message);
+  const key = { domainName: domain, keySelector: selector, privateKey };
+  const stream = new DKIM({ ...key, headerFieldNames: SIGNED_HEADERS }).sign(message);
   for await (const part of stream) parts.push(part as Buffer);
   return Buffer.concat(parts);
 }

@@ -201,9 +201,9 @@ describe('events of mails', () => {
         event({ event: 'delivered', timestamp: seconds + 1, response: '250 OK' }),
         event({ event: 'open', timestamp: seconds + 2, useragent: 'Mozilla' }),
         event({ event: 'processed', timestamp: seconds }),
-        event({ event: 'unsubscribe' }),
-        event({ event: 'group_unsubscribe', asm_group_id: 10 }),
-        event({ event: 'group_resubscribe', asm_group_id: 10 }),
+        event({ event: 'unsubscribe', timestamp: seconds + 4 }),
+        event({ event: 'group_unsubscribe', timestamp: seconds + 5, asm_group_id: 10 }),
+        event({ event: 'group_resubscribe', timestamp: seconds + 6, asm_group_id: 10 }),
       ]);
       expect(status).to.equal(204);
       const time = (after: number) =>
@@ -214,6 +214,9 @@ describe('events of mails', () => {
         { ...base, event: 'delivered', time: time(1), reason: '250 OK' },
         { ...base, event: 'open', time: time(2) },
         { ...base, event: 'click', time: time(3), url: 'https://shop.example.com/?a=1' },
+        { ...base, event: 'unsubscribe', time: time(4) },
+        { ...base, event: 'group_unsubscribe', time: time(5) },
+        { ...base, event: 'group_resubscribe', time: time(6) },
       ]);
     });
 

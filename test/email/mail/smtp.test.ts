@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import { simpleParser } from 'mailparser';
 import type { SmtpAccount } from '../../../src/email/mail/account.js';
 import type { LoadedMail } from '../../../src/email/mail/carrier.js';
 import { createSmtp } from '../../../src/email/mail/smtp/smtp.js';
@@ -184,6 +185,21 @@ describe('delivery: by SMTP', () => {
       await verify(Buffer.from(raw.toString('latin1').replace('delivery.7.42', 'delivery.7.43'), 'latin1')),
     ).to.equal('fail');
     expect(await verify(Buffer.concat([raw, Buffer.from('more\r\n')]))).to.not.equal('pass');
+
+    const url = `<https://shop.example.com/unsubscribe/${'A'.repeat(300)}>`;
+    const unsubscribe = { 'List-Unsubscribe': url, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+    await send({ ...MAIL, headers: unsubscribe }, { dkim });
+    const letter = server.mails.at(-1)!.raw;
+    expect(await verify(letter)).to.equal('pass');
+    const signedNames = /\bh=([^;]*);/
+      .exec(letter.toString('latin1').replace(/\r\n\s+/g, ''))?.[1]
+      ?.split(':');
+    expect(signedNames).to.include.members(['list-unsubscribe', 'list-unsubscribe-post']);
+    const { headers } = await simpleParser(letter);
+    expect(headers.get('list')).to.deep.equal({
+      unsubscribe: { url: url.slice(1, -1) },
+      'unsubscribe-post': { name: 'List-Unsubscribe=One-Click' },
+    });
   });
 
   it('keeps connections, and opens no more than the account allows', async () => {

@@ -1,0 +1,50 @@
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import type { Key } from '../object/declaration.js';
+import { readPlainName } from './emailTypeParts.js';
+
+const MAX_EMAIL_TYPES = 1_000;
+
+/** Types that are gone may be among them. Throws AppError BAD_USER_INPUT. */
+export function readEmailTypeNames(names: readonly (string | null)[], field: string): readonly string[] {
+  if (names.length > MAX_EMAIL_TYPES)
+    throw badInput(field, `${field} has more than ${MAX_EMAIL_TYPES} names.`);
+  return [...new Set(names.map((name, index) => readPlainName(name ?? '', `${field}[${index}]`)))];
+}
+
+interface Unsubscribed {
+  readonly address: string;
+  readonly email_types: readonly string[];
+  readonly all_types: boolean;
+}
+
+/** Adds to what the address has unsubscribed from. Throws AppError BAD_USER_INPUT. */
+export async function importUnsubscribed(
+  { db, principal }: ControlContext,
+  { address, email_types, all_types }: Unsubscribed,
+): Promise<Key> {
+  if (!all_types && email_types.length === 0)
+    throw badInput('email_types', 'Name email types, or set all_types.');
+  await db.raw(
+    `insert into rowpost.email_unsubscribe as u (tenantid, address, email_types, all_types, source, creatorid)
+     values (:tenantid, :address, :email_types, :all_types, 'manual', :creatorid)
+     on conflict (tenantid, address) do update
+     set email_types = array(select distinct unnest(u.email_types || excluded.email_types)),
+       all_types = u.all_types or excluded.all_types`,
+    { tenantid: principal.tenantid, address, email_types, all_types, creatorid: principal.roleid },
+  );
+  return { address };
+}
+
+/** An email type has got another name. */
+export async function renameUnsubscribed(
+  { db, principal }: ControlContext,
+  before: string,
+  name: string,
+): Promise<void> {
+  await db.raw(
+    `update rowpost.email_unsubscribe set email_types = array_replace(email_types, :before, :name)
+     where tenantid = :tenantid and :before = any (email_types)`,
+    { tenantid: principal.tenantid, before, name },
+  );
+}

@@ -1,0 +1,46 @@
+import { GraphQLList, GraphQLString } from 'graphql';
+import { importUnsubscribed, readEmailTypeNames } from '../email/unsubscribed.js';
+import { listedIn, readSuppressedAddress } from '../email/suppress.js';
+import { CREATED } from '../object/columns.js';
+import { controlObject } from '../object/declaration.js';
+import { toAdmins } from '../object/visibility.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+/** Recipients who have unsubscribed. Deleting one subscribes the address again. */
+export const emailUnsubscribe = controlObject({
+  table: 'email_unsubscribe',
+  label: 'unsubscribed address',
+  key: ['address'],
+  columns: {
+    address: {
+      type: 'text',
+      description: 'In lower case.',
+      input: true,
+      required: true,
+      read: readSuppressedAddress,
+    },
+    email_types: {
+      type: 'text[]',
+      description: 'The email types that it gets no mail of.',
+      input: { type: new GraphQLList(GraphQLString) },
+      read: readEmailTypeNames,
+      fallback: [],
+    },
+    all_types: {
+      type: 'bool',
+      description: 'Whether it gets no mail of any type that can be unsubscribed from.',
+      input: true,
+      fallback: false,
+    },
+    source: { type: 'text', description: 'link, carrier or manual.' },
+    ...CREATED,
+  },
+  visible: toAdmins,
+  mayList: requireTenantAdmin,
+  mayChange: requireTenantAdmin,
+  changes: ['create', 'delete'],
+  own: {
+    readKey: (context, given) => listedIn('rowpost.email_unsubscribe', context, given),
+    insert: importUnsubscribed,
+  },
+});
