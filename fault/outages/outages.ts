@@ -135,8 +135,8 @@ export const OUTAGES: readonly Outage[] = [
   },
   {
     name: "a tenant's role missing",
-    alerts: ['RowpostTenantRoleMissing'],
-    doctor: /^✗ roles .*has no database role/m,
+    alerts: ['RowpostTenantsLost'],
+    doctor: /^✗ roles /m,
     async begin(site) {
       const role = `(select rolname from pg_roles where rolname ~ '_tenant_${site.tenantid}$')`;
       await site.sql(`do $$ declare r text := ${role}; begin

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
 import { readServerFacts } from '../db/reachability.js';
-import { countTenantsWithoutRole } from '../db/tenants/lostRoles.js';
+import { countLostTenants } from '../db/tenants/lostRoles.js';
 import type { Logger } from '../log.js';
 import { cachedReading } from './cachedReading.js';
 
@@ -14,7 +14,7 @@ export function registerPostgresMetrics(
   log: Logger,
 ): void {
   const read = cachedReading(
-    async () => ({ ...(await readServerFacts(pool)), withoutRole: await countTenantsWithoutRole(pool) }),
+    async () => ({ ...(await readServerFacts(pool)), lostTenants: await countLostTenants(pool) }),
     { cacheMs: CACHE_MS, what: 'the state of PostgreSQL', log },
   );
   type Facts = NonNullable<Awaited<ReturnType<typeof read>>>;
@@ -39,8 +39,8 @@ export function registerPostgresMetrics(
     ({ clockDifferenceMs }) => clockDifferenceMs / 1000,
   );
   gauge(
-    'rowpost_tenants_without_role',
-    'Tenants whose role in PostgreSQL is missing: their requests and mails fail.',
-    ({ withoutRole }) => withoutRole,
+    'rowpost_tenants_lost',
+    'Tenants whose role or schema in PostgreSQL is missing or has another owner: their requests and mails fail.',
+    ({ lostTenants }) => lostTenants,
   );
 }

@@ -1,12 +1,13 @@
 import type { FilterTable } from './filter.js';
 import { HTML_FILTERS } from './htmlFilters.js';
 import { LIQUID_FILTERS } from './liquidFilters.js';
+import { LOCALE_FILTERS } from './localeFilters.js';
 import { NUMBER_FILTERS } from './numberFilters.js';
 import { SELECTION_FILTERS } from './selectionFilters.js';
 import { SEQUENCE_FILTERS } from './sequenceFilters.js';
 import { TEXT_FILTERS } from './textFilters.js';
 
-/** Every filter by name: Jinja2's own, and a few of LiquidJS. */
+/** Every filter by name: Jinja2's own, a few of LiquidJS, and those by `Intl`. */
 export const FILTERS: FilterTable = new Map([
   ...TEXT_FILTERS,
   ...NUMBER_FILTERS,
@@ -14,4 +15,5 @@ export const FILTERS: FilterTable = new Map([
   ...SELECTION_FILTERS,
   ...HTML_FILTERS,
   ...LIQUID_FILTERS,
+  ...LOCALE_FILTERS,
 ]);

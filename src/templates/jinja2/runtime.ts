@@ -136,6 +136,10 @@ export class Run implements Evaluation {
     return value === undefined ? GLOBALS.get(name) : value;
   }
 
+  contextValue(name: string): Value | undefined {
+    return this.resolve(name);
+  }
+
   attribute(target: Value, name: string): Value {
     return getAttribute(target, name, this.budget);
   }

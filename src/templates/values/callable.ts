@@ -13,6 +13,8 @@ export interface Evaluation {
   /** Jinja2's `target.name` and `target[key]`. */
   attribute(target: Value, name: string): Value;
   item(target: Value, key: Value): Value;
+  /** A name as the template's top level sees it. */
+  contextValue(name: string): Value | undefined;
   hasFilter(name: string): boolean;
   hasTest(name: string): boolean;
   /** Applies a filter or test by its name, as `map`, `select` and their kin do. */

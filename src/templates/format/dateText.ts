@@ -1,0 +1,44 @@
+/** A date, a time or both, as PostgreSQL and JSON write them. */
+export interface DateText {
+  /** Milliseconds since 1970: of the instant, or of the wall clock as if it were UTC's. */
+  readonly ms: number;
+  /** Whether it says its offset from UTC, so that another time zone shows it otherwise. */
+  readonly isInstant: boolean;
+  readonly hasDate: boolean;
+  readonly hasTime: boolean;
+}
+
+const DATE = String.raw`(?<year>\d{4,6})-(?<month>\d\d)-(?<day>\d\d)`;
+const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?`;
+const OFFSET = String.raw`(?:Z|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?(?::?(?<seconds>\d\d))?)`;
+const TEXT = new RegExp(`^(?:${DATE})?(?:(?:^|[T ])${TIME}\\s?(?<offset>${OFFSET})?)?$`, 'i');
+const MAX_CHARACTERS = 64;
+
+/** @returns undefined for what is neither, such as `infinity`, a date BC or the 30th of February */
+export function readDateText(text: string): DateText | undefined {
+  const trimmed = text.trim();
+  const parts = trimmed === '' || trimmed.length > MAX_CHARACTERS ? undefined : TEXT.exec(trimmed)?.groups;
+  if (!parts) return undefined;
+  const number = (name: string): number => Number(parts[name] ?? 0);
+  const hasDate = parts['year'] !== undefined;
+  const [year, month, day] = hasDate ? [number('year'), number('month') - 1, number('day')] : [1970, 0, 1];
+  const clock = [number('hour'), number('minute'), number('second')] as const;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, day);
+  date.setUTCHours(...clock, Math.floor(Number(`0.${parts['fraction'] ?? 0}`) * 1000));
+  const isReal =
+    date.getUTCMonth() === month &&
+    date.getUTCDate() === day &&
+    date.getUTCHours() === clock[0] &&
+    date.getUTCMinutes() === clock[1] &&
+    date.getUTCSeconds() === clock[2];
+  if (!isReal) return undefined;
+  const offsetSeconds = number('hours') * 3600 + number('minutes') * 60 + number('seconds');
+  const offsetMs = (parts['sign'] === '-' ? -1 : 1) * offsetSeconds * 1000;
+  return {
+    ms: date.getTime() - offsetMs,
+    isInstant: parts['offset'] !== undefined,
+    hasDate,
+    hasTime: parts['hour'] !== undefined,
+  };
+}
