@@ -137,7 +137,7 @@ describe('templates: numbers, money and dates of a language', () => {
       zones: Intl.supportedValuesOf('timeZone'),
       locales: Array.from(
         { length: 676 },
-        (_, i) => `${String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26))}`,
+        (_, i) => String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26)),
       ),
     });
     const template =
