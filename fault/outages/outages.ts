@@ -140,7 +140,7 @@ export const OUTAGES: readonly Outage[] = [
     async begin(site) {
       const role = `(select rolname from pg_roles where rolname ~ '_tenant_${site.tenantid}$')`;
       await site.sql(`do $$ declare r text := ${role}; begin
-        execute format('reassign owned by %I to postgres', r);
+        execute format('reassign owned by %I to %I', r, '${new URL(site.cluster.url).username}');
         execute format('drop owned by %I', r);
         execute format('drop role %I', r);
       end $$`);

@@ -39,7 +39,6 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
   await keys.ensure();
-  await requireReadable(keys);
   const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
   const tokens = new Tokens(keys, lifetimes, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
@@ -124,14 +123,6 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
         stopAll([leases, { stop: () => storage.close() }]),
       )),
   };
-}
-
-/** Fails fast: signing keys that SECRET_KEYS can't decrypt would fail every sign-in. */
-async function requireReadable(keys: SigningKeys): Promise<void> {
-  await keys.signer().catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : 'unknown error';
-    throw new UsageError(`the stored signing keys can't be decrypted with SECRET_KEYS (${why})`);
-  });
 }
 
 function pathOf(req: IncomingMessage): string {

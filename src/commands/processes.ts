@@ -10,6 +10,7 @@ import {
   startWorkerPart,
   type Installation,
 } from '../compose.js';
+import { requireKeysOf } from '../db/signIn/signingKeys.js';
 import { hasSharedRole } from '../db/tenants/lostRoles.js';
 import { UsageError } from '../errors.js';
 import type { Queue } from '../queue/queue.js';
@@ -70,6 +71,7 @@ export async function startEverything(
   installation: Installation,
 ): Promise<{ web: Web; parts: readonly Stoppable[] }> {
   await releaseInstallation(installation);
+  await requireKeysOf(installation.database.knex, installation.keyRing);
   const templates = openTemplates(installation);
   const queue = await openQueuePart(installation);
   const workerPart = await startWorkerPart(installation, templates, queue);
@@ -97,6 +99,8 @@ function serverCommand(
         'the database lacks its roles, as after a dump was restored: run "rowpost release" first',
       );
     }
+    // A process with other keys would fail on what is stored, and set passwords of its own for the tenants' logins.
+    await requireKeysOf(installation.database.knex, installation.keyRing);
     const parts = await start(installation);
     stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
     installation.log.info('started');

@@ -1,9 +1,7 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
-import type { TemplatePool } from '../templates/index.js';
+import { readLocale, type TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../losslessJson.js';
-import { addressEmail } from './addressEmail.js';
-import { comparable, type Address } from './addresses.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
 import {
   EmailProblem,
@@ -12,11 +10,11 @@ import {
   type EmailTrigger,
   type QueryOutcome,
 } from './email.js';
-import { fieldsOf, type EmailField, type EmailFields } from './emailFields.js';
-import { readLetter } from './letter.js';
+import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields, type Rendered } from './renderFields.js';
+import { renderLetter, renderWithLink } from './renderLetter.js';
 import { withServedNames } from './servedNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
@@ -37,6 +35,14 @@ export type Composed = { readonly queries: readonly QueryOutcome[] } & (
   | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
 );
 
+/** What depends on the name of the email type. */
+export interface NamedType {
+  /** The page on which a recipient unsubscribes, whose address is in lower case. */
+  unsubscribeUrl(address: string): string;
+  /** The variant for a locale, as Intl writes it; undefined where there is none. */
+  variant(locale: string): Promise<EmailType | undefined>;
+}
+
 /**
  * Makes the mail of a trigger: runs the type's queries with the rights of the trigger's role, and renders every
  * text. Deliveries and previews both come through here, so that a preview is what would be sent. Rejects for bugs and
@@ -46,28 +52,34 @@ export async function composeEmail(
   deps: ComposeDeps,
   trigger: EmailTrigger,
   type: EmailType,
-  unsubscribeUrlOf: UnsubscribeUrlOf,
+  named: NamedType,
 ): Promise<Composed> {
-  const fields = fieldsOf(type);
-  const render = (context: string, texts: readonly (EmailField | undefined)[]): Promise<Rendered> =>
-    renderFields(deps.templates, trigger.tenantid, type, context, texts);
   let queries: readonly QueryOutcome[] = [];
   try {
     const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };
-    if (type.queries.length > 0) {
-      const before = contextJson(deps, marked, []);
-      const { filters } = fields;
-      const { textOf: filterOf } = await render(before, filters);
-      queries = await runQueries(deps, trigger, type, { filterOf, filters });
-    }
-    const renderLetter =
-      type.unsubscribe === undefined || type.unsubscribe === 'none' ? renderAtOnce : renderWithLink;
-    const email = await renderLetter(
-      fields,
-      (texts, url) => render(contextJson(deps, marked, queries, url), texts),
-      unsubscribeUrlOf,
-    );
-    const attachments = await findAttachments(deps, trigger, type, queries, email.html);
+    queries = await queriesOf(deps, marked, type);
+    const locale = await localeOf(deps, marked, type, queries);
+    const variant = locale === undefined ? undefined : await named.variant(locale);
+    if (variant) queries = await queriesOf(deps, marked, variant);
+    const used = variant ?? type;
+    const fields = fieldsOf(used);
+    const render = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string): Promise<Rendered> =>
+      renderFields(
+        deps.templates,
+        trigger.tenantid,
+        used,
+        contextJson(deps, marked, queries, { locale, unsubscribe_url: unsubscribeUrl }),
+        texts,
+      );
+    const canUnsubscribe = type.unsubscribe !== undefined && type.unsubscribe !== 'none';
+    const letter = canUnsubscribe
+      ? await renderWithLink(fields, render, (address) => named.unsubscribeUrl(address))
+      : await renderLetter(fields, render);
+    const email =
+      locale === undefined
+        ? letter
+        : { ...letter, headers: { 'Content-Language': locale, ...letter.headers } };
+    const attachments = await findAttachments(deps, trigger, used, queries, email.html);
     if (attachments.length === 0) return { kind: 'email', email, queries };
     return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };
   } catch (error) {
@@ -76,52 +88,32 @@ export async function composeEmail(
   }
 }
 
-/** The address of the page on which a recipient unsubscribes, in lower case. */
-export type UnsubscribeUrlOf = (address: string) => string;
-
-type RenderTexts = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string) => Promise<Rendered>;
-
-async function renderAtOnce(fields: EmailFields, render: RenderTexts): Promise<Email> {
-  const rendered = await render(Object.values({ ...fields, filters: [] }).flat());
-  return { ...addressEmail(fields, rendered.textOf), ...readLetter(fields, rendered) };
-}
-
-/** The link is the recipient's, so the addresses are rendered first. */
-async function renderWithLink(
-  fields: EmailFields,
-  render: RenderTexts,
-  unsubscribeUrlOf: UnsubscribeUrlOf,
-): Promise<Email> {
-  const { sender, subject, recipients, cc, bcc, ...letter } = fields;
-  const { textOf } = await render([sender, subject, recipients, cc, bcc].flat());
-  const addressed = addressEmail(fields, textOf);
-  const url = unsubscribeUrlOf(comparable(onlyRecipient(addressed).email));
-  const read = readLetter(fields, await render(Object.values({ ...letter, filters: [] }).flat(), url));
-  return {
-    ...addressed,
-    ...read,
-    headers: { ...read.headers, ...unsubscribeHeaders(url) },
-    canUnsubscribe: true,
-  };
-}
-
 /** Throws EmailProblem. */
-function onlyRecipient({ recipients }: Pick<Email, 'recipients'>): Address {
-  const [recipient] = recipients;
-  if (recipient && recipients.length === 1) return recipient;
-  throw new EmailProblem('failed', {
-    code: 'UNSUBSCRIBE_RECIPIENTS',
-    field: 'recipients',
-    message: `the mail has ${recipients.length} recipients, and its link to unsubscribe is of one`,
-    hint: 'Send one mail to each recipient, or set unsubscribe to none.',
-  });
+async function queriesOf(
+  deps: ComposeDeps,
+  trigger: EmailTrigger,
+  type: EmailType,
+): Promise<readonly QueryOutcome[]> {
+  if (type.queries.length === 0) return [];
+  const { filters } = fieldsOf(type);
+  const context = contextJson(deps, trigger, []);
+  const { textOf } = await renderFields(deps.templates, trigger.tenantid, type, context, filters);
+  return runQueries(deps, trigger, type, { filterOf: textOf, filters });
 }
 
-/** RFC 8058: mailboxes offer to unsubscribe with one click. */
-const unsubscribeHeaders = (url: string): Readonly<Record<string, string>> => ({
-  'List-Unsubscribe': `<${url}>`,
-  'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
-});
+/** Undefined where the type has none, or data say none. Throws EmailProblem. */
+async function localeOf(
+  deps: ComposeDeps,
+  trigger: EmailTrigger,
+  type: EmailType,
+  queries: readonly QueryOutcome[],
+): Promise<string | undefined> {
+  const { locale } = fieldsOf(type);
+  if (!locale) return undefined;
+  const context = contextJson(deps, trigger, queries);
+  const { textOf } = await renderFields(deps.templates, trigger.tenantid, type, context, [locale]);
+  return readLocale(textOf(locale));
+}
 
 /**
  * The context as JSON text, assembled from JSON fragments; of duplicate names the last one wins. Throws the EmailProblem
@@ -131,7 +123,7 @@ function contextJson(
   deps: ComposeDeps,
   trigger: EmailTrigger,
   queries: readonly QueryOutcome[],
-  unsubscribeUrl?: string,
+  names: Readonly<Record<string, string | undefined>> = {},
 ): string {
   const results = queries.map((query) => {
     if (!query.ok) throw query.problem;
@@ -145,7 +137,7 @@ function contextJson(
     target: trigger.target,
     now: new Date(deps.now()).toISOString(),
     base_url: deps.baseUrl,
-    unsubscribe_url: unsubscribeUrl,
+    ...names,
   }).slice(1, -1);
   const records = `"records":{"new":${withServedNames(trigger.new)},"old":${withServedNames(trigger.old)}}`;
   const file = `"file":${fileJson(deps, trigger)}`;

@@ -15,6 +15,8 @@ export interface EmailFields {
   /** Undefined when the text part is made from the HTML, or left off. */
   readonly text: EmailField | undefined;
   readonly preheader: EmailField | undefined;
+  /** The language, which picks a variant. */
+  readonly locale: EmailField | undefined;
   /** Named `headers.<name>`. */
   readonly headers: readonly EmailField[];
   readonly categories: readonly EmailField[];
@@ -47,6 +49,7 @@ function readFields(type: EmailType): EmailFields {
     replyTo: type.reply_to == null ? undefined : addressField('reply_to', type.reply_to),
     text: type.text === NO_TEXT ? undefined : textField('text', type.text),
     preheader: textField('preheader', type.preheader),
+    locale: textField('locale', type.locale),
     headers: Object.entries(type.headers ?? {}).map(([name, source]) => ({
       name: `headers.${name}`,
       source,

@@ -8,3 +8,4 @@ export type { TemplateLimits } from './limits.js';
 export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
 export { unmarkSigns } from './literals/addressEncoder.js';
+export { readLocale } from './format/intlFormats.js';

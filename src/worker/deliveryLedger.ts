@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { readAttempts, type PastAttempt } from '../db/delivery/attemptHistory.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
-import { loadEmailType, type EmailType } from '../db/delivery/emailTypes.js';
+import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { countRedeliveredStart } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
@@ -20,6 +20,8 @@ export interface DeliveryLedger {
   load(key: DeliveryKey): Promise<LoadedDelivery | undefined>;
   /** The current email type, cached by version. */
   loadType(delivery: LoadedDelivery): Promise<EmailType | undefined>;
+  /** See `loadEmailVariant`. */
+  loadVariant(tenantid: number, names: readonly string[]): Promise<EmailType | undefined>;
   /** See `countRedeliveredStart`. */
   countRedeliveredStart(delivery: LoadedDelivery): Promise<boolean>;
   /** See `findSuppressed`. */
@@ -74,6 +76,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   return {
     load: coalesce((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_BATCH_SIZE),
     loadType,
+    loadVariant: (tenantid, names) => loadEmailVariant(ledger, tenantid, names),
     findSuppressed: coalesce(
       (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
       MAX_BATCH_SIZE,

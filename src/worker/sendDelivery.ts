@@ -11,6 +11,7 @@ import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
 import { unsubscribeUrl } from '../email/unsubscribeLink.js';
+import { variantNames } from '../email/variantNames.js';
 import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
@@ -161,14 +162,16 @@ async function compose(
   if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
   try {
     const { tenantid, emailType } = delivery;
-    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type, (address) =>
-      unsubscribeUrl(deps, {
-        tenantid,
-        address,
-        emailType,
-        from: type.unsubscribe === 'all' ? 'all' : 'type',
-      }),
-    );
+    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type, {
+      unsubscribeUrl: (address) =>
+        unsubscribeUrl(deps, {
+          tenantid,
+          address,
+          emailType,
+          from: type.unsubscribe === 'all' ? 'all' : 'type',
+        }),
+      variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
+    });
     if (composed.kind === 'email') return composed;
     return { kind: composed.kind, code: composed.failure.code, error: composed.failure.message };
   } catch (error) {

@@ -98,7 +98,8 @@ describe('a start that fails', () => {
     expect(await refusal(['web'], taken)).to.include('set PORT to another');
     holder.close();
     const other = { ...env, SECRET_KEYS: KeyRing.generateEntry('other') };
-    expect(await refusal(['web'], other)).to.include("can't be decrypted with SECRET_KEYS");
+    for (const name of ['web', 'relay', 'worker', 'all'])
+      expect(await refusal([name], other), name).to.include("can't be decrypted with SECRET_KEYS");
   });
 
   it('when Redis refuses the password', async () => {

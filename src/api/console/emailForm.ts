@@ -43,6 +43,12 @@ export const EMAIL_FIELDS: readonly FormField[] = [
   { name: 'headers', label: 'Headers', kind: 'json', note: 'A JSON object of templates by name.' },
   { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.' },
   {
+    name: 'locale',
+    label: 'Language',
+    kind: 'line',
+    note: 'Empty, or a template such as {{ customer[0].language }}. de-AT takes the email NAME_de_AT, else NAME_de, else this one.',
+  },
+  {
     name: 'unsubscribe',
     label: 'Unsubscribe',
     kind: 'choice',

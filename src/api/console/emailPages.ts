@@ -26,7 +26,7 @@ const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
 }`;
 const ONE = `query ($filter: String) {
   email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
-    text preheader reply_to headers categories unsubscribe syntax undefined version queries { query filter ordering limit offset outvar } }
+    text preheader reply_to headers categories locale unsubscribe syntax undefined version queries { query filter ordering limit offset outvar } }
   email_rule(filter: $filter, limit: 1) { operations targets query_roleid }
   email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key }
 }`;

@@ -55,7 +55,10 @@ export async function warningsOfType(
     outcome.ok ? outcome.reads.map((read) => ({ ...read, field: job.templates[index]?.name ?? '' })) : [],
   );
   const catalog = await deps.engine.catalog(principal.tenantid, schema);
-  return missingNames(reads, type.queries, catalog, targets, type.unsubscribe !== 'none');
+  return missingNames(reads, type.queries, catalog, targets, [
+    ...(type.unsubscribe === 'none' ? [] : ['unsubscribe_url']),
+    ...(type.locale == null ? [] : ['locale']),
+  ]);
 }
 
 async function targetsOf(

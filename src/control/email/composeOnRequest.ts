@@ -12,7 +12,7 @@ import { inputType } from '../object/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { readEmailType, type Draft } from './emailDraft.js';
+import { findVariant, readEmailType, type Draft } from './emailDraft.js';
 
 /** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose rights. */
 export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
@@ -68,8 +68,11 @@ export async function composeOnRequest(context: ControlContext, args: ComposeArg
       },
       trigger,
       read.type,
-      // A preview must not unsubscribe the recipient of the row.
-      () => unsubscribePreviewUrl(deps.config.baseUrl),
+      {
+        // A preview must not unsubscribe the recipient of the row.
+        unsubscribeUrl: () => unsubscribePreviewUrl(deps.config.baseUrl),
+        variant: (locale) => findVariant(context, read.name, locale),
+      },
     );
   });
 }

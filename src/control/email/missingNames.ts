@@ -19,7 +19,7 @@ const CONTEXT_NAMES = ['operation', 'target', 'now', 'base_url', 'file'];
 
 /**
  * Reads of names that the context will not have: columns that a target lacks, and fields that a query does not select.
- * @param canUnsubscribe whether mail of the type has a link to unsubscribe
+ * @param further names that the type's own settings bring
  * @param targets the tables whose changes the email is about; of none nothing is known of the records
  */
 export function missingNames(
@@ -27,12 +27,12 @@ export function missingNames(
   queries: readonly EmailQuery[],
   catalog: Catalog,
   targets: readonly string[],
-  canUnsubscribe: boolean,
+  further: readonly string[],
 ): readonly EmailFailure[] {
   const tables = targets.flatMap((name) => catalog.tables.get(name) ?? []);
   const found = new Map<string, EmailFailure>();
   for (const table of tables.length === 0 ? [undefined] : tables) {
-    const context = contextShape(table, queries, canUnsubscribe);
+    const context = contextShape(table, queries, further);
     for (const read of reads) {
       const failure = missingIn(context, read);
       const place = `${read.field} ${read.line} ${read.column}`;
@@ -63,13 +63,11 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
 function contextShape(
   table: Table | undefined,
   queries: readonly EmailQuery[],
-  canUnsubscribe: boolean,
+  further: readonly string[],
 ): Shape {
   const record = table === undefined ? 'anything' : recordShape(table);
   return object('the context of templates', [
-    ...[...CONTEXT_NAMES, ...(canUnsubscribe ? ['unsubscribe_url'] : [])].map(
-      (name) => [name, 'anything'] as const,
-    ),
+    ...[...CONTEXT_NAMES, ...further].map((name) => [name, 'anything'] as const),
     [
       'records',
       object('records', [

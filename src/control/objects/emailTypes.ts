@@ -121,6 +121,12 @@ export const emailTypes = controlObject({
         'What a name or an attribute that is missing does: `lenient` (default) prints nothing, `strict` fails the delivery.',
       oneOf: ['lenient', 'strict'],
     },
+    locale: {
+      type: 'text',
+      input:
+        'The language of the mail, may be templated: `{{ customer[0].language }}`. `de-AT` takes the email type `<name>_de_AT`, else `<name>_de`, else this one.',
+      read: blankToNull,
+    },
     unsubscribe: {
       type: 'text',
       input:

@@ -25,6 +25,8 @@ export interface EmailType {
   /** Templates by header name. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly categories?: readonly string[];
+  /** Renders to a locale. */
+  readonly locale?: string | null;
   /** What its recipients can unsubscribe from: mail of this type, or all that has a link to unsubscribe. */
   readonly unsubscribe?: 'none' | 'type' | 'all';
   /** Sources of the layouts that its templates load, by name. */
@@ -61,9 +63,32 @@ export async function loadEmailType(
   return rows[0];
 }
 
+/** @returns the first of the names that there is, whatever its letter case */
+export async function loadEmailVariant(
+  ledger: Ledger,
+  tenantid: number,
+  names: readonly string[],
+): Promise<EmailType | undefined> {
+  const rows = await ledger.query<EmailType>(LOAD_VARIANT, [
+    tenantid,
+    names.map((name) => name.toLowerCase()),
+  ]);
+  return rows[0];
+}
+
+const COLUMNS = `syntax, template, subject, sender, recipients, queries, options, attachments,
+      text, preheader, reply_to, headers, categories, undefined, unsubscribe, locale, ${LAYOUTS} as layouts`;
+
 const LOAD = {
   name: 'email_type_load',
-  text: `select ${TYPE_VERSION} as version, syntax, template, subject, sender, recipients, queries, options, attachments,
-      text, preheader, reply_to, headers, categories, undefined, unsubscribe, ${LAYOUTS} as layouts
+  text: `select ${TYPE_VERSION} as version, ${COLUMNS}
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
+};
+
+// A tenant has few types: its part of the index is read.
+const LOAD_VARIANT = {
+  name: 'email_variant_load',
+  text: `select ${COLUMNS} from rowpost.email_types t
+    where tenantid = $1::int and lower(email_type) = any ($2::text[])
+    order by array_position($2::text[], lower(email_type)), email_type limit 1`,
 };

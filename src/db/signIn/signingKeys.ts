@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** A key that signs tokens. JWK members as in RFC 7517; the private key includes the public one. */
@@ -27,6 +28,18 @@ export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<rea
       unknown
     >,
   }));
+}
+
+/** Throws UsageError when SECRET_KEYS is not what this installation's secrets were encrypted with. Of a new one there are none. */
+export async function requireKeysOf(knex: Knex, keyRing: KeyRing): Promise<void> {
+  try {
+    await readSigningKeys(knex, keyRing);
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    // PostgreSQL's and the network's.
+    if (typeof code === 'string') throw error;
+    throw new UsageError(`the stored signing keys can't be decrypted with SECRET_KEYS (${message})`);
+  }
 }
 
 /** Stores a key, which signs from now on. */
