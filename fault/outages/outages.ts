@@ -40,10 +40,10 @@ function gone(part: 'worker' | 'relay', alert: string, doctor: RegExp): Outage {
   };
 }
 
-function providerAnswers(status: number, doctor: RegExp): Outage {
+function providerAnswers(status: number, alert: string, doctor: RegExp): Outage {
   return {
     name: `provider answers ${status}`,
-    alerts: ['RowpostProviderFailing'],
+    alerts: [alert],
     doctor,
     begin({ provider }) {
       provider.status = status;
@@ -81,7 +81,7 @@ export const OUTAGES: readonly Outage[] = [
         );
     },
   },
-  providerAnswers(500, /^✗ provider .*500/m),
+  providerAnswers(500, 'RowpostProviderFailing', /^✗ provider .*500/m),
   {
     name: 'clock off',
     alerts: ['RowpostClockOff'],
@@ -148,7 +148,7 @@ export const OUTAGES: readonly Outage[] = [
     },
   },
   // Last: a tenant whose key was refused has to set another.
-  providerAnswers(401, /^✗ (?:keys|provider) /m),
+  providerAnswers(401, 'RowpostAccountsRefused', /^✗ (?:keys|provider) /m),
 ];
 
 async function restart(site: Site, part: 'worker'): Promise<void> {

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
+import { readKeyStates } from '../db/delivery/emailApiKeys.js';
 import { readServerFacts } from '../db/reachability.js';
 import { countLostTenants } from '../db/tenants/lostRoles.js';
 import type { Logger } from '../log.js';
@@ -14,7 +15,11 @@ export function registerPostgresMetrics(
   log: Logger,
 ): void {
   const read = cachedReading(
-    async () => ({ ...(await readServerFacts(pool)), lostTenants: await countLostTenants(pool) }),
+    async () => ({
+      ...(await readServerFacts(pool)),
+      lostTenants: await countLostTenants(pool),
+      accounts: await readKeyStates(pool),
+    }),
     { cacheMs: CACHE_MS, what: 'the state of PostgreSQL', log },
   );
   type Facts = NonNullable<Awaited<ReturnType<typeof read>>>;
@@ -42,5 +47,15 @@ export function registerPostgresMetrics(
     'rowpost_tenants_lost',
     'Tenants whose role or schema in PostgreSQL is missing or has another owner: their requests and mails fail.',
     ({ lostTenants }) => lostTenants,
+  );
+  gauge(
+    'rowpost_accounts',
+    'Tenants that have an account with a carrier.',
+    ({ accounts }) => accounts.tenants,
+  );
+  gauge(
+    'rowpost_accounts_refused',
+    'Those whose account the carrier refuses: their mail waits for a working key or credit.',
+    ({ accounts }) => accounts.paused.length,
   );
 }

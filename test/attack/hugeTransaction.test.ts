@@ -16,7 +16,11 @@ describe('attack: a transaction of more events than a statement has time for', (
     await createRule(db.database, other);
     await writeEvents(db.database, hostile, 100_000);
     await writeEvents(db.database, other, 1);
-    const pool = new pg.Pool({ connectionString: db.url, options: '-c statement_timeout=50' });
+    const pool = new pg.Pool({
+      connectionString: db.url,
+      options: '-c statement_timeout=50',
+      pipeline: true,
+    });
     try {
       const { batches } = await tick(createLedger(pool), { batchEvents: 10, tickEvents: 1_000_000 });
       expect(batches.map(({ tenantid }) => tenantid)).to.deep.equal([other.tenantid]);
