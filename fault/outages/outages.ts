@@ -45,11 +45,12 @@ function providerAnswers(status: number, alert: string, doctor: RegExp): Outage 
     name: `provider answers ${status}`,
     alerts: [alert],
     doctor,
-    begin({ provider }) {
-      provider.status = status;
-      return Promise.resolve(() => {
-        provider.status = 202;
-        return Promise.resolve();
+    begin(site) {
+      site.provider.status = status;
+      return Promise.resolve(async () => {
+        site.provider.status = 202;
+        // Resumes what a refused one has paused.
+        await site.setKey();
       });
     },
   };
@@ -147,7 +148,6 @@ export const OUTAGES: readonly Outage[] = [
       return () => site.release();
     },
   },
-  // Last: a tenant whose key was refused has to set another.
   providerAnswers(401, 'RowpostAccountsRefused', /^✗ (?:keys|provider) /m),
 ];
 

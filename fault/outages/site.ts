@@ -32,6 +32,8 @@ export interface Site {
   /** Starts it again, without waiting for it to be up. */
   launch(part: Part, settings: Settings): void;
   release(): Promise<void>;
+  /** Sets the tenant's key again. */
+  setKey(): Promise<void>;
   killRedis(): Promise<void>;
   startRedis(): Promise<void>;
   /** Runs statements as the superuser in the installation's database. */
@@ -90,6 +92,9 @@ export async function openSite(ordersPerSecond: number): Promise<Site> {
     async release() {
       const { code, stderr } = await runRowpost(['release'], fleet.env);
       if (code !== 0) throw new Error(stderr);
+    },
+    async setKey() {
+      await fleet.request('/roles_pbac', 'mutation { set_email_apikey(apikey: "SG.fleet") { apikey } }');
     },
     async killRedis() {
       await redis?.stop('SIGKILL');
