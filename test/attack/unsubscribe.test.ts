@@ -23,7 +23,8 @@ describe('attack: links to unsubscribe', () => {
   const post = (path: string, body = ONE_CLICK, headers: Record<string, string> = FORM): Promise<Response> =>
     fixture.fetch(path, { method: 'POST', headers, body });
   const stored = async (): Promise<unknown[]> =>
-    (await fixture.testDatabase.database.pool.query<object>('select address from rowpost.email_unsubscribe')).rows;
+    (await fixture.testDatabase.database.pool.query<object>('select address from rowpost.email_unsubscribe'))
+      .rows;
 
   it('that were forged, changed, shortened or sealed for something else are one page', async () => {
     const good = linkOf('ada@example.com');

@@ -242,14 +242,14 @@ describe('rowpost doctor', () => {
 
   it('finds a PostgreSQL that answers and writes nothing', async () => {
     const name = new URL(testDatabase.url).pathname.slice(1);
-    const { run } = await testServer();
-    await run(`alter database ${name} set default_transaction_read_only = on`);
+    const server = await testServer();
+    await server.run(`alter database ${name} set default_transaction_read_only = on`);
     try {
       const { failed, of } = await diagnose();
       expect(failed).to.be.above(0);
       expect(of('postgres')).to.match(/^✗ postgres .*; it is read-only → It is a standby, or /);
     } finally {
-      await run(`alter database ${name} reset default_transaction_read_only`);
+      await server.run(`alter database ${name} reset default_transaction_read_only`);
     }
     expect((await diagnose()).of('postgres')).to.match(/^✓/);
   });

@@ -135,9 +135,8 @@ describe('templates: numbers, money and dates of a language', () => {
   it('of many languages and zones end at the limits of the template, not of the process', () => {
     const context = JSON.stringify({
       zones: Intl.supportedValuesOf('timeZone'),
-      locales: Array.from(
-        { length: 676 },
-        (_, i) => String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26)),
+      locales: Array.from({ length: 676 }, (_, i) =>
+        String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26)),
       ),
     });
     const template =
