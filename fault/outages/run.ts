@@ -26,7 +26,10 @@ interface Verdict {
   readonly clearedSeconds: number | undefined;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+// Child processes would outlive a signal.
+let stopSite = (): Promise<void> => Promise.resolve();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stopSite().finally(() => process.exit(1)));
 process.setMaxListeners(0);
 const { only, minutes } = optionsOrExit();
 if (!hasPrometheus()) {
@@ -34,6 +37,7 @@ if (!hasPrometheus()) {
   process.exit(2);
 }
 const site = await openSite(ORDERS_PER_SECOND);
+stopSite = () => site.stop();
 const prometheus = await startPrometheus(site.ports);
 let broken = 0;
 try {
