@@ -20,6 +20,7 @@ import type { Services } from './services.js';
 import type { Stoppable } from './shutdown.js';
 import { createStartup, NotReadyError, type Dependency, type Startup } from './startup.js';
 import { createTemplatePool, type TemplatePool } from './templates/index.js';
+import { startTracing } from './tracing/startTracing.js';
 import { UsageError } from './errors.js';
 
 /** Longest rendering of one email before its thread is ended. */
@@ -45,6 +46,7 @@ export async function openInstallation(
   patienceMs = role === 'command' ? 0 : Infinity,
 ): Promise<Installation> {
   const log = createLogger(config.logLevel, processName);
+  const tracing = role === 'command' ? undefined : await startTracing(process.env, processName, log);
   const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
   const backend = await openBackend(config, log);
   const database = openDatabase({
@@ -109,6 +111,7 @@ export async function openInstallation(
       await waker.stop();
       await database.close();
       await backend.stop();
+      await tracing?.stop();
     },
   };
 }

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
+import { within } from '../tracing/tracing.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
@@ -16,6 +17,7 @@ import { createCors } from './http/cors.js';
 import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, setRecord } from './http/requestRecord.js';
+import { beginSpan, endSpan } from './http/requestSpan.js';
 import { endSlowAnswer } from './http/sendAnswer.js';
 import { HttpMetrics, routeOf } from './metrics.js';
 import { createPages } from './pages.js';
@@ -83,11 +85,13 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     res.setHeader('x-request-id', id);
     const record = new RequestRecord(id, req.method ?? '', routeOf(path));
     setRecord(res, record);
+    beginSpan(record, req);
     inFlight += 1;
     res.once('close', () => {
       inFlight -= 1;
       metrics.observe(record, res.statusCode);
       requests.ended(record, res.statusCode, res.writableFinished);
+      endSpan(record, res);
     });
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
@@ -95,18 +99,18 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     // File transfers have time limits of their own.
     if (!isFile || req.method !== 'PUT') endSlowRequest(req);
     if (isFile) {
-      void files(req, res);
+      void within(record.span, () => files(req, res));
       return;
     }
     // The client expects 100 Continue before it sends its body. Uploads are checked first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);
     if (graphqlAt && !isPageVisit(req)) {
-      void graphqlAt(req, res);
+      void within(record.span, () => graphqlAt(req, res));
       return;
     }
     endSlowAnswer(res, config.answerTimeoutMs);
-    pages(req, res);
+    within(record.span, () => pages(req, res));
   };
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;

@@ -2,6 +2,7 @@ import type { EmailQuery, EmailType } from '../db/delivery/emailTypes.js';
 import type { Principal, PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import { traced } from '../tracing/tracing.js';
 import { EmailProblem, type EmailTrigger, type QueryOutcome } from './email.js';
 import type { EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
@@ -26,11 +27,14 @@ export async function runQueries(
       const field = filters[index];
       const { outvar } = query;
       try {
-        const result = await deps.engine.runEmailQuery(principal, {
-          query: query.query,
-          ...(field ? { filter: filterOf(field) } : {}),
-          ...otherArguments(query),
-        });
+        const attributes = { 'rowpost.query.outvar': outvar };
+        const result = await traced('query', { attributes }, () =>
+          deps.engine.runEmailQuery(principal, {
+            query: query.query,
+            ...(field ? { filter: filterOf(field) } : {}),
+            ...otherArguments(query),
+          }),
+        );
         return { outvar, ok: true, ...result };
       } catch (error) {
         if (!(error instanceof AppError)) throw error;

@@ -6,6 +6,8 @@ export interface BatchJob {
   /** See `BatchKey`. */
   readonly mintime?: string;
   readonly maxtime?: string;
+  /** The relay's trace. */
+  readonly traceparent?: string;
   /** Events and deliveries of the same tenant ahead of it: tenants with much in flight wait behind those with little. */
   readonly ahead: number;
 }

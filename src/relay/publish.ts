@@ -1,4 +1,5 @@
 import type { Queue } from '../queue/queue.js';
+import { traceHeaders } from '../tracing/tracing.js';
 import type { Admission, AdmittedBatch } from './admission.js';
 
 /** Adds admitted batches to the queue. If that fails, holds them again and rethrows. */
@@ -17,6 +18,7 @@ export async function publish(
         mintime,
         maxtime,
         ahead,
+        ...traceHeaders(),
       })),
     );
   } catch (error) {

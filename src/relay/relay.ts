@@ -14,6 +14,7 @@ import type { Logger } from '../log.js';
 import { ticks, timed } from '../metrics.js';
 import type { Queue } from '../queue/queue.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
+import { tracedFrom } from '../tracing/tracing.js';
 import { Admission } from './admission.js';
 import { startLoop } from './loop.js';
 import { publish } from './publish.js';
@@ -59,9 +60,15 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
         mayBeRestored = false;
         if (adopted) await publish(queue, admission, admission.offer(adopted));
       }
-      const { batches, more, restored } = await timed(ticks, () => tick(ledger, limits));
+      const startTime = new Date();
+      const { batches, events, more, restored } = await timed(ticks, () => tick(ledger, limits));
       if (restored) mayBeRestored = true;
-      await publish(queue, admission, admission.offer(batches));
+      if (batches.length > 0) {
+        const attributes = { 'rowpost.tick.events': events, 'rowpost.tick.batches': batches.length };
+        await tracedFrom(undefined, 'tick', { startTime, attributes }, () =>
+          publish(queue, admission, admission.offer(batches)),
+        );
+      }
       if (!more && !restored) return;
     }
   };

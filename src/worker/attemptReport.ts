@@ -2,6 +2,7 @@ import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 import type { Logger } from '../log.js';
 import { LogSampler } from '../logSampler.js';
+import { activeSpan, markFailed, traceIdOf } from '../tracing/tracing.js';
 import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
 
 /** A delivery that this worker has begun to attempt. */
@@ -46,6 +47,9 @@ export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
     },
     ended(delivery, { state, httpStatus, errorCode }) {
       deliveryOutcomes.inc({ state, carrier: delivery.carrier });
+      const span = activeSpan();
+      span?.setAttribute('rowpost.delivery.state', state);
+      if (errorCode !== null) markFailed(span, errorCode);
       if (state === 'sent' && delivery.starts <= 1) {
         commitToAccepted.observe(Math.max(0, deps.now() - Date.parse(delivery.createtime)) / 1000);
       }
@@ -63,6 +67,7 @@ export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
         ...(httpStatus === null ? {} : { httpStatus }),
         ...(errorCode === null ? {} : { code: errorCode }),
         ms: Math.round(performance.now() - beganAtMs),
+        ...traceIdOf(span),
       };
       if (isFinal) log.warn(line, 'delivery');
       else log.info(line, 'delivery');

@@ -2,6 +2,8 @@ import type { DeliveryKey } from '../db/delivery/batches.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
 import type { ClaimedDeliveries } from './claimedDeliveries.js';
+import { SpanKind } from '@opentelemetry/api';
+import { traced, tracedFrom } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
@@ -27,8 +29,17 @@ interface RecentCopy {
 const FRESH_MS = 100;
 
 /** Events become deliveries by the tenant's rules; those that may be sent now are sent, without another job. */
-export async function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
-  const { ready, soon, trips } = await evaluateRules(deps.evaluate, job, redelivered);
+export function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
+  const attributes = { 'rowpost.tenant.id': job.tenantid, 'rowpost.batch.id': job.batchid };
+  return tracedFrom(job.traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, () =>
+    evaluateAndSend(deps, job, redelivered),
+  );
+}
+
+async function evaluateAndSend(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
+  const { ready, soon, trips } = await traced('evaluate rules', {}, () =>
+    evaluateRules(deps.evaluate, job, redelivered),
+  );
   const untilMs = performance.now() + FRESH_MS;
   deps.loopTrips.report(job.tenantid, trips);
   await queueForLater(deps.send, soon);

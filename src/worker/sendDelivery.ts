@@ -16,12 +16,14 @@ import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../secrets.js';
+import { traced } from '../tracing/tracing.js';
 import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import { refusedEvent } from './refusedEvent.js';
+import { tracedDelivery, tracedSend } from './deliverySpan.js';
 import { removeSuppressed } from './removeSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { decide, fallBack, isCertainFailure, type Decision, type RetryTerms } from './retryPolicy.js';
@@ -59,14 +61,15 @@ export async function sendDelivery(
   const delivery = loaded ?? (await deps.ledger.load(job));
   if (!delivery || !isOpen(delivery, job)) return 'done';
   if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
-  await attemptDelivery(deps, delivery, redelivered);
+  await tracedDelivery(delivery, () => attemptDelivery(deps, delivery, redelivered));
   return 'done';
 }
 
 /** As `sendDelivery`, for a delivery that may be what crashes workers. */
 export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
   const delivery = await deps.ledger.load(job);
-  if (delivery && isOpen(delivery, job)) await attemptDelivery(deps, delivery, redelivered);
+  if (!delivery || !isOpen(delivery, job)) return;
+  await tracedDelivery(delivery, () => attemptDelivery(deps, delivery, redelivered));
 }
 
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
@@ -82,7 +85,7 @@ async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redeliver
   const obstacle = needsAccount ? findObstacle(deps, delivery, accounts) : undefined;
   if (obstacle) return handleObstacle(deps, delivery, obstacle);
 
-  const composed = await compose(deps, delivery);
+  const composed = await traced('compose', {}, () => compose(deps, delivery));
   if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
   const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
   if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
@@ -216,15 +219,17 @@ async function sendEmail(
     deps.keepsMail ? packMail(deps.keyRing, attempt, toSentMail(email, messageId)) : undefined,
   ]);
   const askedAtMs = performance.now();
-  const started = await deps.ledger.start({
-    ...keyOf(delivery),
-    starts: delivery.starts,
-    tracked: delivery.tracked,
-    recipients: email.recipients.map((address) => storable(formatAddress(address))),
-    subject: email.subject,
-    carrier: route.carrier,
-    mail: mail?.toString('base64') ?? null,
-  });
+  const started = await traced('record start', {}, () =>
+    deps.ledger.start({
+      ...keyOf(delivery),
+      starts: delivery.starts,
+      tracked: delivery.tracked,
+      recipients: email.recipients.map((address) => storable(formatAddress(address))),
+      subject: email.subject,
+      carrier: route.carrier,
+      mail: mail?.toString('base64') ?? null,
+    }),
+  );
   if (!started) return;
   const lease = deps.leases.hold(attempt, askedAtMs);
   try {
@@ -236,11 +241,13 @@ async function sendEmail(
       idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
     };
     const calledAtMs = performance.now();
-    const outcome = await deps.transport.send(message, {
-      account: route.account,
-      deadlineMs: deps.sendDeadlineMs,
-      mayStart: () => lease.isHeld(),
-    });
+    const outcome = await tracedSend(route.carrier, () =>
+      deps.transport.send(message, {
+        account: route.account,
+        deadlineMs: deps.sendDeadlineMs,
+        mayStart: () => lease.isHeld(),
+      }),
+    );
     deps.report.called(route.carrier, outcome, calledAtMs);
     const sent = { ...delivery, starts: attempt.attempt, carrier: route.carrier };
     await recordOutcome(deps, sent, outcome, route);
@@ -357,7 +364,7 @@ async function record(
     sending,
     starts: delivery.starts,
   };
-  const recorded = await deps.ledger.finish(finish);
+  const recorded = await traced('record outcome', {}, () => deps.ledger.finish(finish));
   if (recorded) deps.report.ended(delivery, finish);
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;

@@ -1,14 +1,12 @@
 import type { Logger } from '../../log.js';
 import { LogSampler } from '../../logSampler.js';
-import type { RequestRecord } from './requestRecord.js';
+import { traceIdOf } from '../../tracing/tracing.js';
+import { isProbe, type RequestRecord } from './requestRecord.js';
 
 /** Logs one line per request when its answer has ended; above a rate, some. */
 export interface RequestLog {
   ended(record: RequestRecord, status: number, isComplete: boolean): void;
 }
-
-/** Probes and scrapes come every few seconds, for ever. */
-const QUIET: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 const NAME = /^[_A-Za-z]\w{0,63}$/;
 
@@ -24,7 +22,7 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
   const isOn = log.isLevelEnabled('info');
   return {
     ended(record, status, isComplete) {
-      if (status < 400 && QUIET.has(record.route)) return;
+      if (status < 400 && isProbe(record.route)) return;
       if (status < 500 && (!isOn || !(status < 400 ? good : refused).take())) return;
       const { id, method, route, tenantid, roleid, code } = record;
       // Callers may send any text for a name.
@@ -39,6 +37,7 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
         roleid,
         operation,
         code,
+        ...traceIdOf(record.span),
         ...(isComplete ? {} : { aborted: true }),
       };
       if (status >= 500) log.error(line, 'request');

@@ -1,4 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import type { Span } from '@opentelemetry/api';
+
+/** Probes and scrapes come every few seconds, for ever. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
+
+export function isProbe(route: string): boolean {
+  return PROBES.has(route);
+}
 
 /** What is known of a request besides its answer, for the log. Filled in on the way; holds no value, address or secret. */
 export class RequestRecord {
@@ -8,6 +16,8 @@ export class RequestRecord {
   operation: string | undefined;
   /** The code of the failure that was answered. */
   code: string | undefined;
+  /** Where it is traced. */
+  span: Span | undefined;
   readonly beganAtMs = performance.now();
 
   constructor(

@@ -9,6 +9,7 @@ import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from '
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
+import { tracedTransaction } from './transactionSpan.js';
 import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
 
 export interface TransactionStatement {
@@ -61,6 +62,8 @@ export class Transactions {
   readonly #rollback = preparedText('rollback');
   readonly #clean = preparedText('select rowpost_tenant.clean_session()');
   readonly #enter = preparedText("select set_config('role', $1, true)");
+  /** Kept with the events of the transaction. */
+  readonly #trace = preparedText("select set_config('rowpost.traceparent', $1, true)");
   readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
   readonly #enterAndRead = preparedText(
     "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
@@ -81,6 +84,10 @@ export class Transactions {
   }
 
   run(request: TransactionRequest): Promise<TransactionOutcome> {
+    return tracedTransaction(request, (traceparent) => this.#run(request, traceparent));
+  }
+
+  #run(request: TransactionRequest, traceparent: string | undefined): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
       const { tenantid } = request;
       const isShared = isQuick(request);
@@ -91,11 +98,11 @@ export class Transactions {
         },
         run: async (lease, deadline) => {
           try {
-            const { result, opening, isSound } = await this.#send(lease, request, isShared);
+            const { result, opening, isSound } = await this.#send(lease, request, isShared, traceparent);
             const inTime = deadline.pass();
             if (tenantid !== null && lease.login === 'shared' && isRefusedRole(result, opening)) {
               this.connections.refused(tenantid);
-              resolve(this.run(request));
+              resolve(this.#run(request, traceparent));
             } else {
               resolve(inTime ? judge(request, result, opening) : judgeLate(request, result, opening));
             }
@@ -158,10 +165,11 @@ export class Transactions {
     lease: Lease,
     request: TransactionRequest,
     isShared: boolean,
+    traceparent: string | undefined,
   ): Promise<{ readonly result: PipelineResult; readonly opening: number; readonly isSound: boolean }> {
     const { client } = lease;
     const { tenantid, mode, statements, answer: share } = request;
-    const opening = this.#opening(lease, request);
+    const opening = this.#opening(lease, request, traceparent);
     const steps = [...opening, ...statements].map((item): PipelineStep => ({
       text: item.statement.text,
       values: item.values,
@@ -208,10 +216,17 @@ export class Transactions {
   }
 
   /** What comes before the request's own statements. */
-  #opening(lease: Lease, request: TransactionRequest): readonly TransactionStatement[] {
+  #opening(
+    lease: Lease,
+    request: TransactionRequest,
+    traceparent: string | undefined,
+  ): readonly TransactionStatement[] {
     const entering = this.#entering(lease, request);
+    const traced = traceparent === undefined ? [] : [{ statement: this.#trace, values: [traceparent] }];
     const { bracket } = request;
-    return bracket ? [{ statement: this.#begin, values: [] }, ...entering, bracket.before] : entering;
+    return bracket
+      ? [{ statement: this.#begin, values: [] }, ...entering, ...traced, bracket.before]
+      : [...entering, ...traced];
   }
 
   #entering(lease: Lease, { tenantid, mode }: TransactionRequest): readonly TransactionStatement[] {

@@ -35,7 +35,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), found as materialized (
-      select ${position} as position, o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file,
+      select ${position} as position, o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file, o.traceparent,
         r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, ${failure}
       from batch b ${matches}
     ), done as (
@@ -93,7 +93,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
         tracked, attempts, starts, next_attempt
     ), loaded as materialized (
-      select tenantid, eventid, ruleid, query_roleid, old, new, file from found
+      select tenantid, eventid, ruleid, query_roleid, old, new, file, traceparent from found
       where (select count(*) from found) <= $5::int
     )
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
@@ -101,7 +101,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
       l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
       d.email_type as "emailType", l.query_roleid as "queryRoleid", ${recordTextSql('l.old')} as old, ${recordTextSql('l.new')} as new,
-      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, true as "hasEvent", ${TENANT_COLUMNS}
+      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, l.traceparent, true as "hasEvent", ${TENANT_COLUMNS}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;

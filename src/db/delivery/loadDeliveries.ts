@@ -33,6 +33,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly new: string | null;
   /** The uploaded file, as JSON text. */
   readonly file: string | null;
+  /** The trace of the change, as its writer gave it: not checked. */
+  readonly traceparent: string | null;
   /** The row is over the size limit: `old` or `new` is null because of that. */
   readonly isTooLarge: boolean;
   /** False when retention has removed the event. */
@@ -118,7 +120,7 @@ const LOAD = {
       d.ruleid::text as ruleid, d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
-      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
+      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.traceparent, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       cross join lateral (select * from rowpost.delivery d
@@ -134,7 +136,7 @@ const LOAD = {
           and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
           and ${inPartitions('a.createtime')}
         limit 1) a on true
-      left join lateral (select o.eventid, o.old, o.new, o.file from rowpost.outbox o
+      left join lateral (select o.eventid, o.old, o.new, o.file, o.traceparent from rowpost.outbox o
         where o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
         limit 1) o on true
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import { traceHeaders } from '../../tracing/tracing.js';
 
 /** What was observed of one call to the provider. */
 export interface Exchange {
@@ -62,7 +63,7 @@ export class ProviderClient {
         ...this.#options,
         method,
         path: `${this.#basePath}${url}`,
-        headers: { ...headers, 'Content-Length': Buffer.byteLength(content) },
+        headers: { ...headers, ...traceHeaders(), 'Content-Length': Buffer.byteLength(content) },
       });
       const deadline = setTimeout(() => {
         exchange.late = true;

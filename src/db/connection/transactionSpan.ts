@@ -1,0 +1,34 @@
+import { SpanKind } from '@opentelemetry/api';
+import type { AppError } from '../../errors.js';
+import { activeSpan, currentTraceparent, markFailed, traced } from '../../tracing/tracing.js';
+
+/** Long enough for most; a tracing backend cuts off what is longer. */
+const MAX_TEXT = 4_096;
+
+interface TracedRequest {
+  readonly mode: 'read' | 'write';
+  readonly tenantid: number | null;
+  readonly statements: readonly { readonly statement: { readonly text: string } }[];
+}
+
+/** Traces a transaction, with its wait for a connection. `run` gets what the events of a write are to be found by. */
+export function tracedTransaction<
+  T extends { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: AppError },
+>(request: TracedRequest, run: (traceparent?: string) => Promise<T>): Promise<T> {
+  if (!activeSpan()) return run();
+  const { mode, tenantid, statements } = request;
+  // The texts hold no values: all are parameters.
+  const text = statements.map(({ statement }) => statement.text).join(';\n');
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.operation.name': mode,
+    'db.operation.batch.size': statements.length,
+    'db.query.text': text.slice(0, MAX_TEXT),
+    ...(tenantid === null ? {} : { 'rowpost.tenant.id': tenantid }),
+  };
+  return traced(`transaction ${mode}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const outcome = await run(mode === 'write' ? currentTraceparent() : undefined);
+    if (outcome.kind === 'failed') markFailed(span, outcome.error.code);
+    return outcome;
+  });
+}

@@ -1,0 +1,69 @@
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { diag, DiagLogLevel } from '@opentelemetry/api';
+import { ExportResultCode, setGlobalErrorHandler } from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ConsoleSpanExporter,
+  NodeTracerProvider,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-node';
+import type { Logger } from '../log.js';
+import { startOutage } from '../outage.js';
+import type { Stoppable } from '../shutdown.js';
+import type { TracingTerms } from './tracingTerms.js';
+
+/** A collector that does not answer must not hold up the end of a process. */
+const FLUSH_MS = 2_000;
+
+/** Registers OpenTelemetry's SDK for the whole process. */
+export function startSdk(terms: TracingTerms, processName: string, log: Logger): Stoppable {
+  const diagnostics = (message: string): void => log.warn({ from: 'opentelemetry' }, message);
+  const ignored = (): void => undefined;
+  diag.setLogger(
+    { error: diagnostics, warn: diagnostics, info: ignored, debug: ignored, verbose: ignored },
+    DiagLogLevel.WARN,
+  );
+  // Failures to export are told once, below.
+  setGlobalErrorHandler(ignored);
+  const provider = new NodeTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': `rowpost-${processName}`,
+      'service.namespace': 'rowpost',
+      'service.instance.id': `${hostname()}-${process.pid}`,
+      'process.pid': process.pid,
+    }).merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor(toldOutages(openExporter(terms), log))],
+  });
+  provider.register();
+  log.info(terms, 'tracing');
+  return {
+    async stop() {
+      await Promise.race([provider.shutdown().catch(ignored), delay(FLUSH_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+function openExporter({ exporter, protocol }: TracingTerms): SpanExporter {
+  if (exporter === 'console') return new ConsoleSpanExporter();
+  return protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
+}
+
+/** Logs when the collector stops taking spans, and when it takes them again. Meanwhile they are dropped. */
+function toldOutages(exporter: SpanExporter, log: Logger): SpanExporter {
+  const outage = startOutage(log, 'the OpenTelemetry collector');
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code === ExportResultCode.SUCCESS) outage.works();
+        else outage.failed(result.error);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Logger } from '../log.js';
+import type { Stoppable } from '../shutdown.js';
+import { readTerms, type Environment } from './tracingTerms.js';
+
+/**
+ * Traces this process if the standard variables of OpenTelemetry ask for it. The SDK, which is loaded only then, reads
+ * all others by itself: sampler, endpoint, headers, limits, resource. Throws ConfigError.
+ */
+export async function startTracing(env: Environment, processName: string, log: Logger): Promise<Stoppable> {
+  const terms = readTerms(env);
+  if (!terms) return { stop: () => Promise.resolve() };
+  const { startSdk } = await import('./sdk.js');
+  return startSdk(terms, processName, log);
+}

@@ -1,0 +1,36 @@
+import { ConfigError } from '../config.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const EXPORTERS = ['otlp', 'console', 'none'] as const;
+const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
+
+/** How spans leave the process. */
+export interface TracingTerms {
+  readonly exporter: 'otlp' | 'console';
+  readonly protocol: (typeof PROTOCOLS)[number];
+}
+
+/** @returns undefined when nothing is to be traced */
+export function readTerms(env: Environment): TracingTerms | undefined {
+  const given = (name: string): string | undefined => env[name]?.trim() || undefined;
+  if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
+  const hasEndpoint =
+    given('OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||
+    given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== undefined;
+  const exporter = oneOf(
+    'OTEL_TRACES_EXPORTER',
+    EXPORTERS,
+    given('OTEL_TRACES_EXPORTER') ?? (hasEndpoint ? 'otlp' : 'none'),
+  );
+  if (exporter === 'none') return undefined;
+  const variable = 'OTEL_EXPORTER_OTLP_PROTOCOL';
+  const protocol = given('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? given(variable) ?? 'http/protobuf';
+  return { exporter, protocol: oneOf(variable, PROTOCOLS, protocol) };
+}
+
+function oneOf<T extends string>(variable: string, choices: readonly T[], value: string): T {
+  const choice = choices.find((each) => each === value);
+  if (choice === undefined) throw new ConfigError([`${variable} must be one of ${choices.join(', ')}`]);
+  return choice;
+}

@@ -1,0 +1,52 @@
+import { SpanKind } from '@opentelemetry/api';
+import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import type { SendOutcome } from '../email/mail/transport.js';
+import {
+  activeSpan,
+  currentTraceparent,
+  markFailed,
+  traced,
+  tracedFrom,
+  tracePast,
+} from '../tracing/tracing.js';
+
+/**
+ * Traces an attempt at a delivery as part of the trace of its change, linked to the batch that it came with. Without a
+ * traced change it is part of the batch's trace.
+ */
+export function tracedDelivery(delivery: LoadedDelivery, work: () => Promise<void>): Promise<void> {
+  const { tenantid, deliveryid, ruleid, emailType, starts, traceparent } = delivery;
+  const batch = activeSpan();
+  // From the change to here; the batch's trace has the parts of it.
+  if (starts === 0) tracePast(traceparent, 'outbox and queue', new Date(delivery.createtime));
+  return tracedFrom(
+    traceparent ?? currentTraceparent(),
+    'delivery',
+    {
+      kind: SpanKind.CONSUMER,
+      attributes: {
+        'rowpost.tenant.id': tenantid,
+        'rowpost.delivery.id': deliveryid,
+        'rowpost.delivery.attempt': starts + 1,
+        'rowpost.email.rule': ruleid,
+        'rowpost.email.type': emailType,
+      },
+      links: batch ? [{ context: batch.spanContext() }] : [],
+    },
+    work,
+  );
+}
+
+/** Traces a call of the provider. */
+export function tracedSend(carrier: string, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
+  const attributes = { 'rowpost.carrier': carrier };
+  return traced(`send ${carrier}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const outcome = await send();
+    span?.setAttribute('rowpost.send.outcome', outcome.kind);
+    if ('httpStatus' in outcome && typeof outcome.httpStatus === 'number') {
+      span?.setAttribute('http.response.status_code', outcome.httpStatus);
+    }
+    if (outcome.kind !== 'sent') markFailed(span, 'code' in outcome ? outcome.code : outcome.kind);
+    return outcome;
+  });
+}

@@ -1,0 +1,216 @@
+import { expect } from 'chai';
+import { startFakeApi, type FakeApi } from '../support/fakeApi.js';
+import { runRowpost, type RowpostProcess } from '../support/rowpostProcess.js';
+import { runSql } from '../support/runSql.js';
+import { createTestRedis } from '../support/testRedis.js';
+import { waitFor } from '../support/waitFor.js';
+import { createFleet, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+
+/** A span as OTLP's JSON has it. */
+interface SentSpan {
+  readonly service: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status: { readonly code?: number };
+}
+
+interface Payload {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: SentSpan['attributes'] };
+    readonly scopeSpans: readonly { readonly spans: readonly Omit<SentSpan, 'service'>[] }[];
+  }[];
+}
+
+const CALLER = '0af7651916cd43dd8448eb211c80319c';
+const SECRET = 'only-in-the-row@example.com';
+
+describe('traces', function () {
+  this.timeout(60_000);
+  let fleet: Fleet;
+  let collector: FakeApi;
+  let web: RowpostProcess;
+  let worker: RowpostProcess;
+
+  before(async () => {
+    collector = await startFakeApi();
+    collector.answer = () => ({ status: 200, body: {} });
+    fleet = await createFleet({
+      postgres: 18,
+      redisUrl: await createTestRedis(),
+      settings: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      },
+    });
+    web = await fleet.start('web');
+    await fleet.start('relay');
+    worker = await fleet.start('worker');
+    await setUpConfirmations(fleet);
+  });
+  after(async () => {
+    await fleet.stop();
+    await collector.stop();
+  });
+
+  const spans = (): SentSpan[] =>
+    collector.calls
+      .map(({ body }) => JSON.parse(body.toString()) as Payload)
+      .flatMap(({ resourceSpans }) => resourceSpans)
+      .flatMap(({ resource, scopeSpans }) => {
+        const service = textOf(resource, 'service.name');
+        return scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, service })));
+      });
+  const textOf = ({ attributes }: Pick<SentSpan, 'attributes'>, key: string): string =>
+    String(Object.values(attributes.find((attribute) => attribute.key === key)?.value ?? {})[0]);
+  const createOrder = async (id: number, traceparent: string): Promise<void> => {
+    const { baseUrl, token } = fleet.web();
+    const answer = await fetch(`${baseUrl}/query`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, traceparent },
+      body: JSON.stringify({
+        operationName: 'Buy',
+        query: 'mutation Buy ($input: ordersInput) { create_orders(input: $input) { order_id } }',
+        variables: { input: { order_id: id, customer_id: 1, status: SECRET } },
+      }),
+    });
+    expect(await answer.json()).to.deep.equal({ data: { create_orders: { order_id: String(id) } } });
+  };
+  const mailOf = async (id: number): Promise<void> => {
+    await waitFor(`the mail of order ${id}`, () => mailsPerOrder(fleet).has(id));
+  };
+  /** The parts of a trace once its delivery has ended. */
+  const traceOf = async (traceId: string): Promise<SentSpan[]> => {
+    await waitFor('the delivery', () =>
+      spans().some((span) => span.traceId === traceId && span.name === 'delivery'),
+    );
+    return spans().filter((span) => span.traceId === traceId);
+  };
+
+  it('lead from the caller over transaction, queue, queries and rendering to the provider', async () => {
+    await createOrder(1, `00-${CALLER}-b7ad6b7169203331-01`);
+    await mailOf(1);
+    const trace = await traceOf(CALLER);
+    const named = (name: string): SentSpan => {
+      const found = trace.filter((span) => span.name === name);
+      expect(found, `${name} of ${trace.map((span) => span.name).join(', ')}`).to.have.length(1);
+      return found[0]!;
+    };
+    const path = (span: SentSpan): string[] => {
+      const parent = trace.find(({ spanId }) => spanId === span.parentSpanId);
+      return [...(parent ? path(parent) : [span.parentSpanId ?? 'none']), `${span.service}: ${span.name}`];
+    };
+    const delivery = [
+      'b7ad6b7169203331',
+      'rowpost-web: POST /query',
+      'rowpost-web: transaction write',
+      'rowpost-worker: delivery',
+    ];
+    expect(path(named('delivery'))).to.deep.equal(delivery);
+    for (const name of ['outbox and queue', 'compose', 'record start', 'send sendgrid', 'record outcome']) {
+      const above = name === 'outbox and queue' ? delivery.slice(0, -1) : delivery;
+      expect(path(named(name))).to.deep.equal([...above, `rowpost-worker: ${name}`]);
+    }
+    expect(path(named('transaction read'))).to.deep.equal([
+      ...delivery,
+      'rowpost-worker: compose',
+      'rowpost-worker: query',
+      'rowpost-worker: transaction read',
+    ]);
+    expect(trace.filter(({ name }) => name === 'render').length).to.be.at.least(2);
+    const request = named('POST /query');
+    expect(textOf(request, 'graphql.operation.name')).to.equal('Buy');
+    expect(textOf(request, 'rowpost.tenant.id')).to.equal(String(fleet.tenantid));
+    expect(textOf(request, 'http.response.status_code')).to.equal('200');
+    expect(textOf(named('transaction write'), 'db.query.text')).to.match(/insert into .*orders/);
+    expect(textOf(named('delivery'), 'rowpost.delivery.state')).to.equal('sent');
+    for (const span of trace) {
+      expect(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano), span.name).to.equal(true);
+    }
+
+    const send = named('send sendgrid');
+    const call = fleet.provider.calls.find(({ body }) => body.subject === 'Order 1');
+    expect(call?.headers['traceparent']).to.equal(`00-${CALLER}-${send.spanId}-01`);
+
+    const [link] = named('delivery').links ?? [];
+    const batch = await waitFor('the batch', () => spans().find(({ spanId }) => spanId === link?.spanId));
+    expect([batch.name, batch.service]).to.deep.equal(['batch', 'rowpost-worker']);
+    const tick = await waitFor('the tick', () => spans().find(({ spanId }) => spanId === batch.parentSpanId));
+    expect([tick.name, tick.service]).to.deep.equal(['tick', 'rowpost-relay']);
+  });
+
+  it('are not made of what the caller does not sample, nor of probes', async () => {
+    const unsampled = '1af7651916cd43dd8448eb211c80319c';
+    await createOrder(2, `00-${unsampled}-b7ad6b7169203331-00`);
+    await mailOf(2);
+    await fetch(`${fleet.web().baseUrl}/livez`);
+    await createOrder(3, `00-2${CALLER.slice(1)}-b7ad6b7169203331-01`);
+    await mailOf(3);
+    await traceOf(`2${CALLER.slice(1)}`);
+    expect(spans().filter(({ traceId }) => traceId === unsampled)).to.deep.equal([]);
+    expect(spans().filter(({ name }) => /livez|readyz|metrics/.test(name))).to.deep.equal([]);
+  });
+
+  it('continue the trace that an SQL writer names, and survive one that is none', async () => {
+    const writer = '3af7651916cd43dd8448eb211c80319c';
+    const { tenantid } = fleet;
+    const captured = await runRowpost(
+      ['tenant', 'capture', '--tenant', String(tenantid), '--table', 'orders', '--writers', 'all'],
+      fleet.env,
+    );
+    expect(captured.code, captured.stderr).to.equal(0);
+    const write = (id: number, traceparent: string): Promise<unknown> =>
+      runSql(
+        fleet.env['DATABASE_URL']!,
+        `begin; set local rowpost.traceparent = '${traceparent}';
+        insert into tenant_${tenantid}.orders (order_id, customer_id) values (${id}, 1); commit`,
+      );
+    await write(4, `00-${writer}-b7ad6b7169203331-01`);
+    await write(5, `'' or x`.repeat(40).replaceAll("'", ''));
+    await mailOf(4);
+    await mailOf(5);
+    const trace = await traceOf(writer);
+    expect(trace.find(({ name }) => name === 'delivery')?.parentSpanId).to.equal('b7ad6b7169203331');
+  });
+
+  it('hold no data of the tenant', () => {
+    const sent = collector.calls.map(({ body }) => body.toString()).join('\n');
+    expect(sent).to.include('insert into').and.not.include(SECRET);
+    expect(sent).to.not.include('ada@example.com').and.not.include('SG.fleet');
+  });
+
+  it("are named in the log's lines", async () => {
+    const lineOf = (process: RowpostProcess, message: string): unknown =>
+      process
+        .log()
+        .split('\n')
+        .find((line) => line.includes(`"trace_id":"${CALLER}"`) && line.includes(`"msg":"${message}"`));
+    expect(await waitFor("the request's line", () => lineOf(web, 'request'))).to.include('"/query"');
+    expect(await waitFor("the delivery's line", () => lineOf(worker, 'delivery'))).to.include('"sent"');
+  });
+
+  it('do not hold up mails or the end of a process when nobody takes them', async () => {
+    collector.answer = () => 'hang';
+    await createOrder(7, `00-5${CALLER.slice(1)}-b7ad6b7169203331-01`);
+    await mailOf(7);
+    const relay = await fleet.start('relay');
+    const beganAtMs = performance.now();
+    await relay.kill('SIGTERM');
+    expect(performance.now() - beganAtMs).to.be.below(5_000);
+    collector.answer = () => ({ status: 200, body: {} });
+  });
+
+  it('refuse to start with what is not spoken', async () => {
+    const env = { ...fleet.env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    const { code, stderr } = await runRowpost(['worker'], env);
+    expect(code).to.equal(1);
+    expect(stderr).to.include('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf, http/json');
+  });
+});
