@@ -7,6 +7,7 @@ import { plannerOf } from '../graphql/plan/planner.js';
 import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
 import { oneStep } from '../graphql/steps.js';
 import type { Logger } from '../log.js';
+import type { Span } from '../tracing/tracing.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
@@ -31,6 +32,7 @@ export interface GraphqlExecutor {
       readonly idempotencyKey?: string | undefined;
       /** For the log. */
       readonly requestId?: string | undefined;
+      readonly span?: Span | undefined;
     },
   ): Promise<{
     readonly status: number;
@@ -147,6 +149,7 @@ async function answer(
       allowMutation: request.method === 'POST',
       idempotencyKey,
       requestId: record?.id,
+      span: record?.span,
       ...(allowance ? { allowance } : {}),
     },
   );

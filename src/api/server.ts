@@ -5,7 +5,6 @@ import { UsageError } from '../errors.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
-import { within } from '../tracing/tracing.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
@@ -99,18 +98,18 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     // File transfers have time limits of their own.
     if (!isFile || req.method !== 'PUT') endSlowRequest(req);
     if (isFile) {
-      void within(record.span, () => files(req, res));
+      void files(req, res);
       return;
     }
     // The client expects 100 Continue before it sends its body. Uploads are checked first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);
     if (graphqlAt && !isPageVisit(req)) {
-      void within(record.span, () => graphqlAt(req, res));
+      void graphqlAt(req, res);
       return;
     }
     endSlowAnswer(res, config.answerTimeoutMs);
-    within(record.span, () => pages(req, res));
+    pages(req, res);
   };
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;

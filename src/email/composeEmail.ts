@@ -2,6 +2,7 @@ import type { EmailType } from '../db/delivery/emailTypes.js';
 import { readLocale, type TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../losslessJson.js';
+import { traced, type Span } from '../tracing/tracing.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
 import {
   EmailProblem,
@@ -49,12 +50,13 @@ export interface NamedType {
  * broken connections only.
  */
 export async function composeEmail(
-  deps: ComposeDeps,
+  given: ComposeDeps,
   trigger: EmailTrigger,
   type: EmailType,
   named: NamedType,
 ): Promise<Composed> {
   let queries: readonly QueryOutcome[] = [];
+  const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span) };
   try {
     const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };
     queries = await queriesOf(deps, marked, type);
@@ -86,6 +88,10 @@ export async function composeEmail(
     if (!(error instanceof EmailProblem)) throw error;
     return { kind: error.kind, failure: error.failure, queries };
   }
+}
+
+function tracedTemplates(templates: ComposeDeps['templates'], span: Span | undefined): typeof templates {
+  return span ? { render: (job) => traced(span, 'render', {}, () => templates.render(job)) } : templates;
 }
 
 /** Throws EmailProblem. */

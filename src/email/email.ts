@@ -1,3 +1,4 @@
+import type { Span } from '../tracing/tracing.js';
 import type { Address } from './addresses.js';
 
 /** A composed mail: no header value contains a line break. */
@@ -47,6 +48,8 @@ export interface EmailTrigger {
   readonly file?: string | null;
   /** Further names for the templates of a made-up trigger. They give way to all others. */
   readonly further?: Readonly<Record<string, unknown>>;
+  /** Where it is traced. */
+  readonly span?: Span | undefined;
 }
 
 /** Why there is no mail, for the author of the email type. */

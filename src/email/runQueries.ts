@@ -28,12 +28,16 @@ export async function runQueries(
       const { outvar } = query;
       try {
         const attributes = { 'rowpost.query.outvar': outvar };
-        const result = await traced('query', { attributes }, () =>
-          deps.engine.runEmailQuery(principal, {
-            query: query.query,
-            ...(field ? { filter: filterOf(field) } : {}),
-            ...otherArguments(query),
-          }),
+        const result = await traced(trigger.span, 'query', { attributes }, (span) =>
+          deps.engine.runEmailQuery(
+            principal,
+            {
+              query: query.query,
+              ...(field ? { filter: filterOf(field) } : {}),
+              ...otherArguments(query),
+            },
+            span,
+          ),
         );
         return { outvar, ok: true, ...result };
       } catch (error) {

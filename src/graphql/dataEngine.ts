@@ -11,6 +11,7 @@ import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
 import type { KeyRing } from '../secrets.js';
+import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
 import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
 import { withCurrentCatalog } from './currentCatalog.js';
@@ -60,6 +61,7 @@ export interface DataEngine {
       readonly idempotencyKey?: string | undefined;
       /** For the log. */
       readonly requestId?: string | undefined;
+      readonly span?: Span | undefined;
     },
   ): Promise<GraphqlAnswer>;
   /**
@@ -79,7 +81,7 @@ export interface DataEngine {
   /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
   checkEmailQuery(tenantid: number, schema: string, query: EmailQuery): Promise<void>;
   /** Runs it read-only under the principal's rules. Throws AppError. */
-  runEmailQuery(principal: Principal, query: EmailQuery): Promise<EmailQueryResult>;
+  runEmailQuery(principal: Principal, query: EmailQuery, span?: Span): Promise<EmailQueryResult>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
   checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
   /** For each event whether the condition holds, or why it can't be evaluated; relations are read as they are now. Throws AppError. */
@@ -137,7 +139,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   return {
     answers: engine.answers,
     planning: engine.planning,
-    async execute(principal, request, { allowMutation, allowance, idempotencyKey, requestId }) {
+    async execute(principal, request, { allowMutation, allowance, idempotencyKey, requestId, span }) {
       const { tenantid, schema } = principal;
       const idempotency =
         idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
@@ -151,6 +153,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
           answer,
           allowance,
           idempotency,
+          span,
         });
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
@@ -170,7 +173,8 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         validateEmailQuery(engine, tenantid, catalog, query);
       }),
-    runEmailQuery: (principal, query) => timed(emailQueries, () => runEmailQuery(engine, principal, query)),
+    runEmailQuery: (principal, query, span) =>
+      timed(emailQueries, () => runEmailQuery(engine, principal, query, span)),
     checkCondition: (tenantid, schema, target, condition) =>
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         conditions.check(tenantid, catalog, target, condition);

@@ -4,6 +4,7 @@ import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
+import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
 import { dataAnswer, FieldError } from './answer.js';
 import { assemble, type Execution } from './assemble.js';
@@ -49,6 +50,7 @@ export interface ExecuteOptions {
   /** What an anonymous visitor may write. */
   readonly allowance?: Allowance | undefined;
   readonly idempotency?: Idempotency | undefined;
+  readonly span?: Span | undefined;
 }
 
 /** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
@@ -56,7 +58,7 @@ export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, answer, email, allowance, idempotency }: ExecuteOptions,
+  { allowMutation, answer, email, allowance, idempotency, span }: ExecuteOptions,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -91,6 +93,7 @@ export async function executeRequest(
         inputs,
         answer,
         catalog,
+        span,
         write: plan.hasFileMarks ? (json) => deps.fileUrls.write(json, principal, email) : undefined,
         bracket:
           idempotency && plan.kind === 'mutation'

@@ -4,6 +4,7 @@ import { bind, type Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
 import type { Rows } from '../db/connection/pipeline.js';
 import { AppError } from '../errors.js';
+import type { Span } from '../tracing/tracing.js';
 import { FieldError } from './answer.js';
 import { readError } from './filter/valueError.js';
 import type { FilterTexts } from './plan/filterTexts.js';
@@ -20,6 +21,7 @@ export interface PlanRun {
   readonly inputs: Inputs;
   readonly answer: AnswerShare;
   readonly catalog: Catalog;
+  readonly span?: Span | undefined;
   /** Replaces PostgreSQL's answer. */
   readonly write?: ((json: string) => string) | undefined;
   /** Statements of the same transaction, before the plan's and after them. */
@@ -37,7 +39,7 @@ export interface PlanRun {
  */
 export async function runPlan(
   plan: Plan,
-  { transactions, tenantid, inputs, answer, catalog, write, bracket }: PlanRun,
+  { transactions, tenantid, inputs, answer, catalog, span, write, bracket }: PlanRun,
 ): Promise<FieldResults> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
@@ -65,7 +67,7 @@ export async function runPlan(
     return results;
   };
   const around = bracket && { ...bracket, after: (rows: readonly Rows[]) => bracket.after(take(rows)) };
-  const request = { tenantid, mode, statements, answer } as const;
+  const request = { tenantid, mode, statements, answer, span } as const;
   const outcome = await transactions.run(around ? { ...request, bracket: around } : request);
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];

@@ -1,5 +1,5 @@
 import type { Queue } from '../queue/queue.js';
-import { traceHeaders } from '../tracing/tracing.js';
+import { traceparentOf, type Span } from '../tracing/tracing.js';
 import type { Admission, AdmittedBatch } from './admission.js';
 
 /** Adds admitted batches to the queue. If that fails, holds them again and rethrows. */
@@ -7,6 +7,7 @@ export async function publish(
   queue: Pick<Queue, 'addBatches'>,
   admission: Admission,
   batches: readonly AdmittedBatch[],
+  span?: Span,
 ): Promise<void> {
   if (batches.length === 0) return;
   try {
@@ -18,7 +19,7 @@ export async function publish(
         mintime,
         maxtime,
         ahead,
-        ...traceHeaders(),
+        ...traceparentOf(span),
       })),
     );
   } catch (error) {

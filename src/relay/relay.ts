@@ -65,8 +65,8 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
       if (restored) mayBeRestored = true;
       if (batches.length > 0) {
         const attributes = { 'rowpost.tick.events': events, 'rowpost.tick.batches': batches.length };
-        await tracedFrom(undefined, 'tick', { startTime, attributes }, () =>
-          publish(queue, admission, admission.offer(batches)),
+        await tracedFrom(undefined, 'tick', { startTime, attributes }, (span) =>
+          publish(queue, admission, admission.offer(batches), span),
         );
       }
       if (!more && !restored) return;

@@ -38,7 +38,8 @@ export function startSdk(terms: TracingTerms, processName: string, log: Logger):
     }).merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(toldOutages(openExporter(terms), log))],
   });
-  provider.register();
+  // No async context: spans are arguments.
+  provider.register({ contextManager: null });
   log.info(terms, 'tracing');
   return {
     async stop() {

@@ -2,7 +2,7 @@ import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 import type { Logger } from '../log.js';
 import { LogSampler } from '../logSampler.js';
-import { activeSpan, markFailed, traceIdOf } from '../tracing/tracing.js';
+import { markFailed, traceIdOf, type Span } from '../tracing/tracing.js';
 import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
 
 /** A delivery that this worker has begun to attempt. */
@@ -11,6 +11,7 @@ export interface AttemptedDelivery extends LoadedDelivery {
   readonly beganAtMs: number;
   /** The one it was made with, or would have been. */
   readonly carrier: string;
+  readonly span: Span | undefined;
 }
 
 /** What an attempt led to, as recorded in the ledger. */
@@ -47,7 +48,7 @@ export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
     },
     ended(delivery, { state, httpStatus, errorCode }) {
       deliveryOutcomes.inc({ state, carrier: delivery.carrier });
-      const span = activeSpan();
+      const { span } = delivery;
       span?.setAttribute('rowpost.delivery.state', state);
       if (errorCode !== null) markFailed(span, errorCode);
       if (state === 'sent' && delivery.starts <= 1) {

@@ -1,26 +1,29 @@
-import { SpanKind } from '@opentelemetry/api';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 import {
-  activeSpan,
-  currentTraceparent,
   markFailed,
+  SpanKind,
   traced,
   tracedFrom,
+  traceparentOf,
   tracePast,
+  type Span,
 } from '../tracing/tracing.js';
 
 /**
  * Traces an attempt at a delivery as part of the trace of its change, linked to the batch that it came with. Without a
  * traced change it is part of the batch's trace.
  */
-export function tracedDelivery(delivery: LoadedDelivery, work: () => Promise<void>): Promise<void> {
+export function tracedDelivery(
+  delivery: LoadedDelivery,
+  batch: Span | undefined,
+  work: (span?: Span) => Promise<void>,
+): Promise<void> {
   const { tenantid, deliveryid, ruleid, emailType, starts, traceparent } = delivery;
-  const batch = activeSpan();
   // From the change to here; the batch's trace has the parts of it.
   if (starts === 0) tracePast(traceparent, 'outbox and queue', new Date(delivery.createtime));
   return tracedFrom(
-    traceparent ?? currentTraceparent(),
+    traceparent ?? traceparentOf(batch).traceparent,
     'delivery',
     {
       kind: SpanKind.CONSUMER,
@@ -38,10 +41,14 @@ export function tracedDelivery(delivery: LoadedDelivery, work: () => Promise<voi
 }
 
 /** Traces a call of the provider. */
-export function tracedSend(carrier: string, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
+export function tracedSend(
+  parent: Span | undefined,
+  carrier: string,
+  send: (span?: Span) => Promise<SendOutcome>,
+): Promise<SendOutcome> {
   const attributes = { 'rowpost.carrier': carrier };
-  return traced(`send ${carrier}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
-    const outcome = await send();
+  return traced(parent, `send ${carrier}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const outcome = await send(span);
     span?.setAttribute('rowpost.send.outcome', outcome.kind);
     if ('httpStatus' in outcome && typeof outcome.httpStatus === 'number') {
       span?.setAttribute('http.response.status_code', outcome.httpStatus);

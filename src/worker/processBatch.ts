@@ -2,8 +2,7 @@ import type { DeliveryKey } from '../db/delivery/batches.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
 import type { ClaimedDeliveries } from './claimedDeliveries.js';
-import { SpanKind } from '@opentelemetry/api';
-import { traced, tracedFrom } from '../tracing/tracing.js';
+import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
@@ -23,6 +22,8 @@ export interface BatchDeps {
 interface RecentCopy {
   readonly loaded: LoadedDelivery | undefined;
   readonly untilMs: number;
+  /** The batch's. */
+  readonly batch: Span | undefined;
 }
 
 /** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile. */
@@ -31,13 +32,18 @@ const FRESH_MS = 100;
 /** Events become deliveries by the tenant's rules; those that may be sent now are sent, without another job. */
 export function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
   const attributes = { 'rowpost.tenant.id': job.tenantid, 'rowpost.batch.id': job.batchid };
-  return tracedFrom(job.traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, () =>
-    evaluateAndSend(deps, job, redelivered),
+  return tracedFrom(job.traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, (span) =>
+    evaluateAndSend(deps, job, redelivered, span),
   );
 }
 
-async function evaluateAndSend(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
-  const { ready, soon, trips } = await traced('evaluate rules', {}, () =>
+async function evaluateAndSend(
+  deps: BatchDeps,
+  job: BatchJob,
+  redelivered: boolean,
+  span: Span | undefined,
+): Promise<void> {
+  const { ready, soon, trips } = await traced(span, 'evaluate rules', {}, () =>
     evaluateRules(deps.evaluate, job, redelivered),
   );
   const untilMs = performance.now() + FRESH_MS;
@@ -45,7 +51,7 @@ async function evaluateAndSend(deps: BatchDeps, job: BatchJob, redelivered: bool
   await queueForLater(deps.send, soon);
   await settleAll(
     ready.map(({ loaded, ...key }) =>
-      processDelivery(deps, { ...key, starts: 0 }, false, { loaded, untilMs }),
+      processDelivery(deps, { ...key, starts: 0 }, false, { loaded, untilMs, batch: span }),
     ),
   );
 }
@@ -59,7 +65,9 @@ export async function processDelivery(
 ): Promise<void> {
   const { tenantid } = job;
   await claimed.claim(job, async () => {
-    const end = await slots.run(tenantid, () => sendDelivery(send, job, redelivered, stillFresh(copy)));
+    const end = await slots.run(tenantid, () =>
+      sendDelivery(send, job, redelivered, stillFresh(copy), copy?.batch),
+    );
     if (end === 'suspect') await suspects.run(tenantid, () => sendSuspect(send, job, redelivered));
     return end === undefined ? 'dropped' : 'done';
   });

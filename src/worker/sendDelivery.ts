@@ -16,7 +16,7 @@ import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../secrets.js';
-import { traced } from '../tracing/tracing.js';
+import { traced, type Span } from '../tracing/tracing.js';
 import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
@@ -50,6 +50,7 @@ export interface SendDeps extends ComposeDeps {
  * become a state of the delivery; rejects only when the database is unavailable.
  * @param redelivered whether an earlier worker started the same job and died
  * @param loaded a recent copy of the delivery: if it is stale, the start is refused
+ * @param batch of the batch that it comes with
  * @returns 'suspect' when nothing was done, because the delivery is for `sendSuspect`
  */
 export async function sendDelivery(
@@ -57,11 +58,12 @@ export async function sendDelivery(
   job: DeliveryJob,
   redelivered: boolean,
   loaded?: LoadedDelivery,
+  batch?: Span,
 ): Promise<'done' | 'suspect'> {
   const delivery = loaded ?? (await deps.ledger.load(job));
   if (!delivery || !isOpen(delivery, job)) return 'done';
   if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
-  await tracedDelivery(delivery, () => attemptDelivery(deps, delivery, redelivered));
+  await tracedDelivery(delivery, batch, (span) => attemptDelivery(deps, delivery, redelivered, span));
   return 'done';
 }
 
@@ -69,23 +71,28 @@ export async function sendDelivery(
 export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
   const delivery = await deps.ledger.load(job);
   if (!delivery || !isOpen(delivery, job)) return;
-  await tracedDelivery(delivery, () => attemptDelivery(deps, delivery, redelivered));
+  await tracedDelivery(delivery, undefined, (span) => attemptDelivery(deps, delivery, redelivered, span));
 }
 
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
-async function attemptDelivery(deps: SendDeps, loaded: LoadedDelivery, redelivered: boolean): Promise<void> {
+async function attemptDelivery(
+  deps: SendDeps,
+  loaded: LoadedDelivery,
+  redelivered: boolean,
+  span: Span | undefined,
+): Promise<void> {
   const { needsAccount } = deps.transport;
   const accounts = needsAccount && loaded.accounts ? deps.readAccounts(loaded.tenantid, loaded.accounts) : [];
   const carrier = needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
-  const delivery = { ...loaded, beganAtMs: performance.now(), carrier };
+  const delivery = { ...loaded, beganAtMs: performance.now(), carrier, span };
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
   const obstacle = needsAccount ? findObstacle(deps, delivery, accounts) : undefined;
   if (obstacle) return handleObstacle(deps, delivery, obstacle);
 
-  const composed = await traced('compose', {}, () => compose(deps, delivery));
+  const composed = await traced(span, 'compose', {}, (part) => compose(deps, { ...delivery, span: part }));
   if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
   const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
   if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
@@ -153,7 +160,7 @@ interface NoEmail {
 
 async function compose(
   deps: SendDeps,
-  delivery: LoadedDelivery,
+  delivery: AttemptedDelivery,
 ): Promise<{ readonly kind: 'email'; readonly email: Email } | NoEmail> {
   if (!delivery.hasEvent) {
     return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
@@ -219,7 +226,7 @@ async function sendEmail(
     deps.keepsMail ? packMail(deps.keyRing, attempt, toSentMail(email, messageId)) : undefined,
   ]);
   const askedAtMs = performance.now();
-  const started = await traced('record start', {}, () =>
+  const started = await traced(delivery.span, 'record start', {}, () =>
     deps.ledger.start({
       ...keyOf(delivery),
       starts: delivery.starts,
@@ -241,8 +248,9 @@ async function sendEmail(
       idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
     };
     const calledAtMs = performance.now();
-    const outcome = await tracedSend(route.carrier, () =>
+    const outcome = await tracedSend(delivery.span, route.carrier, (span) =>
       deps.transport.send(message, {
+        span,
         account: route.account,
         deadlineMs: deps.sendDeadlineMs,
         mayStart: () => lease.isHeld(),
@@ -364,7 +372,7 @@ async function record(
     sending,
     starts: delivery.starts,
   };
-  const recorded = await traced('record outcome', {}, () => deps.ledger.finish(finish));
+  const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
   if (recorded) deps.report.ended(delivery, finish);
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Span } from '@opentelemetry/api';
+import type { Span } from '../../tracing/tracing.js';
 
 /** Probes and scrapes come every few seconds, for ever. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);

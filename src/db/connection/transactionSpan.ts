@@ -1,6 +1,5 @@
-import { SpanKind } from '@opentelemetry/api';
 import type { AppError } from '../../errors.js';
-import { activeSpan, currentTraceparent, markFailed, traced } from '../../tracing/tracing.js';
+import { markFailed, SpanKind, traced, traceparentOf, type Span } from '../../tracing/tracing.js';
 
 /** Long enough for most; a tracing backend cuts off what is longer. */
 const MAX_TEXT = 4_096;
@@ -8,6 +7,7 @@ const MAX_TEXT = 4_096;
 interface TracedRequest {
   readonly mode: 'read' | 'write';
   readonly tenantid: number | null;
+  readonly span?: Span | undefined;
   readonly statements: readonly { readonly statement: { readonly text: string } }[];
 }
 
@@ -15,8 +15,8 @@ interface TracedRequest {
 export function tracedTransaction<
   T extends { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: AppError },
 >(request: TracedRequest, run: (traceparent?: string) => Promise<T>): Promise<T> {
-  if (!activeSpan()) return run();
-  const { mode, tenantid, statements } = request;
+  const { mode, tenantid, statements, span: parent } = request;
+  if (!parent) return run();
   // The texts hold no values: all are parameters.
   const text = statements.map(({ statement }) => statement.text).join(';\n');
   const attributes = {
@@ -26,8 +26,8 @@ export function tracedTransaction<
     'db.query.text': text.slice(0, MAX_TEXT),
     ...(tenantid === null ? {} : { 'rowpost.tenant.id': tenantid }),
   };
-  return traced(`transaction ${mode}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
-    const outcome = await run(mode === 'write' ? currentTraceparent() : undefined);
+  return traced(parent, `transaction ${mode}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const outcome = await run(mode === 'write' ? traceparentOf(span).traceparent : undefined);
     if (outcome.kind === 'failed') markFailed(span, outcome.error.code);
     return outcome;
   });

@@ -10,6 +10,7 @@ import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } f
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
 import { tracedTransaction } from './transactionSpan.js';
+import type { Span } from '../../tracing/tracing.js';
 import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
 
 export interface TransactionStatement {
@@ -30,6 +31,8 @@ export interface TransactionRequest {
   };
   /** Counts what arrives; released by the caller. Without one the answer is known to be small. */
   readonly answer?: AnswerShare;
+  /** Traced as part of it. */
+  readonly span?: Span | undefined;
 }
 
 export type TransactionOutcome =

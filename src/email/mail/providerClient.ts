@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
-import { traceHeaders } from '../../tracing/tracing.js';
+import { traceparentOf, type Span } from '../../tracing/tracing.js';
 
 /** What was observed of one call to the provider. */
 export interface Exchange {
@@ -33,6 +33,8 @@ export interface CallTerms {
   readonly deadlineMs: number;
   /** Checked once, on an established connection, just before the request is written. */
   readonly mayStart: () => boolean;
+  /** The provider may continue its trace. */
+  readonly span?: Span | undefined;
 }
 
 const MAX_SOCKETS = 256;
@@ -63,7 +65,7 @@ export class ProviderClient {
         ...this.#options,
         method,
         path: `${this.#basePath}${url}`,
-        headers: { ...headers, ...traceHeaders(), 'Content-Length': Buffer.byteLength(content) },
+        headers: { ...headers, ...traceparentOf(terms.span), 'Content-Length': Buffer.byteLength(content) },
       });
       const deadline = setTimeout(() => {
         exchange.late = true;

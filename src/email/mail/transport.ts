@@ -1,3 +1,4 @@
+import type { Span } from '../../tracing/tracing.js';
 import type { Email } from '../email.js';
 import type { Account } from './account.js';
 
@@ -19,6 +20,8 @@ export interface SendContext<A = Account> {
   readonly deadlineMs: number;
   /** Checked just before the mail can leave: false when the lease may have passed to another worker. */
   readonly mayStart: () => boolean;
+  /** Where it is traced. */
+  readonly span?: Span | undefined;
 }
 
 /** A recipient that the carrier refused while it took the mail, or decided on it, as for an event of the mail. */

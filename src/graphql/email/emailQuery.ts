@@ -2,6 +2,7 @@ import { OperationTypeNode } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorDetails } from '../../errors.js';
+import type { Span } from '../../tracing/tracing.js';
 import { FieldError } from '../answer.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../executeRequest.js';
@@ -67,6 +68,7 @@ export async function runEmailQuery(
   deps: EngineDeps,
   principal: Principal,
   { query, ...variables }: EmailQuery,
+  span?: Span,
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
   const answer = deps.answers.open(principal.tenantid);
@@ -77,6 +79,7 @@ export async function runEmailQuery(
     {
       allowMutation: false,
       answer,
+      span,
       email: { onFile: (storagekey) => files.push(storagekey) },
     },
   )

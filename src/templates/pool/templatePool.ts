@@ -1,5 +1,4 @@
 import { renderings, timed } from '../../metrics.js';
-import { traced } from '../../tracing/tracing.js';
 import type { UsedLayouts } from '../jinja2/compileJinja2.js';
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
@@ -78,9 +77,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   }
 
   render({ contextJson, templates, layouts, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
-    return traced('render', {}, () =>
-      timed(renderings, () => this.#run({ templates, layouts, contextJson }, tenantid)),
-    );
+    return timed(renderings, () => this.#run({ templates, layouts, contextJson }, tenantid));
   }
 
   async check({ templates, layouts, tenantid }: CheckJob): Promise<CheckOutcome[]> {
