@@ -1,18 +1,15 @@
-// What metrics, scraped every two seconds, and traces of one request in ten cost a web process, by CPU time and rate.
-import { readFile } from 'node:fs/promises';
+// What metrics, scraped every five seconds, and traces cost a web process: CPU time a request at an even rate.
+import { readdir, readFile } from 'node:fs/promises';
+import autocannon from 'autocannon';
 import { startChildServer } from '../support/childServer.js';
 import { createInstallation, post, signInUnderPolicy, type BenchWeb } from '../support/installation.js';
-import { measure, median } from '../support/load.js';
+import { median } from '../support/load.js';
 import { describeMachine } from '../support/report.js';
 import { fillShop, SHOP_TABLES } from '../support/shop.js';
 
 const CONNECTIONS = 16;
-const SECONDS = 4;
-/** Of `measure`, at the same load: its requests are taken to be as many a second. */
-const WARM_UP_SECONDS = 2;
-const SCRAPE_MS = 2_000;
-/** Of /proc/<pid>/stat. */
-const TICKS_PER_SECOND = 100;
+const SECONDS = 5;
+const SCRAPE_MS = 5_000;
 const rounds = Number(process.argv[2] ?? 7);
 
 const installation = await createInstallation(SHOP_TABLES + fillShop(50));
@@ -28,7 +25,6 @@ interface Contender {
   readonly name: string;
   readonly web: BenchWeb;
   readonly scraped: boolean;
-  rates: number[];
   /** Microseconds of CPU a request. */
   cpu: number[];
 }
@@ -36,7 +32,7 @@ const contender = async (
   name: string,
   env: Readonly<Record<string, string>>,
   scraped = true,
-): Promise<Contender> => ({ name, web: await installation.startWeb(env), scraped, rates: [], cpu: [] });
+): Promise<Contender> => ({ name, web: await installation.startWeb(env), scraped, cpu: [] });
 const base = await contender('without metrics', withoutMetrics, false);
 const contenders = [
   base,
@@ -49,61 +45,81 @@ const token = await signInUnderPolicy(base.web.baseUrl, installation.tenantid, {
   targets: ['customer', 'orders', 'item'],
 });
 const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-const REQUESTS = {
-  'one row': JSON.stringify({
-    query: 'query One ($id: ID) { customer(id: $id) { customer_id name email city } }',
-    variables: { id: 1 },
-  }),
-  create: JSON.stringify({
-    query: 'mutation ($input: itemInput) { create_item(input: $input) { item_id product } }',
-    variables: { input: { order_id: 1, product: 'Letter paper, laid', quantity: 2, price: 14.5 } },
-  }),
-};
+const REQUESTS = [
+  {
+    name: 'one row',
+    rate: 2_000,
+    body: {
+      query: 'query One ($filter: String) { customer(filter: $filter) { customer_id name email city } }',
+      variables: { filter: 'customer_id = 1' },
+    },
+  },
+  {
+    name: 'create',
+    rate: 800,
+    body: {
+      query: 'mutation ($input: itemInput) { create_item(input: $input) { item_id product } }',
+      variables: { input: { order_id: 1, product: 'Letter paper, laid', quantity: 2, price: 14.5 } },
+    },
+  },
+];
 
-/** Seconds of CPU that the process has taken. */
+/** Milliseconds of CPU that all threads of the process have taken. */
 async function cpuOf({ process: { child } }: BenchWeb): Promise<number> {
-  const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
-  const [user = 0, system = 0] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14).map(Number);
-  return (user + system) / TICKS_PER_SECOND;
+  const folder = `/proc/${child.pid}/task`;
+  const threads = await readdir(folder);
+  const times = await Promise.all(threads.map((thread) => readFile(`${folder}/${thread}/schedstat`, 'utf8')));
+  return times.reduce((sum, time) => sum + Number(time.split(' ')[0]) / 1e6, 0);
 }
 
-console.log(`${describeMachine()}, ${CONNECTIONS} connections, ${rounds} rounds of ${SECONDS} s in turns`);
-for (const [request, body] of Object.entries(REQUESTS)) {
+/** @returns microseconds of CPU a request */
+async function run({ web, scraped }: Contender, rate: number, body: string): Promise<number> {
+  const scrape = (): void => void fetch(`${web.baseUrl}/metrics`).then((answer) => answer.text());
+  const scrapes = scraped ? setInterval(scrape, SCRAPE_MS) : undefined;
+  if (scraped) scrape();
+  const before = await cpuOf(web);
+  const { requests, non2xx } = await autocannon({
+    url: `${web.baseUrl}/query`,
+    method: 'POST',
+    headers,
+    body,
+    connections: CONNECTIONS,
+    overallRate: rate,
+    duration: SECONDS,
+  });
+  clearInterval(scrapes);
+  if (non2xx > 0) throw new Error(`${non2xx} answers were not 2xx`);
+  return (((await cpuOf(web)) - before) / requests.total) * 1_000;
+}
+
+console.log(`${describeMachine()}, ${rounds} rounds of ${SECONDS} s in turns`);
+for (const { name: request, rate, body } of REQUESTS) {
   for (const one of contenders) {
-    one.rates = [];
     one.cpu = [];
-    await post(`${one.web.baseUrl}/query`, JSON.parse(body), token);
+    await post(`${one.web.baseUrl}/query`, body, token);
+    await run(one, rate, JSON.stringify(body));
   }
   for (let round = 0; round < rounds; round++) {
-    for (const { name, web, scraped, rates, cpu } of contenders) {
-      const scrapes = scraped
-        ? setInterval(() => void fetch(`${web.baseUrl}/metrics`).then((answer) => answer.text()), SCRAPE_MS)
-        : undefined;
-      const load = { name, url: `${web.baseUrl}/query`, headers, body };
-      const before = await cpuOf(web);
-      const [measured] = await measure([load], { connections: CONNECTIONS, seconds: SECONDS, rounds: 1 });
-      const seconds = (await cpuOf(web)) - before;
-      clearInterval(scrapes);
-      const [rate = Number.NaN] = measured?.rates ?? [];
-      rates.push(rate);
-      cpu.push((seconds / (rate * (SECONDS + WARM_UP_SECONDS))) * 1e6);
+    const first = round % contenders.length;
+    for (const one of [...contenders.slice(first), ...contenders.slice(0, first)]) {
+      one.cpu.push(await run(one, rate, JSON.stringify(body)));
     }
   }
   console.log(
-    `\n${request}\n\n| | req/s | ratio by round (median) | CPU µs a request | ratio by round (median) |`,
+    `\n${request}, ${rate} a second\n\n| | CPU µs a request | ratio, median of the rounds | of each round |`,
   );
-  console.log('| --- | --- | --- | --- | --- |');
-  for (const { name, rates, cpu } of contenders) {
-    const ratio = (values: readonly number[], against: readonly number[]): string =>
-      median(values.map((value, round) => value / (against[round] ?? Number.NaN))).toFixed(3);
-    const cells = [
-      median(rates).toFixed(0),
-      ratio(rates, base.rates),
-      median(cpu).toFixed(0),
-      ratio(cpu, base.cpu),
-    ];
-    console.log(`| ${name} | ${cells.join(' | ')} |`);
+  console.log('| --- | --- | --- | --- |');
+  for (const { name, cpu } of contenders) {
+    const ratios = cpu.map((value, round) => value / (base.cpu[round] ?? Number.NaN));
+    const each = ratios.map((ratio) => ratio.toFixed(2)).join(' ');
+    console.log(`| ${name} | ${median(cpu).toFixed(0)} | ${median(ratios).toFixed(3)} | ${each} |`);
   }
+}
+const SCRAPES = 100;
+for (const { name, web } of contenders.slice(0, 2)) {
+  const before = await cpuOf(web);
+  for (let scrape = 0; scrape < SCRAPES; scrape++) await (await fetch(`${web.baseUrl}/metrics`)).text();
+  console.log(`\n${name}: a scrape takes ${(((await cpuOf(web)) - before) / SCRAPES).toFixed(1)} ms of CPU`);
 }
 await collector.stop();
 await installation.stop();

@@ -35,17 +35,25 @@ export interface BenchWeb {
 
 const ROOT = { login: 'root', password: 'benchmark-root' };
 
-/** @param options.durable false: PostgreSQL never waits for the disk, for what measures no writes */
+/**
+ * @param options.durable false: PostgreSQL never waits for the disk, for what measures no writes
+ * @param options.postgres another than one that is started for it, with an empty database
+ */
 export async function createInstallation(
   tables: string,
-  options: { readonly durable: boolean } = { durable: true },
+  options: {
+    readonly durable?: boolean;
+    readonly postgres?: { readonly url: string; stop(): Promise<void> };
+  } = {},
 ): Promise<BenchInstallation> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-bench-'));
-  const postgres = await startEmbeddedPostgres({
-    dataDir: folder,
-    throwaway: !options.durable,
-    say: (line) => process.stderr.write(`${line}\n`),
-  });
+  const postgres =
+    options.postgres ??
+    (await startEmbeddedPostgres({
+      dataDir: folder,
+      throwaway: options.durable === false,
+      say: (line) => process.stderr.write(`${line}\n`),
+    }));
   const env = { DATABASE_URL: postgres.url, PXADMIN_PASSWORD: 'benchmark-pxadmin' };
   await command(['release'], env);
   let tenants = 0;
