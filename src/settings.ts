@@ -452,6 +452,12 @@ export const SETTINGS = {
   ),
   queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),
   graceMs: setting('SHUTDOWN_GRACE_MS', integer(100), 25_000, 'Time to finish work in hand after SIGTERM.'),
+  shutdownDelayMs: setting(
+    'SHUTDOWN_DELAY_MS',
+    integer(0),
+    0,
+    'Time after SIGTERM in which a web process still takes requests while `/readyz` answers 503, so that a load balancer stops sending them first. Part of `SHUTDOWN_GRACE_MS`.',
+  ),
   retentionDays: setting(
     'RETENTION_DAYS',
     integer(1),

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Principal } from '../db/principal.js';
 import { UsageError } from '../errors.js';
 import { FILES_PATH } from '../files/fileLinks.js';
@@ -122,7 +123,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   return {
     port,
     stop: () =>
-      (stopped ??= close(server, () => inFlight).then(() =>
+      (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
         stopAll([leases, { stop: () => storage.close() }]),
       )),
   };
@@ -160,8 +161,12 @@ function endSlowRequest(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Idle connections are closed now, busy ones after their response, those without a request after a grace period. */
-async function close(server: Server, inFlight: () => number): Promise<void> {
+/**
+ * After the delay, idle connections are closed, busy ones after their response, those without a request after a grace
+ * period. A load balancer that sends on an idle connection while it is closed can't know whether the request was made.
+ */
+async function close(server: Server, inFlight: () => number, delayMs: number): Promise<void> {
+  if (delayMs > 0) await delay(delayMs);
   const graceEndsAt = performance.now() + REQUEST_GRACE_MS;
   const sweep = setInterval(() => {
     // A connection whose response completes during the stop would otherwise wait for its keep-alive timeout, and one

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Knex } from 'knex';
+import { UsageError } from '../errors.js';
 
 // Resolves from both src/db and dist/db.
 const MIGRATIONS_DIR = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -13,14 +15,63 @@ const CONFIG = {
 };
 
 /**
- * Migrates the control schema. If two processes run it, the second waits for the first.
+ * Half of PostgreSQL's `deadlock_timeout`: where running processes and a migration wait for each other, it is the migration
+ * that gives way, not a request; and requests that wait behind it go on.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const RETRY_MS = 300;
+/** A transaction that holds its locks for longer has to be ended by somebody. */
+const PATIENCE_MS = 120_000;
+
+/**
+ * Migrates the control schema, beside running processes. If two processes run it, the second waits for the first. Throws
+ * UsageError when others keep their locks.
  * @returns the names of the applied migrations
  */
-export async function migrate(knex: Knex): Promise<readonly string[]> {
+export async function migrate(knex: Knex, patienceMs = PATIENCE_MS): Promise<readonly string[]> {
   await knex.raw('create schema if not exists rowpost');
-  const [, applied] = (await knex.migrate.latest(CONFIG)) as [number, string[]];
-  return applied;
+  const applied: string[] = [];
+  let until = performance.now() + patienceMs;
+  for (let tries = 0; ; tries++) {
+    try {
+      const one = await applyNext(knex, tries % 2 === 1);
+      if (one.length === 0) return applied;
+      applied.push(...one);
+      until = performance.now() + patienceMs;
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      if (performance.now() > until) throw new UsageError(LOCKED);
+      await delay(RETRY_MS * (1 + Math.random()));
+    }
+  }
 }
+
+/**
+ * One migration in a transaction of its own, so that it waits for locks while it holds few.
+ * @param fromOutbox locks the outbox first: some of a writer's statements lock it before the view that they write to, some
+ * afterwards, and so do migrations
+ */
+async function applyNext(knex: Knex, fromOutbox: boolean): Promise<readonly string[]> {
+  return knex.transaction(async (trx) => {
+    const pending = await pendingMigrations(trx);
+    if (pending.length === 0) return [];
+    await trx.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    if (fromOutbox && pending !== 'all') await trx.raw('lock table rowpost.outbox');
+    const [, applied] = (await trx.migrate.up(CONFIG)) as [number, string[]];
+    return applied;
+  });
+}
+
+function isLocked(error: unknown): boolean {
+  const { code = '', name } = error as { readonly code?: string; readonly name?: string };
+  // By another release.
+  return LOCK_STATES.has(code) || name === 'MigrationLocked';
+}
+
+/** lock_not_available, deadlock_detected */
+const LOCK_STATES = new Set(['55P03', '40P01']);
+const LOCKED =
+  'other sessions hold locks on tables that the migrations change: end what pg_locks and pg_stat_activity show, and run "rowpost release" again';
 
 /** Names of this build's pending migrations; 'all' if the database was never set up. */
 export async function pendingMigrations(knex: Knex): Promise<readonly string[] | 'all'> {

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { pendingMigrations } from '../../src/db/migrate.js';
+import { migrate, pendingMigrations } from '../../src/db/migrate.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 describe('migrations', () => {
@@ -21,5 +22,35 @@ describe('migrations', () => {
       `delete from rowpost.migration where id = (select max(id) from rowpost.migration) returning name`,
     );
     expect(await pendingMigrations(db.database.knex)).to.deep.equal([rows[0]!.name]);
+  });
+
+  it('give way to a session that waits for them, and are made once it has ended', async () => {
+    const { knex, pool } = db.database;
+    // As before the release that has the last one.
+    await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);
+    await pool.query('alter table rowpost.outbox drop column traceparent');
+    const writer = await pool.connect();
+    await writer.query(`begin; insert into rowpost.outbox (tenantid, operation, target, key)
+      values (0, 'insert', 'orders', '{}')`);
+    const migrated = migrate(knex);
+    await delay(1_500);
+    // Behind a migration that waits nobody else would get this lock.
+    await pool.query(`set lock_timeout = 1000; select count(*) from rowpost.outbox; reset lock_timeout`);
+    await writer.query('commit');
+    writer.release();
+    expect(await migrated).to.deep.equal(['0059_event_trace.js']);
+  });
+
+  it('say what to do when somebody keeps a lock, and change nothing', async () => {
+    const { knex, pool } = db.database;
+    const before = await pool.query('select name from rowpost.migration order by id');
+    await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);
+    const holder = await pool.connect();
+    await holder.query('begin; lock table rowpost.outbox in share mode');
+    const error = await migrate(knex, 100).catch((thrown: unknown) => thrown);
+    expect(String(error)).to.include('other sessions hold locks');
+    await holder.query('rollback');
+    holder.release();
+    expect((await pool.query('select name from rowpost.migration')).rowCount).to.equal(before.rowCount! - 1);
   });
 });

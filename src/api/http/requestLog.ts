@@ -22,7 +22,8 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
   const isOn = log.isLevelEnabled('info');
   return {
     ended(record, status, isComplete) {
-      if (status < 400 && isProbe(record.route)) return;
+      // A dependency that is away, or a stop, has lines of its own.
+      if (isProbe(record.route) && (status < 400 || status === 503)) return;
       if (status < 500 && (!isOn || !(status < 400 ? good : refused).take())) return;
       const { id, method, route, tenantid, roleid, code } = record;
       // Callers may send any text for a name.

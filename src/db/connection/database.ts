@@ -123,7 +123,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     // With it, error messages hold the values of the statement: hashes, ciphertexts, templates.
     compileSqlOnError: false,
     log: {
-      warn: (message: unknown) => log.warn({ knex: String(message) }, 'knex warns'),
+      warn(message: unknown) {
+        // Thrown as well, or tried again; it is the migration's whole text.
+        const isFailedMigration = /^migration (file|failed)/.test(String(message));
+        log[isFailedMigration ? 'debug' : 'warn']({ knex: String(message) }, 'knex warns');
+      },
       error: (message: unknown) => log.warn({ knex: String(message) }, 'knex reports an error'),
     },
   });
