@@ -13,55 +13,59 @@ import {
 const ORDERS = 400;
 const RECOVERY_MS = 60_000;
 
-for (const redis of [true, false]) {
-  for (const victim of ['worker', 'relay', 'web'] as const satisfies PartName[]) {
-    describe(`kill -9 of the ${victim}, ${redis ? 'on Redis' : 'without Redis'}`, function () {
-      this.timeout(150_000);
-      let fleet: Fleet;
+/** `npm run fault` kills each at every point of its work, on both queues. */
+const CASES: readonly { readonly victim: PartName; readonly redis: boolean }[] = [
+  { victim: 'worker', redis: true },
+  { victim: 'worker', redis: false },
+  { victim: 'relay', redis: true },
+  { victim: 'web', redis: false },
+];
 
-      before(async () => {
-        fleet = await createFleet({ postgres: 18, redisUrl: redis ? await createTestRedis() : undefined });
-      });
-      after(() => fleet.stop());
+for (const { victim, redis } of CASES) {
+  describe(`kill -9 of the ${victim}, ${redis ? 'on Redis' : 'without Redis'}`, function () {
+    this.timeout(150_000);
+    let fleet: Fleet;
 
-      it('loses no acknowledged change, and accounts for every duplicate', async () => {
-        const parts = new Map(
-          await Promise.all(
-            (['web', 'relay', 'worker'] as const).map(
-              async (part) => [part, await fleet.start(part)] as const,
-            ),
-          ),
-        );
-        // The second web process answers while the first one is away.
-        if (victim === 'web') await fleet.start('web');
-        await setUpConfirmations(fleet);
-
-        let killed: Promise<unknown> | undefined;
-        const { acknowledged, unknown } = await createOrders(fleet, ORDERS, (total) => {
-          if (total === ORDERS / 2) {
-            killed = parts
-              .get(victim)!
-              .kill('SIGKILL')
-              .then(() => fleet.start(victim));
-          }
-        });
-        expect(killed, 'the process was killed in the middle').to.not.equal(undefined);
-        await killed;
-        if (victim !== 'web') expect(unknown).to.deep.equal([]);
-
-        await waitFor(
-          'the email of every acknowledged order',
-          () => {
-            const mails = mailsPerOrder(fleet);
-            return acknowledged.every((id) => mails.has(id));
-          },
-          { timeoutMs: RECOVERY_MS },
-        );
-        await expectOnlyCommittedOrders(fleet);
-        await expectDuplicatesRecorded(fleet);
-      });
+    before(async () => {
+      fleet = await createFleet({ postgres: 18, redisUrl: redis ? await createTestRedis() : undefined });
     });
-  }
+    after(() => fleet.stop());
+
+    it('loses no acknowledged change, and accounts for every duplicate', async () => {
+      const parts = new Map(
+        await Promise.all(
+          (['web', 'relay', 'worker'] as const).map(async (part) => [part, await fleet.start(part)] as const),
+        ),
+      );
+      // The second web process answers while the first one is away.
+      if (victim === 'web') await fleet.start('web');
+      await setUpConfirmations(fleet);
+
+      let killed: Promise<unknown> | undefined;
+      const { acknowledged, unknown } = await createOrders(fleet, ORDERS, (total) => {
+        if (total === ORDERS / 2) {
+          killed = parts
+            .get(victim)!
+            .kill('SIGKILL')
+            .then(() => fleet.start(victim));
+        }
+      });
+      expect(killed, 'the process was killed in the middle').to.not.equal(undefined);
+      await killed;
+      if (victim !== 'web') expect(unknown).to.deep.equal([]);
+
+      await waitFor(
+        'the email of every acknowledged order',
+        () => {
+          const mails = mailsPerOrder(fleet);
+          return acknowledged.every((id) => mails.has(id));
+        },
+        { timeoutMs: RECOVERY_MS },
+      );
+      await expectOnlyCommittedOrders(fleet);
+      await expectDuplicatesRecorded(fleet);
+    });
+  });
 }
 
 /** A mutation without an answer has either both its row and its email, or neither. */
