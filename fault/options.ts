@@ -16,6 +16,7 @@ export const USAGE = `npm run fault -- [options]
   --fault <name>    run only this fault, such as backends-terminated; repeatable
   --only <part>     produce only this table: windows, faults, history or failover. history sends PostgreSQL back in time --kills
                     times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills times
+  --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows
   --redis <kind>    server (default), sentinel or cluster; with the last two, failover replaces the primary of Redis
   --rate <n>        mutations per second (default 20)
   --json <file>     also write the results to a file`;
@@ -32,6 +33,7 @@ export interface FaultOptions {
   /** Which tables to produce; all when undefined. */
   readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
   readonly redis: RedisKind;
+  readonly pooled: boolean;
   readonly rate: number;
   readonly json: string | undefined;
 }
@@ -50,6 +52,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       seconds: { type: 'string', default: '4' },
       only: { type: 'string' },
       redis: { type: 'string', default: 'server' },
+      pooler: { type: 'boolean', default: false },
       rate: { type: 'string', default: '20' },
       json: { type: 'string' },
     },
@@ -71,6 +74,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     seconds: positive('--seconds', values.seconds),
     only: values.window.length > 0 ? 'windows' : values.fault.length > 0 ? 'faults' : partNamed(values.only),
     redis: redisNamed(values.redis),
+    pooled: values.pooler,
     rate: positive('--rate', values.rate),
     json: values.json,
   };

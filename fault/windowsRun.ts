@@ -19,6 +19,8 @@ export interface WindowsOptions {
   readonly only: readonly string[];
   /** No strike starts after this many minutes; by default long enough for all strikes. */
   readonly minutes: number | undefined;
+  /** PgBouncer between processes and PostgreSQL. */
+  readonly pooled?: boolean;
   /** Mutations per second. */
   readonly rate: number;
   readonly say: (line: string) => void;

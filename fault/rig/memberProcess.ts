@@ -14,6 +14,8 @@ import { within } from './within.js';
 /** The actual services, without links. */
 export interface Services {
   readonly databaseUrl: string;
+  /** Through a pooler, for what may go through one. */
+  readonly pooledUrl?: string | undefined;
   /** Undefined when the queue is in PostgreSQL. */
   readonly redisUrl: string | undefined;
   readonly providerUrl: string;
@@ -36,11 +38,15 @@ const LAST_WORDS = 20_000;
 
 /** Starts a built process behind its own links, and waits until it reports that it has started. */
 export async function startMember(part: Part, number: number, options: MemberOptions): Promise<Member> {
-  const { databaseUrl, redisUrl, providerUrl, smtpPort } = options.services;
+  const { databaseUrl, pooledUrl, redisUrl, providerUrl, smtpPort } = options.services;
   // With several hosts, Sentinels or a cluster, the process itself must choose.
   const postgres = databaseUrl.includes(',')
     ? undefined
-    : await Link.open(targetOf(databaseUrl), postgresProtocol);
+    : await Link.open(
+        // The one of the two whose statements its windows are about: of tenants, or of the ledger.
+        targetOf(part === 'web' ? (pooledUrl ?? databaseUrl) : databaseUrl),
+        postgresProtocol,
+      );
   const provider = await Link.open(targetOf(providerUrl), httpProtocol);
   const redis =
     redisUrl === undefined || redisUrl.includes('+')
@@ -53,7 +59,7 @@ export async function startMember(part: Part, number: number, options: MemberOpt
   const inHand = options.calls.watch(name, links);
   const child = spawnRowpost([part], {
     ...options.env,
-    DATABASE_URL: postgres ? through(databaseUrl, postgres) : databaseUrl,
+    ...databaseEnv(part, options.services, postgres),
     SENDGRID_BASE_URL: through(providerUrl, provider),
     RESEND_BASE_URL: through(providerUrl, provider),
     NODE_OPTIONS: `--import=${REDIRECT}`,
@@ -125,4 +131,18 @@ function targetOf(url: string): Target {
 
 function through(url: string, link: Link): string {
   return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(link.port) }).href;
+}
+
+function databaseEnv(
+  part: Part,
+  { databaseUrl, pooledUrl }: Services,
+  link: Link | undefined,
+): Readonly<Record<string, string>> {
+  const linked = (url: string): string => (link ? through(url, link) : url);
+  if (pooledUrl === undefined) return { DATABASE_URL: linked(databaseUrl) };
+  return {
+    PREPARED_STATEMENTS: 'off',
+    DATABASE_URL: part === 'web' ? linked(pooledUrl) : pooledUrl,
+    DATABASE_DIRECT_URL: part === 'web' ? databaseUrl : linked(databaseUrl),
+  };
 }

@@ -12,6 +12,7 @@ import {
   type RedisTopology,
 } from '../../test/support/redisTopologies.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
+import { startPooledPostgres, throughPgBouncer } from '../../test/support/pgbouncer.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
@@ -87,6 +88,8 @@ export interface RigOptions {
   readonly postgresSettings?: readonly string[];
   /** A primary with a synchronous standby. */
   readonly replicated?: true;
+  /** PgBouncer in transaction mode between processes and PostgreSQL. */
+  readonly pooled?: boolean | undefined;
   /** What Redis is, with the queue in it: one server by default. */
   readonly redis?: RedisKind;
   /** Over those of all rigs. */
@@ -103,7 +106,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       say: (line) => process.stderr.write(`${line}\n`),
     });
   const replicated = options.replicated ? await startReplicatedPostgres() : undefined;
-  let postgres = replicated ? undefined : await startPostgres();
+  const pooled = options.pooled === true ? await startPooledPostgres() : undefined;
+  let postgres = replicated || pooled ? undefined : await startPostgres();
   const { redis: redisKind = 'server' } = options;
   const redisTopology =
     backend === 'postgres' || redisKind === 'server'
@@ -111,9 +115,11 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       : await (redisKind === 'sentinel' ? startRedisWithSentinels() : startRedisCluster(QUEUE_KEY));
   let redis: RedisServer | undefined = backend === 'redis' && !redisTopology ? await startRedis() : undefined;
   const provider = await startProvider();
-  const databaseUrl = replicated?.url() ?? postgres?.url ?? '';
+  const databaseUrl = replicated?.url() ?? pooled?.url ?? postgres?.url ?? '';
+  const pooledUrl = pooled && throughPgBouncer(databaseUrl, pooled);
   const services = {
     databaseUrl,
+    pooledUrl,
     redisUrl: redisTopology?.url ?? redis?.url,
     providerUrl: provider.url,
     smtpPort: provider.smtpPort,
@@ -132,7 +138,11 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     SIGN_INS_PER_ADDRESS: '0',
     ...options.env,
   };
-  await release({ ...env, DATABASE_URL: databaseUrl });
+  await release({
+    ...env,
+    DATABASE_URL: pooledUrl ?? databaseUrl,
+    ...(pooledUrl === undefined ? {} : { DATABASE_DIRECT_URL: databaseUrl, PREPARED_STATEMENTS: 'off' }),
+  });
   const ordinary = Array.from({ length: options.shops }, (): Speciality => ({}));
   const created = await setUp(databaseUrl, [...ordinary, ...(options.special ?? [])]);
   const canaries: Canary[] = [
@@ -208,6 +218,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await redisTopology?.stop();
       await postgres?.stop();
       await replicated?.stop();
+      await pooled?.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

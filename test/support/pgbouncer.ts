@@ -70,6 +70,8 @@ export async function startPooledPostgres(settings: readonly string[] = []): Pro
       'pool_mode = transaction',
       'max_client_conn = 1000',
       'default_pool_size = 20',
+      // A role's idle session keeps its database from being dropped.
+      'server_idle_timeout = 3',
       'auth_type = scram-sha-256',
       `auth_file = ${folder}/users.txt`,
       'auth_user = pgbouncer',
