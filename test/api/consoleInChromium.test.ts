@@ -47,6 +47,13 @@ if (existsSync(CHROMIUM)) {
       await shop.report(sent, { event: 'delivered' });
       await shop.fixture.control(
         shop.root,
+        `mutation {
+          create_email_suppression(input: { address: "${'long'.repeat(12)}@example.com", reason: "asked by phone" }) { address }
+          create_email_unsubscribe(input: { address: "ada@example.com", email_types: ["confirmation"] }) { address }
+        }`,
+      );
+      await shop.fixture.control(
+        shop.root,
         'mutation { update_email_type(email_type: "confirmation", input: { preheader: "Thank you" }) { version } }',
       );
       failed = await shop.deliver(order, {
@@ -164,6 +171,8 @@ if (existsSync(CHROMIUM)) {
           ['email', '/console/emails/edit?type=confirmation'],
           ['versions', '/console/emails/versions?type=confirmation'],
           ['rules', '/console/rules'],
+          ['suppressed', '/console/addresses'],
+          ['unsubscribed', '/console/addresses?list=unsubscribed'],
           ['rule', `/console/rules/edit?id=${shop.ruleid}`],
         ]) {
           await page.goto(`${shop.fixture.url}${path}`);

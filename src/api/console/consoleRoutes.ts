@@ -7,6 +7,7 @@ import { oneStep } from '../../graphql/steps.js';
 import { explain } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
+import { addressPages } from './addressPages.js';
 import { askControlAs } from './askControl.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
@@ -104,6 +105,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       versionPage({ page, form }),
       emailPages({ page, form }),
       rulePages({ page, form }),
+      addressPages({ page, form }),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));

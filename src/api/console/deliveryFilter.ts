@@ -105,7 +105,7 @@ export function literal(text: string): string {
 }
 
 /** A LIKE pattern that means the text, whatever is in it. */
-function containing(text: string): string {
+export function containing(text: string): string {
   return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }
 

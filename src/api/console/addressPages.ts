@@ -1,0 +1,112 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { containing, literal } from './deliveryFilter.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const ADDRESSES = `${CONSOLE}/addresses`;
+const PAGE_SIZE = 50;
+const MAX_LENGTH = 320;
+
+/** Each list of addresses that mail does not go to: how it is read and changed. */
+const LISTS = {
+  suppressed: {
+    read: `query ($filter: String, $limit: Int, $offset: Int) {
+      rows: email_suppression(filter: $filter, ordering: ["address"], limit: $limit, offset: $offset) {
+        address reason source deliveryid createtime
+      }
+    }`,
+    add: 'mutation ($input: email_suppressionInput) { create_email_suppression(input: $input) { address } }',
+    remove: 'mutation ($address: ID!) { delete_email_suppression(address: $address) { address } }',
+  },
+  unsubscribed: {
+    read: `query ($filter: String, $limit: Int, $offset: Int) {
+      rows: email_unsubscribe(filter: $filter, ordering: ["address"], limit: $limit, offset: $offset) {
+        address email_types all_types source createtime
+      }
+    }`,
+    add: 'mutation ($input: email_unsubscribeInput) { create_email_unsubscribe(input: $input) { address } }',
+    remove: 'mutation ($address: ID!) { delete_email_unsubscribe(address: $address) { address } }',
+  },
+} as const;
+type ListName = keyof typeof LISTS;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Addresses that mail does not go to: suppressed ones, and those whose people unsubscribed. */
+export function addressPages({ page, form }: PageKinds): Router {
+  const list = page((visit, req) => showList(visit, req.query));
+
+  const change = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const name = listOf(values);
+    const address = textOf(values, 'address');
+    try {
+      if (values['action'] === 'remove') await ask(LISTS[name].remove, { address });
+      else await ask(LISTS[name].add, { input: inputOf(name, values) });
+      res.redirect(303, addressOf(name, { search: textOf(values, 'search') }));
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
+        throw error;
+      await showList(visit, values, error);
+    }
+  });
+
+  return Router().get(ADDRESSES, list).post(ADDRESSES, change);
+}
+
+async function showList({ ask, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
+  const name = listOf(asked);
+  const search = textOf(asked, 'search');
+  const from = Number(/^\d{1,6}$/.exec(textOf(asked, 'from'))?.[0] ?? 0);
+  const { rows } = await ask<{ rows: readonly Values[] }>(LISTS[name].read, {
+    filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
+    limit: PAGE_SIZE + 1,
+    offset: from,
+  });
+  const at = (start: number): string => addressOf(name, { search, from: String(start) });
+  await show(
+    'addresses',
+    {
+      title: 'Addresses',
+      list: name,
+      search,
+      rows: rows.slice(0, PAGE_SIZE).map((row) => ({ ...row, time: timeOf(row['createtime']) })),
+      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
+      next: rows.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+      given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
+      problem: problem && { message: problem.message, hint: problem.hint },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
+
+/** The note is why, or which email types; without any all of them. */
+function inputOf(name: ListName, values: Values): Values {
+  const [address, note] = [textOf(values, 'address'), textOf(values, 'note')];
+  if (name === 'suppressed') return { address, reason: note };
+  const types = note
+    .split(',')
+    .map((type) => type.trim())
+    .filter((type) => type !== '');
+  return { address, email_types: types, all_types: types.length === 0 };
+}
+
+function addressOf(list: ListName, rest: Readonly<Record<string, string>>): string {
+  const given = Object.entries<string>({ list, ...rest }).filter(([, value]) => value !== '' && value !== '0');
+  return `${ADDRESSES}?${new URLSearchParams(given).toString()}`;
+}
+
+function listOf(values: Values): ListName {
+  return values['list'] === 'unsubscribed' ? 'unsubscribed' : 'suppressed';
+}
+
+function textOf(values: Values, name: string): string {
+  const value = values[name];
+  return typeof value === 'string' ? value.trim().slice(0, MAX_LENGTH) : '';
+}
+
+function timeOf(createtime: unknown): { readonly iso: string; readonly text: string } {
+  const iso = new Date(String(createtime)).toISOString();
+  return { iso, text: iso.slice(0, 16).replace('T', ' ') };
+}

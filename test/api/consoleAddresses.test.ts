@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import type { ConsoleBrowser } from './consoleBrowser.js';
+import { ConsoleShop } from './consoleShop.js';
+
+const ADDRESSES = '/console/addresses';
+
+describe('the console’s addresses', () => {
+  let shop: ConsoleShop;
+  let browser: ConsoleBrowser;
+  let csrf: string;
+
+  before(async () => {
+    shop = await ConsoleShop.open();
+    browser = await shop.signedIn();
+    csrf = await browser.csrf(ADDRESSES);
+  });
+  after(() => shop.close());
+
+  const post = async (values: Readonly<Record<string, string>>): Promise<[number, string]> => {
+    const answer = await browser.post(ADDRESSES, { csrf, ...values });
+    return [answer.status, await answer.text()];
+  };
+
+  it('suppress an address, find it by any part, and let mail go there again', async () => {
+    const added = await post({ action: 'add', address: 'Ada_L@Example.com', note: '<b>asked by phone</b>' });
+    expect(added[0]).to.equal(303);
+    await post({ action: 'add', address: 'bob@example.com', note: '' });
+    const found = await browser.page(`${ADDRESSES}?search=A_L%40`);
+    expect(found)
+      .to.include('ada_l@example.com')
+      .and.include('&lt;b&gt;asked by phone')
+      .and.include('manual');
+    expect(found, 'a search is no pattern').not.to.include('bob@example.com');
+    const removed = await post({ action: 'remove', address: 'ada_l@example.com' });
+    expect(removed[0]).to.equal(303);
+    expect(await browser.page(ADDRESSES)).to.not.include('ada_l@example.com');
+  });
+
+  it('unsubscribe an address from some email types, or all', async () => {
+    await post({ list: 'unsubscribed', action: 'add', address: 'ada@example.com', note: 'confirmation' });
+    await post({ list: 'unsubscribed', action: 'add', address: 'eve@example.com', note: '' });
+    const page = await browser.page(`${ADDRESSES}?list=unsubscribed`);
+    expect(page.replace(/\s+/g, ' '))
+      .to.match(/ada@example\.com.*From confirmation,/)
+      .and.match(/eve@example\.com.*From all email types,/);
+    const removed = await post({ list: 'unsubscribed', action: 'remove', address: 'eve@example.com' });
+    expect(removed[0]).to.equal(303);
+  });
+
+  it('say what is wrong beside what was written', async () => {
+    const [status, html] = await post({ action: 'add', address: 'no address', note: 'kept' });
+    expect(status).to.equal(400);
+    expect(html).to.include('role="alert"').and.include('value="no address"').and.include('value="kept"');
+    const [again, page] = await post({ action: 'remove', address: 'nobody@example.com' });
+    expect([again, page.includes('role="alert"')]).to.deep.equal([404, true]);
+  });
+
+  it('are shown fifty at a time', async () => {
+    for (let number = 100; number < 155; number++) {
+      await post({ action: 'add', address: `page${number}@example.com`, note: '' });
+    }
+    const first = await browser.page(`${ADDRESSES}?search=page1`);
+    expect(first).to.include('page149@').and.not.include('page150@');
+    const next = /rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(await browser.page(next))
+      .to.include('page150@')
+      .and.not.include('page149@');
+  });
+
+  it('take nothing from another site, or without the token of the session', async () => {
+    const answer = await browser.post(ADDRESSES, { csrf: 'x', action: 'add', address: 'eve@example.com' });
+    expect(answer.status).to.equal(403);
+  });
+});
