@@ -172,6 +172,7 @@ if (existsSync(CHROMIUM)) {
           ['versions', '/console/emails/versions?type=confirmation'],
           ['rules', '/console/rules'],
           ['suppressed', '/console/addresses'],
+          ['sending', '/console/sending'],
           ['unsubscribed', '/console/addresses?list=unsubscribed'],
           ['rule', `/console/rules/edit?id=${shop.ruleid}`],
         ]) {

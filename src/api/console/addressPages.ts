@@ -93,7 +93,9 @@ function inputOf(name: ListName, values: Values): Values {
 }
 
 function addressOf(list: ListName, rest: Readonly<Record<string, string>>): string {
-  const given = Object.entries<string>({ list, ...rest }).filter(([, value]) => value !== '' && value !== '0');
+  const given = Object.entries<string>({ list, ...rest }).filter(
+    ([, value]) => value !== '' && value !== '0',
+  );
   return `${ADDRESSES}?${new URLSearchParams(given).toString()}`;
 }
 

@@ -19,6 +19,7 @@ import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 import { redrivePages } from './redrivePages.js';
 import { rulePages } from './rulePages.js';
+import { sendingPage } from './sendingPage.js';
 import { sendPage } from './sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
@@ -106,6 +107,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       emailPages({ page, form }),
       rulePages({ page, form }),
       addressPages({ page, form }),
+      sendingPage({ page, form }),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
@@ -141,12 +143,14 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
   };
 }
 
+const NOT_SHOWN: ReadonlySet<string> = new Set(['csrf', 'secret']);
+
 /** Fields of a form that hold text the user typed. */
 function writtenIn(
   values: Visit['values'] = {},
 ): readonly { readonly name: string; readonly value: string }[] {
   return Object.entries(values).flatMap(([name, value]) =>
-    typeof value === 'string' && name !== 'csrf' ? [{ name, value }] : [],
+    typeof value === 'string' && !NOT_SHOWN.has(name) ? [{ name, value }] : [],
   );
 }
 

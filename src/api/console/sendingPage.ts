@@ -1,0 +1,108 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const SENDING = `${CONSOLE}/sending`;
+
+const SETTINGS = `{ Utility {
+  email_transport { transports { kind host port username domain region } paused_code paused_reason set_time }
+  email_webhook { url set_time }
+  email_webhooks { kind url set_time }
+} }`;
+const CHANGES = {
+  apikey: 'mutation ($secret: String!) { set_email_apikey(apikey: $secret) { apikey } }',
+  sendgrid:
+    'mutation ($secret: String) { Utility { set_email_webhook_key(verification_key: $secret) { url } } }',
+  webhook:
+    'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
+} as const;
+
+/** What each carrier is to be told; docs/carriers.md has the details. */
+const CARRIERS: Readonly<
+  Record<string, { readonly name: string; readonly steps: string; readonly secret: string }>
+> = {
+  sendgrid: {
+    name: 'SendGrid',
+    steps:
+      'Settings → Mail Settings → Event Webhooks: give the address, choose the events, turn Signed Event Webhook on.',
+    secret: 'Verification key',
+  },
+  resend: { name: 'Resend', steps: 'Add a webhook with the address.', secret: 'Signing secret' },
+  mailgun: {
+    name: 'Mailgun',
+    steps: 'Add webhooks with the address.',
+    secret: 'HTTP webhook signing key',
+  },
+  postmark: {
+    name: 'Postmark',
+    steps:
+      'Add a webhook of the message stream with the address, and in it the name rowpost and a password of your choice: https://rowpost:<password>@…',
+    secret: 'That password, of 16 characters or more',
+  },
+  ses: {
+    name: 'Amazon SES',
+    steps: 'Publish events of the configuration set to an SNS topic, and subscribe the address to it.',
+    secret: 'ARN of the topic',
+  },
+};
+
+type Values = Readonly<Record<string, unknown>>;
+
+interface Webhook {
+  readonly kind: string;
+  readonly url: string;
+  readonly set_time: string | null;
+}
+
+interface Settings {
+  readonly email_transport: Values | null;
+  readonly email_webhook: Omit<Webhook, 'kind'>;
+  readonly email_webhooks: readonly Webhook[];
+}
+
+/** What the tenant sends by, and where its carriers report what became of mails. Secrets go in, and never come out. */
+export function sendingPage({ page, form }: PageKinds): Router {
+  const change = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const secret = typeof values['secret'] === 'string' ? values['secret'].trim() : '';
+    const what = typeof values['what'] === 'string' ? values['what'] : '';
+    try {
+      if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
+      if (what === 'apikey') await ask(CHANGES.apikey, { secret });
+      else if (what === 'sendgrid') await ask(CHANGES.sendgrid, { secret });
+      else await ask(CHANGES.webhook, { input: { kind: what, secret } });
+      res.redirect(303, SENDING);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
+        throw error;
+      await show(visit, error);
+    }
+  });
+  return Router()
+    .get(
+      SENDING,
+      page((visit) => show(visit)),
+    )
+    .post(SENDING, change);
+}
+
+async function show({ ask, show: showView }: Visit, problem?: AppError): Promise<void> {
+  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
+  const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
+  const transports = (Utility.email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
+  const inUse = new Set(transports.map(({ kind }) => kind));
+  await showView(
+    'sending',
+    {
+      title: 'Sending',
+      transport: Utility.email_transport,
+      // Those that are in use come first.
+      webhooks: webhooks
+        .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))
+        .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),
+      problem: problem && { message: problem.message, hint: problem.hint },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
