@@ -79,8 +79,10 @@ export class PrincipalSource {
     const key = `${tenantid}:${roleid}`;
     const principal = readPrincipal(this.knex, tenantid, roleid);
     this.#principals.set(key, principal);
-    // Failed reads are not cached.
-    principal.catch(() => this.#principals.delete(key));
+    // Failed reads are not cached; a newer one stays.
+    principal.catch(() => {
+      if (this.#principals.peek(key) === principal) this.#principals.delete(key);
+    });
     return principal;
   }
 
