@@ -45,6 +45,7 @@ module.exports = {
       },
     },
     only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
+    only('opentelemetry-in-tracing', 'Spans are made in one folder.', '@opentelemetry', '^src/tracing/'),
     only('express-in-api', 'HTTP lives in src/api.', 'express|helmet', '^src/api/'),
     only('queue-in-one-place', 'bullmq and ioredis behind one folder.', 'bullmq|ioredis', '^src/queue/'),
     only(
