@@ -157,7 +157,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
 describe('a tenant that asks for more at once than its share', () => {
   let fixture: WebFixture;
   before(async () => {
-    fixture = await WebFixture.start({ env: { PG_POOL: '4', TENANT_CONCURRENCY: '2' } });
+    fixture = await WebFixture.start({ env: { PG_POOL: '5', TENANT_CONCURRENCY: '2' } });
   });
   after(() => fixture.stop());
 
@@ -175,7 +175,7 @@ describe('a tenant that asks for more at once than its share', () => {
     const { knex } = fixture.testDatabase.database;
     const lock = await knex.transaction();
     await lock.raw('lock table ??.thing in access exclusive mode', [busy!.tenant.schema]);
-    // One connection serves tenants: one request runs, two more wait.
+    // Two connections serve tenants, one of them at most this one: one request runs, two more wait.
     const asked = Array.from({ length: 5 }, () => ask(busy!.authorization));
     const refused = await waitFor('a refusal', async () => {
       const response = await Promise.race([
