@@ -55,6 +55,7 @@ export async function openInstallation(
       ? { url: backend.directUrl ?? backend.databaseUrl }
       : { url: backend.databaseUrl, directUrl: backend.directUrl }),
     preparedStatements: config.preparedStatements,
+    passwordCommand: config.databasePasswordCommand,
     budget,
     keyRing: backend.keyRing,
     statementTimeoutMs: config.statementTimeoutMs,

@@ -55,6 +55,13 @@ export const SETTINGS = {
     'PostgreSQL itself, where `DATABASE_URL` leads to a connection pooler such as PgBouncer: for LISTEN, migrations, the ledger of relay and worker, and the queue.',
     '`DATABASE_URL`',
   ),
+  databasePasswordCommand: setting(
+    'DATABASE_PASSWORD_COMMAND',
+    optionalText,
+    undefined,
+    "A shell command that prints the password of `DATABASE_URL`'s role, for passwords that are made anew, such as IAM tokens. New connections ask for it, at most twice a minute.",
+    "the URL's password",
+  ),
   preparedStatements: setting(
     'PREPARED_STATEMENTS',
     flag,

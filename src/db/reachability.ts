@@ -14,6 +14,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '57P01': 'PostgreSQL is shutting down.',
   '57P03': 'PostgreSQL is starting up or recovering.',
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
+  EPASSWORD: 'DATABASE_PASSWORD_COMMAND fails, prints nothing or takes more than 10 seconds.',
 };
 
 /** Causes other than the network that may be temporary. */

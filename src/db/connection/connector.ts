@@ -7,6 +7,8 @@ import { NoPrimaryError, Primary, type ServerState, type Severable } from './pri
 export interface ConnectorOptions {
   /** As `DATABASE_URL`. */
   readonly url: string;
+  /** Instead of the URL's. */
+  readonly password?: (() => Promise<string>) | undefined;
   /** Of every connection, besides what the URL says. */
   readonly config: pg.ClientConfig;
   readonly connectTimeoutMs: number;
@@ -32,9 +34,10 @@ export interface Connector {
 const ASK_TIMEOUT_MS = 2_000;
 const WATCH_MS = 1_000;
 
-export function createConnector({ url, config, connectTimeoutMs, log }: ConnectorOptions): Connector {
+export function createConnector(options: ConnectorOptions): Connector {
+  const { url, password, config, connectTimeoutMs, log } = options;
   const { hosts, url: firstUrl, requiresWritableSessions } = parseDatabaseUrl(url);
-  const shared: pg.ClientConfig = { ...config, ...readUrl(firstUrl) };
+  const shared: pg.ClientConfig = { ...config, ...readUrl(firstUrl), ...(password ? { password } : {}) };
   const primary = new Primary(hosts, {
     maxWaitMs: connectTimeoutMs,
     log,

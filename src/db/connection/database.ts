@@ -7,6 +7,7 @@ import type { ConnectionBudget } from './budget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
+import { passwordOf } from './passwordCommand.js';
 import { closeWhenReadOnly } from './readOnly.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import { dropStatementNames } from './preparedStatements.js';
@@ -63,6 +64,8 @@ export interface DatabaseOptions {
   /** As `PREPARED_STATEMENTS`; on when absent. */
   readonly preparedStatements?: boolean;
   readonly budget: ConnectionBudget;
+  /** Prints the password of the URL's role. */
+  readonly passwordCommand?: string | undefined;
   /** Derives the passwords of the tenants' logins. */
   readonly keyRing: KeyRing;
   readonly statementTimeoutMs: number;
@@ -83,8 +86,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs,
     keepAlive: true,
   };
+  const password = options.passwordCommand === undefined ? undefined : passwordOf(options.passwordCommand);
   const connectTo = (url: string, config: pg.ClientConfig): Connector =>
-    createConnector({ url, config, connectTimeoutMs: options.connectTimeoutMs, log });
+    createConnector({ url, password, config, connectTimeoutMs: options.connectTimeoutMs, log });
   const startupOptions = asStartupOptions(settings);
   const direct = connectTo(directUrl ?? options.url, { ...base, options: startupOptions });
   // A pooler refuses the startup parameter: the sessions' roles have the settings as defaults.
