@@ -141,7 +141,11 @@ describe('a batch of events that ends its workers', () => {
         await exited;
       }
       expect(deaths).to.be.within(3, 5);
-      expect(provider.calls).to.have.length(2);
+      // A worker may end while it sends another mail, which is sent again then, and on record.
+      const { rows } = await db.database.pool.query<{ count: number }>(
+        "select count(*)::int as count from rowpost.email_attempt where outcome = 'ambiguous'",
+      );
+      expect(provider.calls.length).to.be.within(2, 2 + rows[0]!.count);
     } finally {
       await pipeline.stop();
       await provider.stop();
