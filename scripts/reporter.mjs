@@ -10,7 +10,7 @@ const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_SUITE_BEGIN, EVENT_SUITE_END, EV
 export default class CompactReporter extends reporters.Base {
   #passed = 0;
   #failed = 0;
-  /** Full titles. */
+  /** Full titles, each with the first line of its error. */
   #failures = [];
   #suite = { startedMs: 0, passed: 0, failed: 0 };
   /** Milliseconds by file. */
@@ -31,8 +31,9 @@ export default class CompactReporter extends reporters.Base {
     });
     runner.on(EVENT_TEST_FAIL, (test, error) => {
       this.#failed++;
-      this.#failures.push(test.fullTitle());
-      console.log(`✖ FAILED: ${test.fullTitle()}\n    ${String(error.message ?? error).split('\n')[0]}`);
+      const failure = `${test.fullTitle()}\n    ${String(error.message ?? error).split('\n')[0]}`;
+      this.#failures.push(failure);
+      console.log(`✖ FAILED: ${failure}`);
       this.#save();
     });
     runner.once(EVENT_RUN_END, () => {

@@ -43,19 +43,26 @@ export async function strikeHistory(
   if (way === 'promoted') await burst(rig);
   await delay(backMs);
   const struckAtMs = Date.now();
-  // Point-in-time recovery needs a commit after its target.
-  await rig.ledger.query('select pg_current_xact_id()');
+  // Point-in-time recovery needs a commit after its target, flushed: a transaction that only took an id isn't.
+  await rig.ledger.query(`select pg_logical_emit_message(true, 'fault harness', 'after the target')`);
   const lost = await (way === 'restored' ? timeMachine.restore(backup) : timeMachine.promote(backup, backMs));
   spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesAnswers: true });
   await follow(rig, aftermath);
-  // A server that is being promoted is a standby until it has read its log.
-  await waitFor('PostgreSQL to accept writes', () => rig.ledger.query('select'), { timeoutMs: PROMOTION_MS });
+  await untilWritable(rig);
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
   lost.recoveredAtMs = Date.now();
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };
 }
 
 const PROMOTION_MS = 60_000;
+
+/** A server that is being promoted answers as a standby until it has read its log. */
+async function untilWritable({ ledger }: Rig): Promise<void> {
+  await waitFor('PostgreSQL to accept writes', () => ledger.query('select pg_current_xact_id()'), {
+    timeoutMs: PROMOTION_MS,
+  });
+}
+
 /** Commits until then survive. */
 const LIVE_MS = 2_000;
 const BURST = 15;
@@ -77,6 +84,8 @@ async function follow(rig: Rig, aftermath: Aftermath): Promise<void> {
     case 'nothing':
       return;
     case 'queue wiped':
+      // The queue may be in that PostgreSQL.
+      await untilWritable(rig);
       return queueStore.wipe();
     case 'connections cut': {
       const untilMs = Date.now() + CUT_MS;
