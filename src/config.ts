@@ -70,6 +70,7 @@ const IN_FILES: ReadonlySet<string> = new Set([
   'DATABASE_DIRECT_URL',
   'REDIS_URL',
   'SECRET_KEYS',
+  'SOURCE_SECRET_KEYS',
   'PXADMIN_PASSWORD',
 ]);
 

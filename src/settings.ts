@@ -98,6 +98,13 @@ export const SETTINGS = {
     '`id:base64-of-32-bytes[,…]`. The first encrypts stored secrets, all decrypt.',
     'generated in embedded mode only',
   ),
+  sourceSecretKeys: setting(
+    'SOURCE_SECRET_KEYS',
+    optional((value) => KeyRing.parse(value)),
+    undefined,
+    'For `rowpost tenant import` alone: the `SECRET_KEYS` of the installation that the tenant comes from.',
+    '`SECRET_KEYS`',
+  ),
   pxadminPassword: setting(
     'PXADMIN_PASSWORD',
     optionalText,

@@ -13,6 +13,9 @@ interface Declaration {
 const COMMANDS: Readonly<Record<string, Declaration>> = {
   release: {
     summary: 'Bring the database up to date.',
+    usage: [
+      'rowpost release [--id-range <n>]    With n from 0 to 213 its ids begin at n × 10 million: for installations that exchange tenants.',
+    ],
     load: async () => (await import('./release.js')).release,
   },
   web: { summary: 'Serve HTTP.', load: async () => (await import('./processes.js')).web },
@@ -34,7 +37,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./demo.js')).demo,
   },
   tenant: {
-    summary: 'create tenants, run SQL for them, say what is captured, list them.',
+    summary: 'create, change, move and list tenants.',
     usage: [
       'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
       'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password <password> [--print-sql]',
@@ -42,6 +45,10 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant release --tenant <id> [--print-sql]    Gives an adopted schema back.',
       'rowpost tenant sql --tenant <id> -f <file>',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Whose changes become events.',
+      'rowpost tenant suspend --tenant <id>    Nobody may use it any more; its mail goes on.',
+      'rowpost tenant resume --tenant <id>',
+      'rowpost tenant export --tenant <id> --file <file>    Its settings; pg_dump has its tables. See docs/backup.md.',
+      'rowpost tenant import --file <file>',
       'rowpost tenant list',
     ],
     load: async () => (await import('./tenant.js')).tenant,

@@ -4,24 +4,39 @@ import { closeDatabase } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
 import { restoreLostRoles } from '../db/tenants/lostRoles.js';
+import { MOVING_TABLES } from '../control/tenants/tenantTables.js';
+import { MAX_ID_RANGE, startIdRange } from '../db/tenants/idRange.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
-import type { Command } from './command.js';
+import { ArgumentError, type Command } from './command.js';
+import { readOptions } from './options.js';
 
 /** A deployment starts it together with PostgreSQL, and wants to know when that fails. */
 const PATIENCE_MS = 60_000;
 
 /** Migrates the database and creates `pxadmin` on the first run. Idempotent, and safe to run concurrently. */
-export const release: Command = async () => {
+export const release: Command = async (args) => {
+  const idRange = readIdRange(args);
   const installation = await openInstallation('release', 'command', undefined, PATIENCE_MS);
   try {
     await releaseInstallation(installation);
+    if (idRange !== undefined) {
+      const tables = MOVING_TABLES.map(({ table }) => table);
+      await startIdRange(installation.database.pool, tables, idRange);
+    }
     return 0;
   } finally {
     await installation.stop();
   }
 };
+
+function readIdRange(args: readonly string[]): number | undefined {
+  const { 'id-range': text } = readOptions(args, ['id-range']);
+  if (text === undefined) return undefined;
+  if (/^\d{1,3}$/.test(text) && Number(text) <= MAX_ID_RANGE) return Number(text);
+  throw new ArgumentError(`--id-range takes a number from 0 to ${MAX_ID_RANGE}`);
+}
 
 export async function releaseInstallation(installation: Installation): Promise<void> {
   const { database, log, config } = installation;

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { withInstallation } from '../compose.js';
 import {
   adoptTenant,
@@ -6,7 +6,9 @@ import {
   deleteTenant,
   listTenants,
   readTenant,
+  suspendTenant,
 } from '../control/tenants/tenants.js';
+import { exportTenant, importTenant } from '../control/tenants/moveTenant.js';
 import type { ControlDb } from '../db/connection/database.js';
 import {
   adoptionWarnings,
@@ -24,11 +26,22 @@ import { readOptions } from './options.js';
 
 const MAX_PROBLEMS = 50;
 
-const SUBCOMMANDS: Readonly<Record<string, Command>> = { create, adopt, release, sql, capture, list };
+const SUBCOMMANDS: Readonly<Record<string, Command>> = {
+  create,
+  adopt,
+  release,
+  sql,
+  capture,
+  suspend: (args) => setSuspended(args, true),
+  resume: (args) => setSuspended(args, false),
+  export: exportToFile,
+  import: importFromFile,
+  list,
+};
 
 export const tenant: Command = async ([name = '', ...args]) => {
   const subcommand = SUBCOMMANDS[name];
-  if (!subcommand) throw new ArgumentError('tenant takes create, adopt, release, sql, capture or list');
+  if (!subcommand) throw new ArgumentError(`tenant takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
   return subcommand(args);
 };
 
@@ -125,7 +138,7 @@ async function sql(args: readonly string[]): Promise<number> {
   const tenantid = requiredTenant(options);
   const file = required(options, 'file');
   const script = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`can't read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`);
+    throw new UsageError(`can't read ${file}: ${errorCode(error)}`);
   });
   return withInstallation(async ({ database, engine }) => {
     const { schema } = await runTenantSql(database, { tenantid, sql: script });
@@ -151,6 +164,62 @@ async function capture(args: readonly string[]): Promise<number> {
     );
     print({ tenantid, table, writers });
   });
+}
+
+/** Takes effect within a second on every process. Prints one JSON line. */
+async function setSuspended(args: readonly string[], suspended: boolean): Promise<number> {
+  const tenantid = requiredTenant(readOptions(args, ['tenant']));
+  return withInstallation(async ({ database }) => {
+    await suspendTenant(database.knex, tenantid, suspended);
+    print({ tenantid, suspended });
+  });
+}
+
+/** Writes a new file that only its owner may read: it holds password hashes. Prints one JSON line. */
+async function exportToFile(args: readonly string[]): Promise<number> {
+  const options = readOptions(args, ['tenant', 'file']);
+  const tenantid = requiredTenant(options);
+  const name = required(options, 'file');
+  return withInstallation(async ({ database }) => {
+    const file = await open(name, 'wx', 0o600).catch((error: unknown) => {
+      throw new UsageError(`can't write ${name}: ${errorCode(error)}`);
+    });
+    try {
+      const { schema, suspended } = await exportTenant(database.pool, tenantid, async (line) => {
+        await file.write(`${line}\n`);
+      });
+      await file.sync();
+      print({ tenantid, schema, file: name });
+      if (!suspended) {
+        process.stderr.write('the tenant is not suspended: what changes from now on is not in the file\n');
+      }
+    } catch (error) {
+      await rm(name, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/** Of a tenant whose tables are restored already. It stays suspended, if it was. Prints one JSON line. */
+async function importFromFile(args: readonly string[]): Promise<number> {
+  const name = required(readOptions(args, ['file']), 'file');
+  const file = await open(name).catch((error: unknown) => {
+    throw new UsageError(`can't read ${name}: ${errorCode(error)}`);
+  });
+  return withInstallation(async ({ database, keyRing, config: { sourceSecretKeys = keyRing } }) => {
+    const { tenantid, schema, suspended } = await importTenant(
+      database,
+      { from: sourceSecretKeys, to: keyRing },
+      () => file.readLines(),
+    );
+    print({ tenantid, schema, suspended });
+  });
+}
+
+function errorCode(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
 function shortened(problems: readonly string[]): readonly string[] {

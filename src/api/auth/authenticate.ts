@@ -9,7 +9,7 @@ export class Authenticator {
     private readonly principals: PrincipalSource,
   ) {}
 
-  /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED. */
+  /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
   async authenticate(authorization: string | undefined, type: TokenType): Promise<Principal> {
     return this.authenticateToken(bearerToken(authorization), type);
   }
@@ -26,8 +26,14 @@ export class Authenticator {
     if (!principal || claims.issuedAtMs < principal.tokensValidFromMs) {
       throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
     }
+    requireActiveTenant(principal);
     return principal;
   }
+}
+
+/** Throws AppError TENANT_SUSPENDED. */
+export function requireActiveTenant({ isSuspended }: Principal): void {
+  if (isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
 }
 
 const A: Readonly<Record<TokenType, string>> = { access: 'an access', refresh: 'a refresh' };

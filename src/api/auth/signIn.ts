@@ -5,6 +5,7 @@ import type { Principal, PrincipalSource } from '../../db/principal.js';
 import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import { NOBODY_LOGIN } from '../../db/principal.js';
+import { requireActiveTenant } from './authenticate.js';
 
 export interface Credentials {
   readonly tenantid: number;
@@ -19,7 +20,7 @@ export interface SignInDeps {
 
 /**
  * Signs in by login and password. An unknown tenant, an unknown login and a wrong password are indistinguishable by
- * response or timing. Throws AppError LOGIN_FAILED, PERMISSION_DENIED (the role lacks the capability `login`).
+ * response or timing. Throws AppError LOGIN_FAILED, TENANT_SUSPENDED, PERMISSION_DENIED (the role lacks the capability `login`).
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<Principal> {
   const { tenantid, login, password } = credentials;
@@ -32,7 +33,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return principal;
 }
 
-/** A role authenticated elsewhere. @returns undefined when it no longer exists. Throws AppError PERMISSION_DENIED. */
+/** A role authenticated elsewhere. @returns undefined when it no longer exists. Throws AppError PERMISSION_DENIED, TENANT_SUSPENDED. */
 export async function signInAs(
   deps: Pick<SignInDeps, 'principals'>,
   tenantid: number,
@@ -43,12 +44,13 @@ export async function signInAs(
   return principal;
 }
 
-/** The tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED. */
+/** The tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
 export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
   await requireAnonymousLogins(deps.knex, tenantid);
   const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));
   if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
+  requireActiveTenant(principal);
   return principal;
 }
 
@@ -64,6 +66,7 @@ async function requireAnonymousLogins(knex: ControlDb, tenantid: number): Promis
 }
 
 function requireLogin(principal: Principal): void {
+  requireActiveTenant(principal);
   if (principal.isAdmin || principal.capabilities.includes('login')) return;
   throw new AppError('PERMISSION_DENIED', 'The role does not hold the capability "login".');
 }

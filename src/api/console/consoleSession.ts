@@ -85,6 +85,7 @@ const ENDED: ReadonlySet<string> = new Set([
   'TOKEN_INVALID',
   'TOKEN_MALFORMED',
   'PERMISSION_DENIED',
+  'TENANT_SUSPENDED',
 ]);
 
 /** Of the token, which the browser knows in its sealed form alone. */

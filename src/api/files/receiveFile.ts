@@ -11,6 +11,7 @@ import { sendJson } from '../http/failure.js';
 import type { FileDeps } from './fileDeps.js';
 import { feed, IncomingBytes } from './incomingBytes.js';
 import { OBJECT_LEASE_MS } from './objectLeases.js';
+import { requireActiveTenant } from '../auth/authenticate.js';
 
 /**
  * `PUT /files/<signed>`. Records the intent to write an object, streams its bytes to the storage and makes them durable,
@@ -131,8 +132,11 @@ async function requirePrincipal(
   { tenantid, roleid }: FileLink,
 ): Promise<Principal> {
   const principal = await principals.load(tenantid, roleid);
-  if (principal) return principal;
-  throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+  if (!principal) {
+    throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+  }
+  requireActiveTenant(principal);
+  return principal;
 }
 
 /** Checked before any byte is read. Throws AppError FILE_LENGTH_REQUIRED, FILE_LENGTH_MISMATCH, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */

@@ -8,6 +8,7 @@ import type { FileLink } from '../../files/fileLinks.js';
 import type { ByteRange } from '../../files/storage/fileStorage.js';
 import type { FileDeps } from './fileDeps.js';
 import { endWhenSlow } from './slowness.js';
+import { requireActiveTenant } from '../auth/authenticate.js';
 
 /** `GET` and `HEAD /files/<signed>`: the bytes or one range of them, always as a download. Throws AppError. */
 export async function sendFile(
@@ -53,6 +54,7 @@ async function requireFile(
   if (!principal) {
     throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
   }
+  requireActiveTenant(principal);
   const [file] = await readFiles(database.pool, tenantid, [storagekey]);
   if (!file) throw new AppError('NOT_FOUND', 'The file is gone.');
   await engine.requireFileRow(principal, 'download', file);

@@ -221,7 +221,7 @@ export function judgeKeys({ tenants, paused }: KeyStates): Finding {
     paused.length === 0
       ? ''
       : `, of which the carriers refuse those of tenants ${shortened(paused.map(String))}`;
-  return good(`${tenants} tenants have an account${those}`);
+  return good(`${tenants === 1 ? '1 tenant has' : `${tenants} tenants have`} an account${those}`);
 }
 
 /** What each place needs to move on. */

@@ -20,6 +20,12 @@ export const tenant = controlObject({
     root_login: { type: 'text', input: 'On creation.', inputOnly: true },
     root_password: { type: 'text', input: 'On creation.', inputOnly: true },
     root_roleid: { type: 'int4' },
+    suspended: {
+      type: 'bool',
+      description: 'Nobody may sign in or ask; mails of what was committed before are still sent.',
+      input: 'On update, by pxadmin.',
+      required: true,
+    },
     createtime: { type: 'timestamptz', required: true },
   },
   visible: (principal, row) => (isInstallationAdmin(principal) ? 'all' : ofOwnTenant(principal, row)),

@@ -4,20 +4,22 @@ import type { Key } from '../object/declaration.js';
 import { requireStorablePassword } from '../roles/makeRole.js';
 import { requireStrongPassword } from '../roles/passwords.js';
 import { requireFreeLogin } from '../roles/rolePermissions.js';
-import { createHashedTenant, deleteTenant, renameTenant } from './tenants.js';
+import { createHashedTenant, deleteTenant, renameTenant, suspendTenant } from './tenants.js';
 
 interface TenantInput {
   readonly name?: string | null;
   readonly schema?: string | null;
   readonly root_login?: string | null;
   readonly root_password?: string | null;
+  readonly suspended?: boolean | null;
 }
 
 /** `create_tenant`. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK, NAME_TAKEN. */
 export async function makeTenant(
   { db, passwordHashes }: ControlContext,
-  { name, schema, root_login, root_password }: TenantInput,
+  { name, schema, root_login, root_password, suspended }: TenantInput,
 ): Promise<Key> {
+  if (suspended === true) throw badInput('suspended', 'A tenant is suspended after it was made.');
   requireFreeLogin(root_login);
   const password = requireValue(root_password, 'root_password');
   requireStorablePassword(password);
@@ -33,13 +35,17 @@ export async function makeTenant(
 
 /** `update_tenant`. Throws AppError BAD_USER_INPUT, TENANT_NOT_FOUND, NAME_TAKEN. */
 export async function changeTenant(
-  { db }: ControlContext,
+  { db, deps, afterCommit }: ControlContext,
   { tenantid }: Key,
-  { name, ...others }: TenantInput,
+  { name, suspended, ...others }: TenantInput,
 ): Promise<void> {
   const [fixed] = Object.keys(others);
   if (fixed !== undefined) throw badInput(fixed, `${fixed} is set on creation and stays.`);
   if (name !== undefined) await renameTenant(db, Number(tenantid), requireValue(name, 'name'));
+  if (suspended !== undefined) {
+    await suspendTenant(db, Number(tenantid), requireValue(suspended, 'suspended'));
+    afterCommit.push(() => deps.principals.forget(Number(tenantid)));
+  }
 }
 
 /** `delete_tenant`. Throws AppError NOT_FOUND, TENANT_NOT_FOUND. @returns the tenant as it was. */

@@ -34,6 +34,7 @@ export interface ListedTenant {
   readonly root_roleid: number | null;
   /** The schema belongs to an application. */
   readonly adopted: boolean;
+  readonly suspended: boolean;
 }
 
 /** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
@@ -133,6 +134,12 @@ export async function renameTenant(db: ControlDb, tenantid: number, name: string
   if (count === 0) throw tenantNotFound(tenantid);
 }
 
+/** Takes effect within a second on every process. Throws AppError TENANT_NOT_FOUND, also for the installation. */
+export async function suspendTenant(db: ControlDb, tenantid: number, suspended: boolean): Promise<void> {
+  const count = await db('rowpost.tenant').where({ tenantid }).whereNotNull('schema').update({ suspended });
+  if (count === 0) throw tenantNotFound(tenantid);
+}
+
 function nameTaken(name: string): [string, { field: string }] {
   return [`Another tenant is named "${name}".`, { field: 'name' }];
 }
@@ -182,7 +189,14 @@ export async function readTenant(db: ControlDb, tenantid: number): Promise<Liste
 }
 
 function listed(db: ControlDb) {
-  return db('rowpost.tenant').select<ListedTenant[]>('tenantid', 'name', 'schema', 'root_roleid', 'adopted');
+  return db('rowpost.tenant').select<ListedTenant[]>(
+    'tenantid',
+    'name',
+    'schema',
+    'root_roleid',
+    'adopted',
+    'suspended',
+  );
 }
 
 /**

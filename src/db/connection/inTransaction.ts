@@ -1,7 +1,13 @@
 import type { Pool, PoolClient } from 'pg';
 
+/** A connection inside a transaction. */
+export type TransactionClient = PoolClient;
+
 /** Throws what pg and `work` throw; nothing is committed then. */
-export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (client: TransactionClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   try {
     await client.query('begin');

@@ -125,6 +125,7 @@ export function roleWith(
     capabilities,
     isRoot: false,
     isAdmin: false,
+    isSuspended: false,
     rules: rules.map((rule, index) => ({ ruleid: index + 1, filter: null, ...rule })),
   };
 }

@@ -1,0 +1,61 @@
+/** A table of the schema `rowpost` with rows of tenants. */
+interface TenantTable {
+  readonly table: string;
+  /** Selects the rows of tenant `$1` as `row`, in an order in which references are met; by default all with its id. */
+  readonly rows?: string;
+}
+
+/** What moves with a tenant: its settings, roles and files, in an order in which references are met. */
+export const MOVING_TABLES: readonly TenantTable[] = [
+  { table: 'tenant' },
+  { table: 'role_class' },
+  {
+    table: 'role',
+    rows: `
+      with recursive tree as (
+        select roleid, 0 as depth from rowpost.role where tenantid = $1 and parentid is null
+        union all
+        select r.roleid, tree.depth + 1 from rowpost.role r join tree on r.parentid = tree.roleid
+      ) select row_to_json(t)::text as row from rowpost.role t join tree using (roleid) order by tree.depth`,
+  },
+  { table: 'policy_rule' },
+  {
+    // Those of the installation that it uses become its own.
+    table: 'oidc_providers',
+    rows: `
+      select (to_jsonb(t) || jsonb_build_object('tenantid', $1::int))::text as row from rowpost.oidc_providers t
+      where t.tenantid = $1 or t.providerid in (select c.providerid from rowpost.oidc_config c where c.tenantid = $1)`,
+  },
+  { table: 'oidc_config' },
+  { table: 'role_oidc' },
+  { table: 'email_layouts' },
+  { table: 'email_types' },
+  { table: 'email_type_version' },
+  { table: 'email_rule' },
+  { table: 'email_apikey' },
+  { table: 'carrier_webhook' },
+  { table: 'email_webhook_key' },
+  { table: 'webhook_token' },
+  { table: 'email_suppression' },
+  { table: 'email_unsubscribe' },
+  { table: 'captured_table' },
+  { table: 'file_table' },
+  { table: 'file' },
+  { table: 'idempotency_key' },
+];
+
+/** What stays: the record of what was sent, and what lasts for minutes. */
+export const STAYING_TABLES: ReadonlySet<string> = new Set([
+  'delivery',
+  'delivery_start',
+  'email_attempt',
+  'email_event',
+  'email_pace',
+  'mailbox',
+  'oidc_sign_in',
+  'outbox',
+  'relay_batch',
+  'sent_mail',
+  'tenant_access', // made anew by the installation that it comes to
+  'upload',
+]);
