@@ -91,6 +91,49 @@ describe('documents that never repeat', function () {
   }
 });
 
+describe('documents that never repeat, by settings', function () {
+  this.timeout(30_000);
+  const FIELDS = 190;
+  let fixture: WebFixture;
+
+  before(async () => {
+    fixture = await WebFixture.start({
+      env: {
+        PLANNING_MS_PER_SECOND: '1000',
+        NOBODY_PLANNING_MS_PER_SECOND: '1',
+        PG_CONNECT_TIMEOUT_MS: '200', // the longest wait
+      },
+    });
+  });
+  after(() => fixture.stop());
+
+  it('have the quotas of PLANNING_MS_PER_SECOND and NOBODY_PLANNING_MS_PER_SECOND', async () => {
+    const tables = 'create table secret (id int primary key)';
+    const { tenantid } = await fixture.createTenant('hostile', tables);
+    const { access_token: root } = await fixture.signIn(tenantid);
+    await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
+    const visit = await fixture.postJson('/anonauth', { tenantid });
+    const { access_token: nobody } = (await visit.json()) as { access_token: string };
+    const other = await fixture.signIn((await fixture.createTenant('other', tables)).tenantid);
+
+    const refusedOf = async (token: string): Promise<number> => {
+      let isOver = false;
+      // Quotas hold while somebody else is there.
+      const others = (async () => {
+        while (!isOver) await fixture.graphql('/query', other.access_token, randomDocument(1));
+      })();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => fixture.graphql('/query', token, randomDocument(FIELDS))),
+      );
+      isOver = true;
+      await others;
+      return answers.filter(({ errors }) => errors?.[0]?.extensions.code === 'TOO_BUSY').length;
+    };
+    expect(await refusedOf(root)).to.equal(0);
+    expect(await refusedOf(nobody)).to.be.above(3);
+  });
+});
+
 describe('the queue of documents to be planned', () => {
   const limits = { msPerSecond: 250, nobodyMsPerSecond: 50, waiting: 20, waitMs: 100 };
   const roles = (key: string) => ({ key, isNobody: false });

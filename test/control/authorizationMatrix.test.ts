@@ -197,6 +197,9 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
   const utilities = (): Readonly<Record<string, string>> => ({
     'Utility.introspect': 'introspect',
     'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
+    'Utility.tables': 'tables { name }',
+    'Utility.backlog': 'backlog { events }',
+    'Utility.role_rights': `role_rights(roleid: ${ids['role'] ?? ''}) { roleid }`,
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
     'Utility.email_transport': 'email_transport { set_time }',

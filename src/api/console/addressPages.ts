@@ -1,12 +1,12 @@
 import { Router } from 'express';
-import { AppError } from '../../errors.js';
+import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
+import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const ADDRESSES = `${CONSOLE}/addresses`;
 const PAGE_SIZE = 50;
-const MAX_LENGTH = 320;
 
 /** Each list of addresses that mail does not go to: how it is read and changed. */
 const LISTS = {
@@ -31,8 +31,6 @@ const LISTS = {
 } as const;
 type ListName = keyof typeof LISTS;
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** Addresses that mail does not go to: suppressed ones, and those whose people unsubscribed. */
 export function addressPages({ page, form }: PageKinds): Router {
   const list = page((visit, req) => showList(visit, req.query));
@@ -46,9 +44,7 @@ export function addressPages({ page, form }: PageKinds): Router {
       else await ask(LISTS[name].add, { input: inputOf(name, values) });
       res.redirect(303, addressOf(name, { search: textOf(values, 'search') }));
     } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
-        throw error;
-      await showList(visit, values, error);
+      await showList(visit, values, problemOf(error));
     }
   });
 
@@ -58,7 +54,7 @@ export function addressPages({ page, form }: PageKinds): Router {
 async function showList({ ask, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
   const name = listOf(asked);
   const search = textOf(asked, 'search');
-  const from = Number(/^\d{1,6}$/.exec(textOf(asked, 'from'))?.[0] ?? 0);
+  const from = numberOf(asked, 'from');
   const { rows } = await ask<{ rows: readonly Values[] }>(LISTS[name].read, {
     filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
     limit: PAGE_SIZE + 1,
@@ -85,10 +81,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
 function inputOf(name: ListName, values: Values): Values {
   const [address, note] = [textOf(values, 'address'), textOf(values, 'note')];
   if (name === 'suppressed') return { address, reason: note };
-  const types = note
-    .split(',')
-    .map((type) => type.trim())
-    .filter((type) => type !== '');
+  const types = itemsOf(values, 'note');
   return { address, email_types: types, all_types: types.length === 0 };
 }
 
@@ -101,11 +94,6 @@ function addressOf(list: ListName, rest: Readonly<Record<string, string>>): stri
 
 function listOf(values: Values): ListName {
   return values['list'] === 'unsubscribed' ? 'unsubscribed' : 'suppressed';
-}
-
-function textOf(values: Values, name: string): string {
-  const value = values[name];
-  return typeof value === 'string' ? value.trim().slice(0, MAX_LENGTH) : '';
 }
 
 function timeOf(createtime: unknown): { readonly iso: string; readonly text: string } {

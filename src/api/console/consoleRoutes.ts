@@ -1,5 +1,6 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { ControlEngine } from '../../control/controlEngine.js';
+import { isInstallationAdmin } from '../../control/permissions.js';
 import { AppError } from '../../errors.js';
 import { plannerOf } from '../../graphql/plan/planner.js';
 import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
@@ -17,12 +18,16 @@ import { emailPreview } from './emailPreview.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPages } from './mailPages.js';
 import type { PageKinds, Visit } from './pageKinds.js';
+import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
+import { rolePages } from './rolePages.js';
 import { rulePages } from './rulePages.js';
 import { sendingPage } from './sendingPage.js';
 import { sendPage } from './sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
+import { tablePages } from './tablePages.js';
+import { tenantPages } from './tenantPages.js';
 import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
 
@@ -47,6 +52,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
   ): Visit => ({
     ask: askControlAs(deps.control, session.principal, { allowMutation: values !== undefined }),
     isAdmin: session.principal.isAdmin,
+    isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
     values: values ?? {},
   });
@@ -86,13 +92,18 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     return Promise.resolve();
   });
 
+  const start = page(({ isOperator }, _req, res) => {
+    res.redirect(303, `${CONSOLE}/${isOperator ? 'tenants' : 'deliveries'}`);
+    return Promise.resolve();
+  });
+
   const notFound = page(() => {
     throw new AppError('NOT_FOUND', 'There is no such page.', { hint: 'Choose one of those above.' });
   });
 
   return Router()
     .use(signInPages(deps))
-    .get(CONSOLE, (_req, res) => res.redirect(303, `${CONSOLE}/deliveries`))
+    .get(CONSOLE, start)
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(
       redrivePages({ page, form }),
@@ -108,6 +119,12 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       rulePages({ page, form }),
       addressPages({ page, form }),
       sendingPage({ page, form }),
+    )
+    .use(
+      tablePages({ page, form }),
+      rolePages({ page, form }),
+      policyPages({ page, form }),
+      tenantPages({ page, form }),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
@@ -156,5 +173,7 @@ function writtenIn(
 
 function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object {
   const { login, roleid, tenantid, isAdmin } = principal;
-  return { user: login ?? `role ${roleid}`, tenantid, csrf: csrfToken, here: req.path, isAdmin };
+  const user = login ?? `role ${roleid}`;
+  const isOperator = isInstallationAdmin(principal);
+  return { user, tenantid, csrf: csrfToken, here: req.path, isAdmin, isOperator };
 }

@@ -7,6 +7,8 @@ export interface Visit {
   readonly ask: AskControl;
   /** Whether it may do more than look at deliveries: a page does not offer what would be refused. */
   readonly isAdmin: boolean;
+  /** pxadmin, or an admin beside it: of the installation, which has no emails of its own. */
+  readonly isOperator: boolean;
   /** Shows a view within the frame of all pages. */
   readonly show: (view: string, values: object, page?: Page) => Promise<void>;
   /** The fields of the form; of a page none. */

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
+import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const RULES = `${CONSOLE}/rules`;
@@ -18,12 +19,10 @@ const UPDATE =
   'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
 const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } }';
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** Which changes send which email, as sentences. */
 export function rulePages({ page, form }: PageKinds): Router {
   const list = page(async ({ ask, show }, req) => {
-    const at = Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0);
+    const at = numberOf(req.query, 'from');
     const { email_rule } = await ask<{ email_rule: readonly Values[] }>(LIST, {
       filter: '',
       limit: PAGE_SIZE + 1,
@@ -59,9 +58,7 @@ export function rulePages({ page, form }: PageKinds): Router {
       else await ask(id === '' ? CREATE : UPDATE, { input, ...(id === '' ? {} : { id }) });
       res.redirect(303, RULES);
     } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
-        throw error;
-      await showForm(visit, { ...input, ruleid: id }, error);
+      await showForm(visit, { ...input, ruleid: id }, problemOf(error));
     }
   });
 
@@ -92,20 +89,12 @@ function inputOf(values: Values): Values {
   const role = textOf(values, 'query_roleid');
   return {
     name: textOf(values, 'name'),
-    targets: textOf(values, 'targets')
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
+    targets: itemsOf(values, 'targets'),
     operations: OPERATIONS.filter((name) => values[`on_${name}`] !== undefined),
-    condition: textOf(values, 'condition'),
+    condition: textOf(values, 'condition', Infinity),
     email_type: textOf(values, 'email_type'),
     query_roleid: role === '' ? null : role,
     delivery: textOf(values, 'delivery') || null,
     enabled: values['enabled'] !== undefined,
   };
-}
-
-function textOf(values: Values, name: string): string {
-  const value = values[name];
-  return typeof value === 'string' ? value.trim() : '';
 }

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
+import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const SENDING = `${CONSOLE}/sending`;
@@ -47,8 +48,6 @@ const CARRIERS: Readonly<
   },
 };
 
-type Values = Readonly<Record<string, unknown>>;
-
 interface Webhook {
   readonly kind: string;
   readonly url: string;
@@ -65,8 +64,8 @@ interface Settings {
 export function sendingPage({ page, form }: PageKinds): Router {
   const change = form(async (visit, _req, res) => {
     const { values, ask } = visit;
-    const secret = typeof values['secret'] === 'string' ? values['secret'].trim() : '';
-    const what = typeof values['what'] === 'string' ? values['what'] : '';
+    const secret = textOf(values, 'secret', Infinity);
+    const what = textOf(values, 'what');
     try {
       if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
       if (what === 'apikey') await ask(CHANGES.apikey, { secret });
@@ -74,9 +73,7 @@ export function sendingPage({ page, form }: PageKinds): Router {
       else await ask(CHANGES.webhook, { input: { kind: what, secret } });
       res.redirect(303, SENDING);
     } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
-        throw error;
-      await show(visit, error);
+      await show(visit, problemOf(error));
     }
   });
   return Router()

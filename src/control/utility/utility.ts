@@ -14,6 +14,9 @@ import { previewEmail } from '../email/previewEmail.js';
 import { sentMailField } from '../email/sentMail.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
+import { roleRightsField } from '../roles/roleRights.js';
+import { backlogField } from './backlog.js';
+import { tablesField } from './tables.js';
 
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
@@ -98,6 +101,9 @@ async function readNobody(db: ControlContext['db'], tenantid: number): Promise<n
 
 export const utilityQueries: ControlFields = {
   introspect,
+  tables: tablesField,
+  backlog: backlogField,
+  role_rights: roleRightsField,
   role_token: roleToken,
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,

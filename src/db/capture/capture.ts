@@ -45,6 +45,15 @@ export async function setCapture(
   );
 }
 
+/** @returns the SQL names of the tables of which every change is captured */
+export async function readCapturedTables(pool: Pool, tenantid: number): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    'select table_name as name from rowpost.captured_table where tenantid = $1',
+    [tenantid],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
 /**
  * Gives tables that were made again or renamed, new partitions, and tables of an earlier release the triggers that they
  * lack. Throws what pg throws. @returns in words what could not be done

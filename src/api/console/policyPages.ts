@@ -1,0 +1,205 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { literal } from './deliveryFilter.js';
+import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const POLICIES = `${CONSOLE}/policies`;
+const PAGE_SIZE = 50;
+/** Classes and roles that a page knows by name. */
+const MAX_NAMES = 200;
+/** Of the capabilities, those that rules grant. */
+const GRANTED = `package in ('data', 'files')`;
+
+const ROW = 'ruleid name capabilities targets roles classes filter';
+const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
+  policy_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
+}`;
+const NAMES = `query ($roles: String, $classes: String, $limit: Int) {
+  role(filter: $roles, limit: $limit) { roleid login }
+  role_class(filter: $classes, limit: $limit) { classid name }
+}`;
+const CHOICES = `query ($capabilities: String) {
+  capability(filter: $capabilities, ordering: ["capability"]) { capability description }
+  Utility { tables { name } }
+}`;
+const CREATE = 'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }';
+const UPDATE =
+  'mutation ($id: ID!, $input: policy_ruleInput) { update_policy_rule(ruleid: $id, input: $input) { ruleid } }';
+const DELETE = 'mutation ($id: ID!) { delete_policy_rule(ruleid: $id) { ruleid } }';
+
+interface Rule {
+  readonly ruleid?: number | string;
+  readonly name: string;
+  readonly capabilities: readonly string[];
+  readonly targets: readonly string[];
+  readonly roles: readonly number[];
+  readonly classes: readonly number[];
+  readonly filter: string | null;
+}
+
+interface Names {
+  readonly role: readonly { readonly roleid: number; readonly login: string | null }[];
+  readonly role_class: readonly { readonly classid: number; readonly name: string }[];
+}
+
+const NEW_RULE: Rule = {
+  name: '',
+  capabilities: ['select'],
+  targets: [],
+  roles: [],
+  classes: [],
+  filter: '',
+};
+
+/** Policy rules: which rows of which tables roles may read and write. */
+export function policyPages({ page, form }: PageKinds): Router {
+  const list = page(async (visit, req) => {
+    const from = numberOf(req.query, 'from');
+    const rules = await readRules(visit, '', from);
+    const shown = rules.slice(0, PAGE_SIZE);
+    const nameOf = await namesOf(visit, shown);
+    await visit.show('policies', {
+      title: 'Policy rules',
+      rules: shown.map((rule) => ({ ...rule, who: whoOf(rule, nameOf) })),
+      previous: from > 0 ? `${POLICIES}?from=${Math.max(0, from - PAGE_SIZE)}` : undefined,
+      next: rules.length > PAGE_SIZE ? `${POLICIES}?from=${from + PAGE_SIZE}` : undefined,
+    });
+  });
+
+  const edit = page(async (visit, req) => {
+    const id = numberOf(req.query, 'id');
+    const [rule] = id === 0 ? [NEW_RULE] : await readRules(visit, `ruleid = ${id}`, 0);
+    if (!rule) throw new AppError('NOT_FOUND', 'There is no such rule.');
+    const nameOf = await namesOf(visit, [rule]);
+    await showForm(visit, {
+      ...rule,
+      logins: rule.roles.map((roleid) => nameOf.role(roleid)).join(', '),
+      classNames: rule.classes.map((classid) => nameOf.class(classid)).join(', '),
+    });
+  });
+
+  const submit = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const id = numberOf(values, 'id');
+    try {
+      if (values['action'] === 'delete') await ask(DELETE, { id });
+      else {
+        const input = await inputOf(visit, values);
+        await ask(id === 0 ? CREATE : UPDATE, { input, ...(id === 0 ? {} : { id }) });
+      }
+      res.redirect(303, POLICIES);
+    } catch (error) {
+      const written = {
+        ruleid: id === 0 ? '' : id,
+        name: textOf(values, 'name'),
+        capabilities: checkedOf(values, 'may_'),
+        targets: itemsOf(values, 'targets'),
+        filter: textOf(values, 'filter', Infinity),
+        logins: textOf(values, 'logins', Infinity),
+        classNames: textOf(values, 'class_names', Infinity),
+      };
+      await showForm(visit, written, problemOf(error));
+    }
+  });
+
+  return Router().get(POLICIES, list).get(`${POLICIES}/edit`, edit).post(`${POLICIES}/edit`, submit);
+}
+
+async function readRules({ ask }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
+  const variables = { filter, limit: PAGE_SIZE + 1, offset };
+  return (await ask<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
+}
+
+interface NameOf {
+  readonly role: (roleid: number) => string;
+  readonly class: (classid: number) => string;
+}
+
+/** Of the roles and classes that the rules name. */
+async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> {
+  const among = (column: string, ids: readonly number[]): string =>
+    ids.length === 0 ? 'false' : `${column} in (${[...new Set(ids)].slice(0, MAX_NAMES).join(', ')})`;
+  const { role, role_class } = await ask<Names>(NAMES, {
+    roles: among(
+      'roleid',
+      rules.flatMap(({ roles }) => roles),
+    ),
+    classes: among(
+      'classid',
+      rules.flatMap(({ classes }) => classes),
+    ),
+    limit: MAX_NAMES,
+  });
+  const logins = new Map(role.map(({ roleid, login }) => [roleid, login]));
+  const classes = new Map(role_class.map(({ classid, name }) => [classid, name]));
+  return {
+    role: (roleid) => logins.get(roleid) ?? String(roleid),
+    class: (classid) => classes.get(classid) ?? String(classid),
+  };
+}
+
+function whoOf({ roles, classes }: Rule, nameOf: NameOf): string {
+  if (roles.length === 0 && classes.length === 0) return 'Every role';
+  return [
+    ...roles.map((roleid) => nameOf.role(roleid)),
+    ...classes.map((classid) => `class ${nameOf.class(classid)}`),
+  ].join(', ');
+}
+
+async function showForm(
+  { ask, show }: Visit,
+  rule: Omit<Rule, 'roles' | 'classes'> & { readonly logins: string; readonly classNames: string },
+  problem?: AppError,
+): Promise<void> {
+  const { capability, Utility } = await ask<{
+    capability: readonly { readonly capability: string }[];
+    Utility: { readonly tables: readonly { readonly name: string }[] };
+  }>(CHOICES, { capabilities: GRANTED });
+  await show(
+    'policy',
+    {
+      title: rule.ruleid ? rule.name : 'New policy rule',
+      rule: { ...rule, targets: rule.targets.join(', ') },
+      capabilities: capability.map((each) => ({
+        ...each,
+        chosen: rule.capabilities.includes(each.capability),
+      })),
+      tables: Utility.tables,
+      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
+
+/** Throws AppError UNKNOWN_ROLE, BAD_USER_INPUT. */
+async function inputOf(visit: Visit, values: Values): Promise<Values> {
+  const [logins, classNames] = [itemsOf(values, 'logins'), itemsOf(values, 'class_names')];
+  const among = (column: string, names: readonly string[]): string =>
+    names.length === 0 ? 'false' : `${column} in (${names.map(literal).join(', ')})`;
+  const { role, role_class } = await visit.ask<Names>(NAMES, {
+    roles: `deleted = false and (${among('login', logins)})`,
+    classes: among('name', classNames),
+    limit: MAX_NAMES,
+  });
+  const roles = new Map(role.map(({ roleid, login }) => [login, roleid]));
+  const classes = new Map(role_class.map(({ classid, name }) => [name, classid]));
+  return {
+    name: textOf(values, 'name'),
+    capabilities: checkedOf(values, 'may_'),
+    targets: itemsOf(values, 'targets'),
+    filter: textOf(values, 'filter', Infinity) || null,
+    roles: logins.map((login) => {
+      const roleid = roles.get(login);
+      if (roleid === undefined)
+        throw new AppError('UNKNOWN_ROLE', `There is no role with the login "${login}".`);
+      return roleid;
+    }),
+    classes: classNames.map((name) => {
+      const classid = classes.get(name);
+      if (classid === undefined) throw new AppError('BAD_USER_INPUT', `There is no class "${name}".`);
+      return classid;
+    }),
+  };
+}

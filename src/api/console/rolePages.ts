@@ -1,0 +1,195 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { containing, literal } from './deliveryFilter.js';
+import { checkedOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const ROLES = `${CONSOLE}/roles`;
+const PAGE_SIZE = 50;
+/** A tenant of more classes puts roles into them by GraphQL. */
+const MAX_CLASSES = 200;
+
+const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
+  role(filter: $filter, ordering: ["login", "roleid"], limit: $limit, offset: $offset) {
+    roleid login name capabilities classes { name } parent { roleid login }
+  }
+}`;
+const RIGHTS = `query ($roleid: Int!, $filter: String) {
+  role(filter: $filter) { roleid login name capabilities classes { classid name } parent { roleid login } }
+  policy_rule(ordering: ["name"], limit: 1000) { ruleid name capabilities targets filter }
+  Utility { role_rights(roleid: $roleid) { admin capabilities classes rules } }
+}`;
+const CHOICES = `query ($limit: Int) {
+  capability(ordering: ["package", "capability"]) { capability description }
+  role_class(ordering: ["name"], limit: $limit) { classid name }
+}`;
+const CREATE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';
+const UPDATE =
+  'mutation ($id: ID!, $input: roleInput) { update_role(roleid: $id, input: $input) { roleid } }';
+const DELETE = 'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }';
+
+interface Class {
+  readonly classid: number;
+  readonly name: string;
+}
+
+interface Role {
+  readonly roleid: number | string;
+  readonly login: string | null;
+  readonly name: string | null;
+  readonly capabilities: readonly string[];
+  readonly classes: readonly Class[];
+}
+
+interface Rule {
+  readonly ruleid: number;
+  readonly name: string;
+  readonly capabilities: readonly string[];
+  readonly targets: readonly string[];
+  readonly filter: string | null;
+}
+
+interface Rights {
+  readonly admin: boolean;
+  readonly capabilities: readonly string[];
+  readonly classes: readonly number[];
+  readonly rules: readonly number[];
+}
+
+interface Choices {
+  readonly capability: readonly { readonly capability: string; readonly description: string }[];
+  readonly role_class: readonly Class[];
+}
+
+/** The tenant's roles: who may sign in, what each may do and why. */
+export function rolePages({ page, form }: PageKinds): Router {
+  const list = page(async ({ ask, show }, req) => {
+    const search = textOf(req.query, 'search');
+    const from = numberOf(req.query, 'from');
+    const part = literal(containing(search));
+    const { role } = await ask<{ role: readonly Role[] }>(LIST, {
+      filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
+      limit: PAGE_SIZE + 1,
+      offset: from,
+    });
+    const at = (start: number): string =>
+      `${ROLES}?${new URLSearchParams({ search, from: String(start) }).toString()}`;
+    await show('roles', {
+      title: 'Roles',
+      search,
+      roles: role.slice(0, PAGE_SIZE),
+      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
+      next: role.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+    });
+  });
+
+  const edit = page(async (visit, req) => {
+    const id = numberOf(req.query, 'id');
+    if (id === 0) await showForm(visit, NEW_ROLE);
+    else await showRole(visit, id);
+  });
+
+  const submit = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const id = numberOf(values, 'id');
+    try {
+      if (values['action'] === 'delete') {
+        await ask(DELETE, { id });
+        res.redirect(303, ROLES);
+        return;
+      }
+      const input = inputOf(values, await readChoices(visit));
+      const saved =
+        id === 0
+          ? await ask<Record<string, Role>>(CREATE, { input })
+          : await ask<Record<string, Role>>(UPDATE, { id, input });
+      const [role] = Object.values(saved);
+      res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}`);
+    } catch (error) {
+      const written = {
+        roleid: id,
+        login: textOf(values, 'login'),
+        name: textOf(values, 'name'),
+        capabilities: checkedOf(values, 'may_'),
+        classes: [],
+      };
+      await showForm(visit, written, { problem: problemOf(error), inClasses: checkedOf(values, 'in_') });
+    }
+  });
+
+  return Router().get(ROLES, list).get(`${ROLES}/edit`, edit).post(`${ROLES}/edit`, submit);
+}
+
+const NEW_ROLE: Role = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
+
+async function showRole(visit: Visit, roleid: number): Promise<void> {
+  const { role, policy_rule, Utility } = await visit.ask<{
+    role: readonly Role[];
+    policy_rule: readonly Rule[];
+    Utility: { readonly role_rights: Rights };
+  }>(RIGHTS, { roleid, filter: `roleid = ${roleid}` });
+  const [found] = role;
+  if (!found) throw new AppError('NOT_FOUND', 'There is no such role.');
+  const { role_rights: rights } = Utility;
+  await showForm(visit, found, {
+    rights: { ...rights, rules: rightsBy(policy_rule, rights) },
+    inClasses: found.classes.map(({ classid }) => String(classid)),
+  });
+}
+
+/** What each rule comes to: a rule grants what the role holds the capability for, and nothing else. */
+function rightsBy(rules: readonly Rule[], { rules: granted, capabilities }: Rights): readonly object[] {
+  return rules
+    .filter(({ ruleid }) => granted.includes(ruleid))
+    .map((rule) => ({
+      ...rule,
+      may: rule.capabilities.filter((name) => capabilities.includes(name)),
+      lacks: rule.capabilities.filter((name) => !capabilities.includes(name)),
+    }));
+}
+
+async function readChoices({ ask }: Visit): Promise<Choices> {
+  const { capability, role_class } = await ask<Choices>(CHOICES, { limit: MAX_CLASSES + 1 });
+  return { capability, role_class: role_class.length > MAX_CLASSES ? [] : role_class };
+}
+
+async function showForm(
+  visit: Visit,
+  role: Role,
+  more: {
+    readonly rights?: object;
+    readonly inClasses?: readonly string[];
+    readonly problem?: AppError;
+  } = {},
+): Promise<void> {
+  const { capability, role_class } = await readChoices(visit);
+  const { inClasses = [], problem, rights } = more;
+  await visit.show(
+    'role',
+    {
+      title: role.roleid === 0 ? 'New role' : (role.login ?? role.name ?? `Role ${role.roleid}`),
+      role,
+      rights,
+      capabilities: capability.map((each) => ({
+        ...each,
+        chosen: role.capabilities.includes(each.capability),
+      })),
+      classes: role_class.map((each) => ({ ...each, chosen: inClasses.includes(String(each.classid)) })),
+      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
+
+/** An empty password keeps the one there is. */
+function inputOf(values: Values, { role_class }: Choices): Values {
+  const secret = values['secret'];
+  return {
+    login: textOf(values, 'login') || null,
+    name: textOf(values, 'name') || null,
+    capabilities: checkedOf(values, 'may_'),
+    ...(role_class.length === 0 ? {} : { classes: checkedOf(values, 'in_') }),
+    ...(typeof secret === 'string' && secret !== '' ? { password: secret } : {}),
+  };
+}

@@ -1,0 +1,75 @@
+import { Router } from 'express';
+import type { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { problemOf, textOf } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const TABLES = `${CONSOLE}/tables`;
+/** A list of so many is searched. */
+const MAX_LISTED = 200;
+
+const LIST = '{ Utility { tables { name kind writers } } }';
+const ONE = `query ($name: String) { Utility { tables(name: $name) {
+  name kind writers columns { name type nullable in_primary_key } relations { field kind target }
+} } }`;
+const LOOK = '{ Utility { introspect } }';
+const CAPTURE =
+  'mutation ($table: String!, $writers: capture_writers!) { Utility { set_capture(table_name: $table, writers: $writers) { writers } } }';
+
+interface ListedTable {
+  readonly name: string;
+  readonly kind: string;
+  readonly writers: 'api' | 'all' | null;
+}
+
+/** The tenant's tables as templates and rules name them, and whose changes to them become events. */
+export function tablePages({ page, form }: PageKinds): Router {
+  const list = page(async ({ ask, show }, req) => {
+    const search = textOf(req.query, 'search');
+    const { Utility } = await ask<{ Utility: { readonly tables: readonly ListedTable[] } }>(LIST);
+    const found = Utility.tables.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+    await show('tables', {
+      title: 'Tables',
+      search,
+      tables: found.slice(0, MAX_LISTED),
+      more: Math.max(0, found.length - MAX_LISTED),
+    });
+  });
+
+  const one = page((visit, req) => showTable(visit, textOf(req.params, 'name')));
+
+  const change = form(async (visit, req, res) => {
+    const { values, ask } = visit;
+    const name = textOf(req.params, 'name');
+    try {
+      await ask(CAPTURE, { table: name, writers: values['writers'] === 'all' ? 'all' : 'api' });
+      res.redirect(303, `${TABLES}/${encodeURIComponent(name)}`);
+    } catch (error) {
+      await showTable(visit, name, problemOf(error));
+    }
+  });
+
+  const look = form(async ({ ask }, _req, res) => {
+    await ask(LOOK);
+    res.redirect(303, TABLES);
+  });
+
+  return Router()
+    .get(TABLES, list)
+    .post(TABLES, look)
+    .get(`${TABLES}/:name`, one)
+    .post(`${TABLES}/:name`, change);
+}
+
+async function showTable({ ask, show }: Visit, name: string, problem?: AppError): Promise<void> {
+  const { Utility } = await ask<{ Utility: { readonly tables: readonly ListedTable[] } }>(ONE, { name });
+  await show(
+    'table',
+    {
+      title: name,
+      table: Utility.tables[0],
+      problem: problem && { message: problem.message, hint: problem.hint },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}

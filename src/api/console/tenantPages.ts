@@ -1,0 +1,107 @@
+import { Router } from 'express';
+import type { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { containing, literal } from './deliveryFilter.js';
+import { numberOf, problemOf, textOf, type Values } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const TENANTS = `${CONSOLE}/tenants`;
+const PAGE_SIZE = 50;
+
+const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
+  tenant(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) {
+    tenantid name schema suspended createtime
+  }
+  Utility { backlog { events batches waiting retries later paused oldest_seconds tenants { tenantid waiting } } }
+}`;
+const CREATE = 'mutation ($input: tenantInput) { create_tenant(input: $input) { tenantid name } }';
+const UPDATE =
+  'mutation ($tenantid: ID!, $input: tenantInput) { update_tenant(tenantid: $tenantid, input: $input) { tenantid } }';
+
+interface Tenant {
+  readonly tenantid: number;
+  readonly name: string;
+  readonly schema: string | null;
+  readonly suspended: boolean;
+  readonly createtime: string;
+}
+
+interface Backlog {
+  readonly oldest_seconds: number | null;
+  readonly tenants: readonly { readonly tenantid: number; readonly waiting: number }[];
+}
+
+/** For pxadmin: tenants, and what of their mail waits. */
+export function tenantPages({ page, form }: PageKinds): Router {
+  const list = page((visit, req) => showList(visit, req.query));
+
+  const change = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    try {
+      if (values['action'] === 'create') {
+        await ask(CREATE, {
+          input: {
+            name: textOf(values, 'name'),
+            root_login: textOf(values, 'root_login'),
+            root_password: values['secret'],
+          },
+        });
+      } else {
+        const suspended = values['action'] === 'suspend';
+        await ask(UPDATE, { tenantid: textOf(values, 'tenantid'), input: { suspended } });
+      }
+      const search = textOf(values, values['action'] === 'create' ? 'name' : 'search');
+      res.redirect(303, addressOf({ search }));
+    } catch (error) {
+      await showList(visit, values, problemOf(error));
+    }
+  });
+
+  return Router().get(TENANTS, list).post(TENANTS, change);
+}
+
+async function showList({ ask, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
+  const search = textOf(asked, 'search');
+  const from = numberOf(asked, 'from');
+  const { tenant, Utility } = await ask<{
+    tenant: readonly Tenant[];
+    Utility: { readonly backlog: Backlog };
+  }>(LIST, {
+    filter: search === '' ? '' : `name like ${literal(containing(search))}`,
+    limit: PAGE_SIZE + 1,
+    offset: from,
+  });
+  const { backlog } = Utility;
+  const waiting = new Map(backlog.tenants.map((each) => [each.tenantid, each.waiting]));
+  const at = (start: number): string => addressOf({ search, from: String(start) });
+  await show(
+    'tenants',
+    {
+      title: 'Tenants',
+      search,
+      backlog: { ...backlog, oldest: durationOf(backlog.oldest_seconds) },
+      tenants: tenant.slice(0, PAGE_SIZE).map((each) => ({
+        ...each,
+        waiting: waiting.get(each.tenantid) ?? 0,
+        since: new Date(each.createtime).toISOString().slice(0, 10),
+        isInstallation: each.schema === null,
+      })),
+      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
+      next: tenant.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+      given: problem && { name: textOf(asked, 'name'), root_login: textOf(asked, 'root_login') },
+      problem: problem && { message: problem.message, hint: problem.hint },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
+
+function durationOf(seconds: number | null): string | undefined {
+  if (seconds === null) return undefined;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}
+
+function addressOf(values: Readonly<Record<string, string>>): string {
+  const given = Object.entries<string>(values).filter(([, value]) => value !== '' && value !== '0');
+  return given.length === 0 ? TENANTS : `${TENANTS}?${new URLSearchParams(given).toString()}`;
+}

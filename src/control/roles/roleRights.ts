@@ -1,0 +1,49 @@
+import {
+  GraphQLBoolean,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import type { Principal } from '../../db/principal.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { notFound } from '../object/badInput.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+const ids = { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(SCALARS.Int))) };
+
+const roleRightsType = new GraphQLObjectType<Principal, ControlContext>({
+  name: 'role_rights',
+  fields: {
+    roleid: { type: new GraphQLNonNull(SCALARS.Int) },
+    admin: {
+      type: new GraphQLNonNull(GraphQLBoolean),
+      description: 'Root, or holds `admin`: passes every policy rule.',
+      resolve: ({ isAdmin }) => isAdmin,
+    },
+    capabilities: {
+      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
+    },
+    classes: { ...ids, description: 'Those that it was put into, and those that it has from roles above.' },
+    rules: {
+      ...ids,
+      description: 'The policy rules that hold for it.',
+      resolve: ({ rules }) => rules.map(({ ruleid }) => ruleid),
+    },
+  },
+});
+
+/** `Utility.role_rights`. Throws AppError PERMISSION_DENIED, NOT_FOUND. */
+export const roleRightsField: GraphQLFieldConfig<unknown, ControlContext, { readonly roleid: number }> = {
+  type: roleRightsType,
+  description: 'What a role of the tenant may do, as requests of it are judged.',
+  args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
+  resolve: async (_source, { roleid }, { principal, deps }) => {
+    requireTenantAdmin(principal);
+    const subject = await deps.principals.load(principal.tenantid, roleid);
+    if (!subject) throw notFound('role', roleid);
+    return subject;
+  },
+};

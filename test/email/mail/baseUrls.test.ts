@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import type { Account } from '../../../src/email/mail/account.js';
+import { createTransport } from '../../../src/email/mail/createTransport.js';
+import type { MailMessage } from '../../../src/email/mail/transport.js';
+import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
+import { testConfig } from '../../support/testConfig.js';
+
+const apikey = 'key';
+const ACCOUNTS: Readonly<Record<string, Account>> = {
+  SENDGRID_BASE_URL: { kind: 'sendgrid', apikey },
+  SES_BASE_URL: { kind: 'ses', accessKeyId: 'id', secretAccessKey: 'secret', region: 'eu-west-1' },
+  RESEND_BASE_URL: { kind: 'resend', apikey },
+  POSTMARK_BASE_URL: { kind: 'postmark', apikey },
+  MAILGUN_BASE_URL: { kind: 'mailgun', apikey, domain: 'mg.example.com', region: 'us' },
+  MAILGUN_EU_BASE_URL: { kind: 'mailgun', apikey, domain: 'mg.example.com', region: 'eu' },
+};
+
+const MAIL: MailMessage = {
+  tenantid: 1,
+  deliveryid: '1',
+  sender: { email: 'shop@example.com', name: '' },
+  recipients: [{ email: 'ada@example.com', name: '' }],
+  cc: [],
+  bcc: [],
+  subject: 'Hello',
+  html: '<p>Hello</p>',
+  messageId: '<1@example.com>',
+  idempotencyKey: '1',
+};
+
+describe('carriers: the addresses that settings give them', () => {
+  let api: FakeApi;
+  before(async () => {
+    api = await startFakeApi();
+  });
+  after(() => api.stop());
+
+  for (const [name, account] of Object.entries(ACCOUNTS)) {
+    it(name, async () => {
+      const config = testConfig({
+        MAIL_TRANSPORT: 'sendgrid',
+        DATABASE_URL: 'postgres://nobody@127.0.0.1/none',
+        [name]: `${api.url}${name}`,
+      });
+      const transport = createTransport(config, undefined as never);
+      const before = api.calls.length;
+      await transport.send(MAIL, { account, deadlineMs: 5_000, mayStart: () => true });
+      await transport.close();
+      const paths = api.calls.slice(before).map(({ path }) => path);
+      expect(paths).to.have.length(1);
+      expect(paths[0]).to.match(new RegExp(`^/${name}/`));
+    });
+  }
+});
