@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { ConsoleShop } from './consoleShop.js';
-import { ROOT_LOGIN, ROOT_PASSWORD } from './webFixture.js';
+import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from './webFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
@@ -15,6 +15,8 @@ if (existsSync(CHROMIUM)) {
     let browser: Browser;
     let failed: string;
     let sent: string;
+    let clerk: string;
+    let policy: string;
     const complaints: string[] = [];
 
     before(async () => {
@@ -52,6 +54,17 @@ if (existsSync(CHROMIUM)) {
           create_email_unsubscribe(input: { address: "ada@example.com", email_types: ["confirmation"] }) { address }
         }`,
       );
+      const found = await shop.fixture.control(shop.root, `{ role(filter: "login = 'clerk'") { roleid } }`);
+      clerk = textAt(found, 'data.role.0.roleid');
+      const made = await shop.fixture.control(
+        shop.root,
+        `mutation {
+          create_role_class(input: { name: "staff" }) { classid }
+          create_policy_rule(input: { name: "Orders of ${'a-very-long-word'.repeat(6)}", capabilities: ["select", "update"],
+            targets: ["orders"], roles: [${clerk}], filter: "status = 'paid' and customer != '${'x'.repeat(120)}'" }) { ruleid }
+        }`,
+      );
+      policy = textAt(made, 'data.create_policy_rule.ruleid');
       await shop.fixture.control(
         shop.root,
         'mutation { update_email_type(email_type: "confirmation", input: { preheader: "Thank you" }) { version } }',
@@ -102,6 +115,24 @@ if (existsSync(CHROMIUM)) {
       await page.evaluate(AXE);
       return page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false, preload: false })
         .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
+    };
+    /** Whether each page stands: no wider than the window, nothing that axe-core objects to, no field without a label. */
+    const look = async (
+      page: Page,
+      name: string,
+      views: readonly (readonly [view: string, path: string])[],
+    ): Promise<void> => {
+      for (const [view, path] of views) {
+        await page.goto(`${shop.fixture.url}${path}`);
+        await shoot(page, `${name}-${view}`);
+        const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+        expect(tooWide, `${view} is wider than the window`).to.equal(false);
+        expect(await violations(page), `what axe finds in ${view}`).to.deep.equal([]);
+        const nameless =
+          await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
+          .filter((field) => field.labels.length === 0).map((field) => field.name)`);
+        expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
+      }
     };
     /** Presses Tab until what is looked for has the focus. */
     const tabTo = async (page: Page, name: string | RegExp): Promise<void> => {
@@ -157,7 +188,7 @@ if (existsSync(CHROMIUM)) {
         await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
         await signIn(page);
         await page.getByRole('table').waitFor();
-        for (const [view, path] of [
+        await look(page, name, [
           ['deliveries', '/console/deliveries?within=all&to=ada&code='],
           ['failures', '/console/failures?within=all'],
           ['delivery', `/console/deliveries/${failed}`],
@@ -175,17 +206,13 @@ if (existsSync(CHROMIUM)) {
           ['sending', '/console/sending'],
           ['unsubscribed', '/console/addresses?list=unsubscribed'],
           ['rule', `/console/rules/edit?id=${shop.ruleid}`],
-        ]) {
-          await page.goto(`${shop.fixture.url}${path}`);
-          await shoot(page, `${name}-${view}`);
-          const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
-          expect(tooWide, `${view} is wider than the window`).to.equal(false);
-          expect(await violations(page), `what axe finds in ${view}`).to.deep.equal([]);
-          const nameless =
-            await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
-            .filter((field) => field.labels.length === 0).map((field) => field.name)`);
-          expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
-        }
+          ['tables', '/console/tables'],
+          ['table', '/console/tables/orders'],
+          ['roles', '/console/roles'],
+          ['role', `/console/roles/edit?id=${clerk}`],
+          ['policies', '/console/policies'],
+          ['policy', `/console/policies/edit?id=${policy}`],
+        ]);
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
         await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
         await page.goto(`${shop.fixture.url}/console/emails/edit?type=confirmation`);
@@ -206,6 +233,16 @@ if (existsSync(CHROMIUM)) {
           .waitFor();
         expect(await page.locator('textarea[name=template]:focus').count()).to.equal(1);
         await page.context().close();
+
+        const operators = await open('/console', options);
+        await operators.getByLabel('Tenant').fill('0');
+        await operators.keyboard.press('Enter');
+        await operators.getByLabel('Login').fill('pxadmin');
+        await operators.getByLabel('Password').fill(PXADMIN_PASSWORD);
+        await operators.keyboard.press('Enter');
+        await operators.getByRole('heading', { name: 'Tenants' }).waitFor();
+        await look(operators, name, [['tenants', '/console/tenants']]);
+        await operators.context().close();
       });
     }
   });

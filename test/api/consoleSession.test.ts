@@ -51,7 +51,7 @@ describe('sessions of the console', () => {
   it('know the tenant by its number too, and remember it', async () => {
     const browser = new ConsoleBrowser(fixture);
     const done = await browser.signIn(String(shop.tenantid), ROOT_LOGIN, ROOT_PASSWORD);
-    expect(done.headers.get('location')).to.equal('/console/deliveries');
+    expect(done.headers.get('location')).to.equal('/console/');
     browser.cookies.delete(COOKIE);
     expect(await browser.page('/console/sign-in')).to.include(`<strong>${shop.tenantid}</strong>`);
   });
@@ -97,7 +97,7 @@ describe('sessions of the console', () => {
     ]) {
       const browser = new ConsoleBrowser(fixture);
       const done = await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD, next);
-      expect(done.headers.get('location'), next).to.equal('/console/deliveries');
+      expect(done.headers.get('location'), next).to.equal('/console/');
     }
   });
 

@@ -60,9 +60,13 @@ export class ConsoleShop {
     return this.fixture.stop();
   }
 
-  async signedIn(tenant = 'shop', login = ROOT_LOGIN): Promise<ConsoleBrowser> {
+  async signedIn(
+    tenant = 'shop',
+    login = ROOT_LOGIN,
+    password = login === ROOT_LOGIN ? ROOT_PASSWORD : CLERK_PASSWORD,
+  ): Promise<ConsoleBrowser> {
     const browser = new ConsoleBrowser(this.fixture);
-    await browser.signIn(tenant, login, login === ROOT_LOGIN ? ROOT_PASSWORD : CLERK_PASSWORD);
+    await browser.signIn(tenant, login, password);
     return browser;
   }
 

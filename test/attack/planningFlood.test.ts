@@ -101,7 +101,7 @@ describe('documents that never repeat, by settings', function () {
       env: {
         PLANNING_MS_PER_SECOND: '1000',
         NOBODY_PLANNING_MS_PER_SECOND: '1',
-        PG_CONNECT_TIMEOUT_MS: '200', // the longest wait
+        PG_CONNECT_TIMEOUT_MS: '2000', // the longest wait
       },
     });
   });
@@ -215,7 +215,6 @@ describe('the queue of documents to be planned', () => {
     while (clock.ms < 10_000) {
       clock.ms += 5;
       await queue.run(roles('2'), clock.work(0));
-      await queue.run(roles(`3`), clock.work(0));
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(used.get('1')).to.be.within(1, 0.25 * 10_000 + 250 + 20);

@@ -2,7 +2,8 @@ import type { AppError } from '../../errors.js';
 
 export const CONSOLE = '/console';
 export const SIGN_IN = `${CONSOLE}/sign-in`;
-const START = `${CONSOLE}/deliveries`;
+/** Leads to the page that the role begins with. */
+const START = `${CONSOLE}/`;
 
 /** Stored addresses of other sign-ins are absolute. */
 export function isConsolePath(returnTo: string): boolean {

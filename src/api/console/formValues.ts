@@ -3,6 +3,9 @@ import { AppError } from '../../errors.js';
 /** Fields of a form, or of a query string. */
 export type Values = Readonly<Record<string, unknown>>;
 
+/** As GraphQL answers one: compare its text. */
+export type Id = number | string;
+
 const MAX_LENGTH = 320;
 
 /** Trimmed and of bounded length; empty where there is none. */

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const POLICIES = `${CONSOLE}/policies`;
@@ -30,18 +30,18 @@ const UPDATE =
 const DELETE = 'mutation ($id: ID!) { delete_policy_rule(ruleid: $id) { ruleid } }';
 
 interface Rule {
-  readonly ruleid?: number | string;
+  readonly ruleid?: Id;
   readonly name: string;
   readonly capabilities: readonly string[];
   readonly targets: readonly string[];
-  readonly roles: readonly number[];
-  readonly classes: readonly number[];
+  readonly roles: readonly Id[];
+  readonly classes: readonly Id[];
   readonly filter: string | null;
 }
 
 interface Names {
-  readonly role: readonly { readonly roleid: number; readonly login: string | null }[];
-  readonly role_class: readonly { readonly classid: number; readonly name: string }[];
+  readonly role: readonly { readonly roleid: Id; readonly login: string | null }[];
+  readonly role_class: readonly { readonly classid: Id; readonly name: string }[];
 }
 
 const NEW_RULE: Rule = {
@@ -113,14 +113,16 @@ async function readRules({ ask }: Visit, filter: string, offset: number): Promis
 }
 
 interface NameOf {
-  readonly role: (roleid: number) => string;
-  readonly class: (classid: number) => string;
+  readonly role: (roleid: Id) => string;
+  readonly class: (classid: Id) => string;
 }
 
 /** Of the roles and classes that the rules name. */
 async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> {
-  const among = (column: string, ids: readonly number[]): string =>
-    ids.length === 0 ? 'false' : `${column} in (${[...new Set(ids)].slice(0, MAX_NAMES).join(', ')})`;
+  const among = (column: string, ids: readonly Id[]): string =>
+    ids.length === 0
+      ? 'false'
+      : `${column} in (${[...new Set(ids.map(String))].slice(0, MAX_NAMES).join(', ')})`;
   const { role, role_class } = await ask<Names>(NAMES, {
     roles: among(
       'roleid',
@@ -132,11 +134,11 @@ async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> 
     ),
     limit: MAX_NAMES,
   });
-  const logins = new Map(role.map(({ roleid, login }) => [roleid, login]));
-  const classes = new Map(role_class.map(({ classid, name }) => [classid, name]));
+  const logins = new Map(role.map(({ roleid, login }) => [String(roleid), login]));
+  const classes = new Map(role_class.map(({ classid, name }) => [String(classid), name]));
   return {
-    role: (roleid) => logins.get(roleid) ?? String(roleid),
-    class: (classid) => classes.get(classid) ?? String(classid),
+    role: (roleid) => logins.get(String(roleid)) ?? String(roleid),
+    class: (classid) => classes.get(String(classid)) ?? String(classid),
   };
 }
 

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
-import { checkedOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const ROLES = `${CONSOLE}/roles`;
@@ -30,12 +30,12 @@ const UPDATE =
 const DELETE = 'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }';
 
 interface Class {
-  readonly classid: number;
+  readonly classid: Id;
   readonly name: string;
 }
 
 interface Role {
-  readonly roleid: number | string;
+  readonly roleid: Id;
   readonly login: string | null;
   readonly name: string | null;
   readonly capabilities: readonly string[];
@@ -43,7 +43,7 @@ interface Role {
 }
 
 interface Rule {
-  readonly ruleid: number;
+  readonly ruleid: Id;
   readonly name: string;
   readonly capabilities: readonly string[];
   readonly targets: readonly string[];
@@ -53,8 +53,8 @@ interface Rule {
 interface Rights {
   readonly admin: boolean;
   readonly capabilities: readonly string[];
-  readonly classes: readonly number[];
-  readonly rules: readonly number[];
+  readonly classes: readonly Id[];
+  readonly rules: readonly Id[];
 }
 
 interface Choices {
@@ -140,8 +140,9 @@ async function showRole(visit: Visit, roleid: number): Promise<void> {
 
 /** What each rule comes to: a rule grants what the role holds the capability for, and nothing else. */
 function rightsBy(rules: readonly Rule[], { rules: granted, capabilities }: Rights): readonly object[] {
+  const holding = new Set(granted.map(String));
   return rules
-    .filter(({ ruleid }) => granted.includes(ruleid))
+    .filter(({ ruleid }) => holding.has(String(ruleid)))
     .map((rule) => ({
       ...rule,
       may: rule.capabilities.filter((name) => capabilities.includes(name)),

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
-import { numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
@@ -19,7 +19,7 @@ const UPDATE =
   'mutation ($tenantid: ID!, $input: tenantInput) { update_tenant(tenantid: $tenantid, input: $input) { tenantid } }';
 
 interface Tenant {
-  readonly tenantid: number;
+  readonly tenantid: Id;
   readonly name: string;
   readonly schema: string | null;
   readonly suspended: boolean;
@@ -28,7 +28,7 @@ interface Tenant {
 
 interface Backlog {
   readonly oldest_seconds: number | null;
-  readonly tenants: readonly { readonly tenantid: number; readonly waiting: number }[];
+  readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
 /** For pxadmin: tenants, and what of their mail waits. */
@@ -72,7 +72,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
     offset: from,
   });
   const { backlog } = Utility;
-  const waiting = new Map(backlog.tenants.map((each) => [each.tenantid, each.waiting]));
+  const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
   const at = (start: number): string => addressOf({ search, from: String(start) });
   await show(
     'tenants',
@@ -82,7 +82,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
       backlog: { ...backlog, oldest: durationOf(backlog.oldest_seconds) },
       tenants: tenant.slice(0, PAGE_SIZE).map((each) => ({
         ...each,
-        waiting: waiting.get(each.tenantid) ?? 0,
+        waiting: waiting.get(String(each.tenantid)) ?? 0,
         since: new Date(each.createtime).toISOString().slice(0, 10),
         isInstallation: each.schema === null,
       })),

@@ -22,8 +22,8 @@ const columnType = new GraphQLObjectType<Column, ControlContext>({
     name: text,
     type: {
       ...text,
-      description: 'As PostgreSQL writes it.',
-      resolve: ({ type: { sqlType, array } }) => `${sqlType}${array ? '[]' : ''}`,
+      description: 'As in PostgreSQL, such as `int4` or `text[]`.',
+      resolve: ({ type: { sqlType, array } }) => `${sqlType.replace(/^"(\w+)"$/, '$1')}${array ? '[]' : ''}`,
     },
     nullable: flag,
     in_primary_key: { ...flag, resolve: ({ inPrimaryKey }) => inPrimaryKey },

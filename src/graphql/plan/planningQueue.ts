@@ -42,7 +42,7 @@ export class PlanningQueue {
   readonly #lines = new Map<string, Line>();
   readonly #quotas: { readonly roles: CpuQuota; readonly nobody: CpuQuota };
   #lastPlanner = '';
-  #lastChangeMs = -Infinity;
+  #lastContentionMs = -Infinity;
   #usedMs = 0;
   #isScheduled = false;
   #later: NodeJS.Timeout | undefined;
@@ -74,9 +74,11 @@ export class PlanningQueue {
     return done;
   }
 
+  /** Another planner asked last, or waits. */
   #notice(key: string): void {
-    if (key === this.#lastPlanner) return;
-    if (this.#lastPlanner !== '') this.#lastChangeMs = this.nowMs();
+    const othersWait = this.#lines.size > (this.#lines.has(key) ? 1 : 0);
+    const isAnother = key !== this.#lastPlanner && this.#lastPlanner !== '';
+    if (othersWait || isAnother) this.#lastContentionMs = this.nowMs();
     this.#lastPlanner = key;
   }
 
@@ -151,7 +153,7 @@ export class PlanningQueue {
 
   #waitMs({ key, isNobody }: Planner, now: number): number {
     const quota = this.#quotaOf({ key, isNobody });
-    if (now - this.#lastChangeMs < CONTENTION_MS) return quota.waitMs(key, now);
+    if (now - this.#lastContentionMs < CONTENTION_MS) return quota.waitMs(key, now);
     quota.settle(key, now);
     return 0;
   }
