@@ -1,4 +1,4 @@
-// A tenant that nobody may use, while it is moved elsewhere or looked into. Its mail goes on.
+// Blocks all access to a tenant, while it is being moved or investigated. Its mail is still sent.
 
 export async function up(knex) {
   await knex.raw('alter table rowpost.tenant add column suspended boolean not null default false');

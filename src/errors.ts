@@ -78,7 +78,10 @@ const CODES = {
     404,
     'List tenants with { tenant { tenantid name } } on /roles_pbac as pxadmin; operators with "rowpost tenant list".',
   ],
-  TENANT_SUSPENDED: [403, 'Ask whoever runs the service. Mails of what was committed before are still sent.'],
+  TENANT_SUSPENDED: [
+    403,
+    'Contact the operator of the service. Mail for changes committed earlier is still sent.',
+  ],
   SCHEMA_TOO_LARGE: [
     400,
     'The tenant has more than 100,000 columns, enum labels in columns and columns of constraints: drop what is not used, or split the tenant.',

@@ -102,7 +102,7 @@ export const SETTINGS = {
     'SOURCE_SECRET_KEYS',
     optional((value) => KeyRing.parse(value)),
     undefined,
-    'For `rowpost tenant import` alone: the `SECRET_KEYS` of the installation that the tenant comes from.',
+    'Only for `rowpost tenant import`: the `SECRET_KEYS` of the installation that the tenant comes from.',
     '`SECRET_KEYS`',
   ),
   pxadminPassword: setting(

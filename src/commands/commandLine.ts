@@ -14,7 +14,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   release: {
     summary: 'Bring the database up to date.',
     usage: [
-      'rowpost release [--id-range <n>]    With n from 0 to 213 its ids begin at n × 10 million: for installations that exchange tenants.',
+      'rowpost release [--id-range <n>]    Ids of tenants and roles start at n × 10 million (n: 0 to 213), for installations that exchange tenants.',
     ],
     load: async () => (await import('./release.js')).release,
   },
@@ -45,9 +45,9 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant release --tenant <id> [--print-sql]    Gives an adopted schema back.',
       'rowpost tenant sql --tenant <id> -f <file>',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Whose changes become events.',
-      'rowpost tenant suspend --tenant <id>    Nobody may use it any more; its mail goes on.',
+      'rowpost tenant suspend --tenant <id>    Blocks all access; its mail is still sent.',
       'rowpost tenant resume --tenant <id>',
-      'rowpost tenant export --tenant <id> --file <file>    Its settings; pg_dump has its tables. See docs/backup.md.',
+      'rowpost tenant export --tenant <id> --file <file>    Everything but its tables: see docs/backup.md.',
       'rowpost tenant import --file <file>',
       'rowpost tenant list',
     ],

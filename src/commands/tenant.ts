@@ -175,7 +175,7 @@ async function setSuspended(args: readonly string[], suspended: boolean): Promis
   });
 }
 
-/** Writes a new file that only its owner may read: it holds password hashes. Prints one JSON line. */
+/** Writes a new file, readable by its owner only because it contains password hashes. Prints one JSON line. */
 async function exportToFile(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'file']);
   const tenantid = requiredTenant(options);
@@ -191,7 +191,7 @@ async function exportToFile(args: readonly string[]): Promise<number> {
       await file.sync();
       print({ tenantid, schema, file: name });
       if (!suspended) {
-        process.stderr.write('the tenant is not suspended: what changes from now on is not in the file\n');
+        process.stderr.write('the tenant is not suspended: later changes are not in the file\n');
       }
     } catch (error) {
       await rm(name, { force: true });
@@ -202,7 +202,7 @@ async function exportToFile(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Of a tenant whose tables are restored already. It stays suspended, if it was. Prints one JSON line. */
+/** The tenant's tables must have been restored. A suspended tenant stays suspended. Prints one JSON line. */
 async function importFromFile(args: readonly string[]): Promise<number> {
   const name = required(readOptions(args, ['file']), 'file');
   const file = await open(name).catch((error: unknown) => {

@@ -24,7 +24,7 @@ export interface Principal {
   readonly isRoot: boolean;
   /** Root, or holds `admin`: passes every policy rule of its own tenant. */
   readonly isAdmin: boolean;
-  /** Nobody may use the tenant; its mail goes on. */
+  /** All access to the tenant is blocked; its mail is still sent. */
   readonly isSuspended: boolean;
   /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
   readonly schema: string | null;

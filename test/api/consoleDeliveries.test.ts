@@ -308,7 +308,7 @@ describe('deliveries in the console', () => {
         expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
       }
     }
-    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('mends what it names');
+    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what it names');
     expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

@@ -41,13 +41,13 @@ describe('the console’s tables', () => {
   });
 
   it('say whose changes are events, and change that', async () => {
-    expect(await browser.page(`${TABLES}/orders`)).to.include('Changes by the API are events');
+    expect(await browser.page(`${TABLES}/orders`)).to.include('Changes made through the API are events');
     const answer = await browser.post(`${TABLES}/orders`, { csrf, writers: 'all' });
     expect(answer.status, await answer.text()).to.equal(303);
-    expect(await browser.page(`${TABLES}/orders`)).to.include('Every change that commits is an event');
+    expect(await browser.page(`${TABLES}/orders`)).to.include('Every committed change is an event');
     expect(await browser.page(TABLES)).to.include('every change is an event');
     await browser.post(`${TABLES}/orders`, { csrf, writers: 'api' });
-    expect(await browser.page(`${TABLES}/orders`)).to.include('Changes by the API are events');
+    expect(await browser.page(`${TABLES}/orders`)).to.include('Changes made through the API are events');
   });
 
   it('refuse what can’t be captured, tables that there are not, and whoever is no admin', async () => {

@@ -70,11 +70,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'the carrier takes none of the recipients; error holds its words',
     'corrects the data',
   ],
-  [['SMTP_554'], 'the SMTP server refused the mail; error holds its words', 'mends what it names'],
+  [['SMTP_554'], 'the SMTP server refused the mail; error holds its words', 'fixes what it names'],
   [
     ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
     'the provider refused the mail; error holds its words',
-    'mends what it names',
+    'fixes what it names',
   ],
   [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'sets one, redrives'],
   [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'looks at the data, or leaves it at that'],
@@ -118,7 +118,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['SMTP_TLS_FAILED'],
     'the certificate of the SMTP server is not valid for its name, or the handshake failed',
-    "has the server's operator mend it",
+    "has the server's operator fix it",
   ],
   [['SMTP_451'], 'the SMTP server takes the mail later; error holds its words', 'nothing'],
   [['RATE_LIMITED'], 'the provider asks the tenant to wait', 'nothing'],
@@ -143,7 +143,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['POISON'],
     'worker after worker ended with this delivery, or while evaluating its rule',
-    'tells the operator; redrives when the cause is mended',
+    'tells the operator; redrives once the cause is fixed',
   ],
   [['INTERNAL_ERROR'], 'a bug', "tells the operator, who finds the delivery's id in the log"],
 ];

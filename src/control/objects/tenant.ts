@@ -22,7 +22,7 @@ export const tenant = controlObject({
     root_roleid: { type: 'int4' },
     suspended: {
       type: 'bool',
-      description: 'Nobody may sign in or ask; mails of what was committed before are still sent.',
+      description: 'Blocks all access to the tenant. Mail for changes committed earlier is still sent.',
       input: 'On update, by pxadmin.',
       required: true,
     },

@@ -9,8 +9,8 @@ import type { KeyRing } from '../../secrets.js';
 import { SECRET_COLUMNS } from '../storedSecrets.js';
 import { MOVING_TABLES } from './tenantTables.js';
 
-// A tenant's settings as JSON lines: a header, a line for each row, and a last line that counts them. Its own tables are
-// pg_dump's. Ids stay the same, since filters, templates and clients name them.
+// A tenant without its own tables, as JSON lines: a header, one line per row, and a trailer with their number. pg_dump takes
+// the tables. Ids are preserved, because filters, templates and clients refer to them.
 
 const FORMAT = 'rowpost tenant 1';
 const ROWS_AT_ONCE = 500;
@@ -21,15 +21,15 @@ interface Header {
   readonly name: string;
   readonly schema: string;
   readonly suspended: boolean;
-  /** The newest one: rows fit the tables of the same release only. */
+  /** The latest one: rows fit only the tables of the same release. */
   readonly migration: string;
 }
 
 type Line = Header | { readonly table: string; readonly row: object } | { readonly rows: number };
 
 /**
- * Writes all that `importTenant` needs, as of one moment. It holds password hashes and encrypted secrets.
- * Throws UsageError when there is no such tenant.
+ * Writes a consistent snapshot for `importTenant`, including password hashes and encrypted secrets.
+ * Throws UsageError if there is no such tenant.
  */
 export async function exportTenant(
   pool: Database['pool'],
@@ -74,15 +74,15 @@ async function newestMigration(client: TransactionClient): Promise<string> {
   return rows[0]?.name ?? '';
 }
 
-/** Those of the installation that a tenant comes from, and of the one that it goes to. */
+/** The keys of the installation that the tenant leaves, and of the one that it joins. */
 interface Keys {
   readonly from: KeyRing;
   readonly to: KeyRing;
 }
 
 /**
- * Stores what `exportTenant` wrote, all or nothing, with secrets encrypted anew, and makes the tenant's
- * database role. Throws UsageError in words for an operator.
+ * Stores an export, all or nothing, re-encrypts its secrets and creates the tenant's database role.
+ * Throws UsageError with a message for the operator.
  */
 export async function importTenant(
   database: Database,
@@ -92,7 +92,7 @@ export async function importTenant(
   const { pool, tenants } = database;
   const header = await inTransaction(pool, async (client) => {
     await client.query('set local statement_timeout = 0');
-    // A reader of lines loses those that come before somebody listens.
+    // A line reader drops the lines that arrive before anyone listens.
     const imported = await insertLines(client, openLines());
     await advanceSequences(
       client,
@@ -131,7 +131,7 @@ async function insertLines(client: TransactionClient, lines: AsyncIterable<strin
       batch.push(text);
     }
   }
-  if (header === undefined || !isWhole) throw new UsageError('the export is not whole: make it again');
+  if (header === undefined || !isWhole) throw new UsageError('the export is incomplete: create it again');
   return header;
 }
 
@@ -140,19 +140,19 @@ function readLine(text: string): Line {
     return JSON.parse(text) as Line;
   } catch {
     throw new UsageError(
-      'this is no export of a tenant, or not a whole one: make it with "rowpost tenant export"',
+      'this is not an export of a tenant, or an incomplete one: create it with "rowpost tenant export"',
     );
   }
 }
 
 async function checkHeader(client: TransactionClient, line: Line): Promise<Header> {
   if (!('format' in line) || line.format !== FORMAT) {
-    throw new UsageError('this is no export of a tenant: make it with "rowpost tenant export"');
+    throw new UsageError('this is not an export of a tenant: create it with "rowpost tenant export"');
   }
   const here = await newestMigration(client);
   if (line.migration !== here) {
     throw new UsageError(
-      `the export is of an installation at ${line.migration}, and this one is at ${here}: bring both to one release first`,
+      `the export was made at migration ${line.migration}, and this installation is at ${here}: bring both to the same release first`,
     );
   }
   const { rows } = await client.query('select from pg_catalog.pg_namespace where nspname = $1', [
@@ -164,7 +164,7 @@ async function checkHeader(client: TransactionClient, line: Line): Promise<Heade
   return line;
 }
 
-/** Whole lines, which PostgreSQL reads: numbers in JSON columns may have more digits than JavaScript's. */
+/** PostgreSQL parses the lines: numbers in JSON columns may have more digits than JavaScript keeps. */
 async function insertRows(
   client: TransactionClient,
   tenantid: number,
@@ -172,7 +172,7 @@ async function insertRows(
   lines: readonly string[],
 ): Promise<void> {
   if (!MOVING_TABLES.some((moving) => moving.table === table)) {
-    throw new UsageError(`an export has no rows of "${table}"`);
+    throw new UsageError(`an export can't contain rows of "${table}"`);
   }
   const name = `rowpost.${quoted(table)}`;
   try {
@@ -181,12 +181,12 @@ async function insertRows(
          json_populate_record(null::${name}, line -> 'row') r where r.tenantid = $2 order by n`,
       [lines, tenantid],
     );
-    if (rowCount !== lines.length) throw new UsageError(`the export has a row of ${table} of another tenant`);
+    if (rowCount !== lines.length) throw new UsageError(`the export has a row of another tenant in ${table}`);
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     const { detail } = error as { detail?: string };
     throw new UsageError(
-      `this installation has such a row of ${table} already (${detail ?? 'unique'}). Ids stay the same: installations that exchange tenants need id ranges of their own, see "rowpost release --id-range"`,
+      `this installation already has such a row in ${table} (${detail ?? 'unique'}). Ids are preserved, so installations that exchange tenants need separate id ranges: see "rowpost release --id-range"`,
     );
   }
 }
@@ -214,7 +214,7 @@ async function encryptAnew(client: TransactionClient, { from, to }: Keys, tenant
   }
   if (unreadable.length > 0) {
     throw new UsageError(
-      `SOURCE_SECRET_KEYS, or SECRET_KEYS without it, lacks the key of the ${unreadable.join(', ')}: give the SECRET_KEYS of the installation that the tenant comes from`,
+      `SOURCE_SECRET_KEYS, or SECRET_KEYS without it, lacks the key of the ${unreadable.join(', ')}: set it to the SECRET_KEYS of the installation that the tenant comes from`,
     );
   }
 }

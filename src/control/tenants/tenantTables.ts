@@ -1,11 +1,11 @@
-/** A table of the schema `rowpost` with rows of tenants. */
+/** A table of the schema `rowpost` that has rows of tenants. */
 interface TenantTable {
   readonly table: string;
-  /** Selects the rows of tenant `$1` as `row`, in an order in which references are met; by default all with its id. */
+  /** Selects the rows of tenant `$1` as `row`, referenced rows first. Default: all rows with its id. */
   readonly rows?: string;
 }
 
-/** What moves with a tenant: its settings, roles and files, in an order in which references are met. */
+/** What moves with a tenant: its settings, roles and file records. Referenced tables come first. */
 export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'tenant' },
   { table: 'role_class' },
@@ -20,7 +20,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   },
   { table: 'policy_rule' },
   {
-    // Those of the installation that it uses become its own.
+    // Providers of the installation that the tenant uses become its own.
     table: 'oidc_providers',
     rows: `
       select (to_jsonb(t) || jsonb_build_object('tenantid', $1::int))::text as row from rowpost.oidc_providers t
@@ -44,7 +44,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'idempotency_key' },
 ];
 
-/** What stays: the record of what was sent, and what lasts for minutes. */
+/** What stays behind: the delivery history, and what lives for minutes only. */
 export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'delivery',
   'delivery_start',
@@ -56,6 +56,6 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'outbox',
   'relay_batch',
   'sent_mail',
-  'tenant_access', // made anew by the installation that it comes to
+  'tenant_access', // computed by each installation
   'upload',
 ]);

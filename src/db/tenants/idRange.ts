@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
 import { quoted } from '../sql.js';
 
-// Installations that exchange tenants number what moves with one in ranges of their own: ids stay the same when it moves.
+// A tenant keeps its ids when it moves, so installations that exchange tenants use separate id ranges.
 
 const ID_RANGE_SIZE = 10_000_000;
 export const MAX_ID_RANGE = 213;
@@ -28,7 +28,7 @@ async function idSequences(
   return rows;
 }
 
-/** Past the ids that `tables` hold, so that none is given out twice. Ids of other ranges are left alone: their installations go on from there. */
+/** Moves the id sequences past the ids in use. Ids of other ranges are ignored: their own installations continue from there. */
 export async function advanceSequences(client: TransactionClient, tables: readonly string[]): Promise<void> {
   for (const { table, column, sequence } of await idSequences(client, tables)) {
     await client.query(
@@ -41,8 +41,7 @@ export async function advanceSequences(client: TransactionClient, tables: readon
 }
 
 /**
- * From now on the ids in `tables` begin at `range` × 10 million, where they are not
- * that far yet. Safe to repeat.
+ * Starts the id sequences of `tables` at `range` × 10 million, unless they are past that already. Idempotent.
  */
 export async function startIdRange(pool: Pool, tables: readonly string[], range: number): Promise<void> {
   await inTransaction(pool, async (client) => {
