@@ -172,6 +172,8 @@ export async function startWebPart(installation: Installation, templates: Templa
   const control = createControlEngine({ ...installation, templates, transport });
   const checks = { postgres: () => database.pool.query('select') };
   const web = await startWeb({ ...installation, control, checks });
+  // It concerns one request, and must not end all others.
+  process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
   return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
 }
 

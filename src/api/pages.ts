@@ -124,8 +124,6 @@ function failure({ log }: WebDeps): ErrorRequestHandler {
       next(error);
       return;
     }
-    // A malformed path, such as `/mailbox/%E0`.
-    const shown = error instanceof URIError ? nothingHere() : explain(error, log, res);
-    sendFailure(res, shown);
+    sendFailure(res, explain(error, log, res));
   };
 }

@@ -296,6 +296,38 @@ describe('deliveries in the console', () => {
     expect(await listed('?state=sent')).to.deep.equal([sent]);
   });
 
+  it('answer every search, whatever is in its fields', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const fields = [
+      'to',
+      'subject',
+      'state',
+      'code',
+      'type',
+      'rule',
+      'table',
+      'key',
+      'within',
+      'from',
+      'until',
+      'below',
+      'depth',
+    ];
+    for (const path of ['/console/deliveries', '/console/failures', '/console/deliveries/redrive']) {
+      for (const field of fields) {
+        for (const value of ['xx', '%00', '%E0%A4%A', "'", '9'.repeat(40), '-1', '[]']) {
+          const { status } = await browser.get(`${path}?${field}=${value}`);
+          expect(status, `${path}?${field}=${value}`).to.be.below(500);
+        }
+      }
+    }
+    expect((await browser.get('/console/%E0%A4%A')).status).to.equal(404);
+    process.off('unhandledRejection', note);
+    expect(unhandled, 'what would end the process').to.deep.equal([]);
+  });
+
   it('know what to do about each error code, as docs/delivery.md says', () => {
     const docs = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8');
     const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What an operator does'));

@@ -183,10 +183,11 @@ describe('the console’s emails and rules', () => {
     const saved = await browser.post(EDIT, { csrf, ...wrong, action: 'save' });
     expect([saved.status, saved.headers.get('location')]).to.deep.equal([
       303,
-      `${EDIT}?type=confirmation&done=saved`,
+      `${EDIT}?type=confirmation&done=saved&table=orders&key=7`,
     ]);
-    expect(await browser.page(saved.headers.get('location') ?? ''))
-      .to.include('line 2, column 15: the table orders has no &#34;costumer&#34;')
+    expect(await browser.page(saved.headers.get('location') ?? ''), 'the row of the preview stays')
+      .to.match(/name="key" value="7"/)
+      .and.to.include('line 2, column 15: the table orders has no &#34;costumer&#34;')
       .and.include('Did you mean &#34;customer&#34;?');
     expect((await post(PREVIEW, wrong))[1]).to.include('has no &#34;costumer&#34;');
   });

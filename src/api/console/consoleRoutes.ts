@@ -1,6 +1,7 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { ControlEngine } from '../../control/controlEngine.js';
 import { isInstallationAdmin } from '../../control/permissions.js';
+import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
 import { plannerOf } from '../../graphql/plan/planner.js';
 import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
@@ -32,6 +33,7 @@ import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
 
 export interface ConsoleDeps extends OidcRoutesDeps {
+  readonly config: OidcRoutesDeps['config'] & Pick<Config, 'mailTransport'>;
   readonly control: ControlEngine;
   /** Reading a large form counts as planning, as the body of a GraphQL request does. */
   readonly planning: Pick<PlanningQueue, 'run'>;
@@ -118,7 +120,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       emailPages({ page, form }),
       rulePages({ page, form }),
       addressPages({ page, form }),
-      sendingPage({ page, form }),
+      sendingPage({ page, form }, deps.config.mailTransport),
     )
     .use(
       tablePages({ page, form }),

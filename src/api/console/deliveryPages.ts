@@ -40,13 +40,15 @@ export function deliveryPages({ page }: PageKinds): Router {
   const list = page(async ({ ask, show, isAdmin }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
+    // May throw, and then nothing has begun yet.
+    const period = periodOf(search);
     const [{ rows, searched }, counts] = await Promise.all([
       searchDeliveries(ask, search, {
         below,
         depth: Math.max(0, ['0', '1', '2', '3', '4'].indexOf(req.query['depth'] as string)),
         limit: PAGE_SIZE + 1,
       }),
-      readTroubles(ask, periodOf(search)),
+      readTroubles(ask, period),
     ]);
     const shown = rows.slice(0, PAGE_SIZE);
     const last = shown.at(-1);

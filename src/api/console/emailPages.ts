@@ -90,9 +90,9 @@ export function emailPages({ page, form }: PageKinds): Router {
       saved: found ? type : '',
       version: type === '' ? '' : (found?.version ?? ''),
       texts: copy === '' ? texts : { ...texts, email_type: '' },
-      about: found?.about ?? {},
+      about: { ...found?.about, ...givenOf(readAbout(req.query)) },
       warnings,
-      ...(req.query['done'] === 'saved' ? { notice: 'Saved.' } : {}),
+      ...noticeOf(req.query),
     });
   });
 
@@ -124,7 +124,7 @@ export function emailPages({ page, form }: PageKinds): Router {
           await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
           res.redirect(
             303,
-            `${EMAILS}/edit?${new URLSearchParams({ type: textOf(values, 'email_type'), done: 'saved' }).toString()}`,
+            `${EMAILS}/edit?${new URLSearchParams({ type: textOf(values, 'email_type'), done: 'saved', ...givenOf(readAbout(values)) }).toString()}`,
           );
         }
       } catch (error) {
@@ -216,6 +216,19 @@ async function readType(
     role: rule?.query_roleid ?? '',
   };
   return { texts: textsOf(found), about, version: String(found['version']) };
+}
+
+function noticeOf(query: Values): { readonly notice?: string } {
+  if (query['done'] === 'saved') return { notice: 'Saved.' };
+  const version = textOf(query, 'version');
+  if (version === '0') return { notice: 'This is the draft. Save makes it live.' };
+  return version === ''
+    ? {}
+    : { notice: `This is version ${version}. Save makes it live again, as a new version.` };
+}
+
+function givenOf(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }
 
 const keyText = (key: unknown): string => (isJsonObject(key) ? writeJson(key) : (key as string));

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf, type Values } from './formValues.js';
@@ -61,7 +62,7 @@ interface Settings {
 }
 
 /** What the tenant sends by, and where its carriers report what became of mails. Secrets go in, and never come out. */
-export function sendingPage({ page, form }: PageKinds): Router {
+export function sendingPage({ page, form }: PageKinds, mailTransport: Config['mailTransport']): Router {
   const change = form(async (visit, _req, res) => {
     const { values, ask } = visit;
     const secret = textOf(values, 'secret', Infinity);
@@ -73,18 +74,22 @@ export function sendingPage({ page, form }: PageKinds): Router {
       else await ask(CHANGES.webhook, { input: { kind: what, secret } });
       res.redirect(303, SENDING);
     } catch (error) {
-      await show(visit, problemOf(error));
+      await show(visit, mailTransport, problemOf(error));
     }
   });
   return Router()
     .get(
       SENDING,
-      page((visit) => show(visit)),
+      page((visit) => show(visit, mailTransport)),
     )
     .post(SENDING, change);
 }
 
-async function show({ ask, show: showView }: Visit, problem?: AppError): Promise<void> {
+async function show(
+  { ask, show: showView }: Visit,
+  mailTransport: Config['mailTransport'],
+  problem?: AppError,
+): Promise<void> {
   const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
   const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
   const transports = (Utility.email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
@@ -94,6 +99,7 @@ async function show({ ask, show: showView }: Visit, problem?: AppError): Promise
     {
       title: 'Sending',
       transport: Utility.email_transport,
+      isMailbox: mailTransport === 'mailbox',
       // Those that are in use come first.
       webhooks: webhooks
         .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))

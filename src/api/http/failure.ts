@@ -11,6 +11,8 @@ export function failureBody(error: AppError): string {
 
 /** What a caller may see of an error. Internal errors are logged, with the id that the caller got. */
 export function explain(error: unknown, log: Logger, res: ServerResponse): AppError {
+  // A malformed path, such as `/mailbox/%E0`.
+  if (error instanceof URIError) return new AppError('NOT_FOUND', 'There is nothing at this address.');
   const known = explainControlError(error);
   if (known && known.code !== 'INTERNAL_ERROR') return known;
   log.error({ err: error, id: recordOf(res)?.id }, 'a request failed');
