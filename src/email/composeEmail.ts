@@ -15,7 +15,7 @@ import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields, type Rendered } from './renderFields.js';
-import { renderLetter, renderWithLink } from './renderLetter.js';
+import { renderEmail, renderWithLink } from './renderEmail.js';
 import { withServedNames } from './servedNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
@@ -74,13 +74,13 @@ export async function composeEmail(
         texts,
       );
     const canUnsubscribe = type.unsubscribe !== undefined && type.unsubscribe !== 'none';
-    const letter = canUnsubscribe
+    const rendered = canUnsubscribe
       ? await renderWithLink(fields, render, (address) => named.unsubscribeUrl(address))
-      : await renderLetter(fields, render);
+      : await renderEmail(fields, render);
     const email =
       locale === undefined
-        ? letter
-        : { ...letter, headers: { 'Content-Language': locale, ...letter.headers } };
+        ? rendered
+        : { ...rendered, headers: { 'Content-Language': locale, ...rendered.headers } };
     const attachments = await findAttachments(deps, trigger, used, queries, email.html);
     if (attachments.length === 0) return { kind: 'email', email, queries };
     return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };

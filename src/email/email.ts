@@ -30,7 +30,7 @@ export interface Attachment {
   readonly size: number;
   /** Key in the file storage. */
   readonly objectkey: string;
-  /** By which the HTML shows it, as `cid:`; without one it is a file beside the letter. */
+  /** By which the HTML shows it, as `cid:`; without one it is an ordinary attachment. */
   readonly contentId?: string;
 }
 

@@ -3,7 +3,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 /** `mso-hide` is for Outlook. */
 const STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
 
-/** Puts a text that mailboxes show beside the subject, and that is not shown in the letter, at the start of its body. */
+/** Adds the text that inboxes show beside the subject: at the start of the body, and hidden there. */
 export function withPreheader(html: string, preheader: string): string {
   const text = preheader.replace(/\s+/g, ' ').trim();
   if (text === '') return html;

@@ -1,6 +1,6 @@
 import type { Email, EmailFailure } from './email.js';
 
-/** A large mailbox provider shows no more of a letter's HTML. */
+/** Gmail clips an email's HTML beyond this. */
 const CLIPPED_FROM_BYTES = 102_000;
 
 /** What is no reason not to send a mail, and good to know before. */
@@ -12,7 +12,7 @@ export function warningsOf({ html }: Email): readonly EmailFailure[] {
       code: 'HTML_CLIPPED',
       field: 'template',
       message: `the HTML has ${bytes} bytes; Gmail shows the first ${CLIPPED_FROM_BYTES}`,
-      hint: 'Show fewer rows and link to the rest; a clipped letter hides its end.',
+      hint: 'Show fewer rows and link to the rest; a clipped email hides its end.',
     },
   ];
 }

@@ -5,7 +5,7 @@ const MAX_HTML_CHARACTERS = 200_000;
 const MAX_TAGS_AND_LINES = 20_000;
 const MAX_TEXT_CHARACTERS = 400_000;
 
-/** A letter's text without its markup; empty when there is none, or too much of either. */
+/** An email's text without its markup; empty when there is none, or too much of either. */
 export function plainText(html: string): string {
   if (html.length > MAX_HTML_CHARACTERS) return '';
   if ((html.match(/<\/?[a-z]|\n/gi)?.length ?? 0) > MAX_TAGS_AND_LINES) return '';

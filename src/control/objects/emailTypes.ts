@@ -5,7 +5,7 @@ import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireAccount } from '../email/emailApikey.js';
 import { forgetVersions, recordBefore, recordVersion, requireVersion } from '../email/emailTypeVersion.js';
-import { readCategories, readHeaders } from '../email/letterParts.js';
+import { readCategories, readHeaders } from '../email/headersAndCategories.js';
 import {
   emailOptionsInput,
   emailOptionsType,

@@ -2,19 +2,19 @@ import { addressEmail } from './addressEmail.js';
 import { comparable, type Address } from './addresses.js';
 import { EmailProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { readLetter } from './letter.js';
+import { readContent } from './emailContent.js';
 import type { Rendered } from './renderFields.js';
 
 type RenderTexts = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string) => Promise<Rendered>;
 
-/** Renders all texts of a mail. Throws EmailProblem. */
-export async function renderLetter(fields: EmailFields, render: RenderTexts): Promise<Email> {
+/** Renders an email. Throws EmailProblem. */
+export async function renderEmail(fields: EmailFields, render: RenderTexts): Promise<Email> {
   const rendered = await render(textsOf(fields));
-  return { ...addressEmail(fields, rendered.textOf), ...readLetter(fields, rendered) };
+  return { ...addressEmail(fields, rendered.textOf), ...readContent(fields, rendered) };
 }
 
 /**
- * Renders a mail that can be unsubscribed from. The link is the recipient's, so the addresses are rendered first. Throws
+ * Renders an email with a link to unsubscribe. The link is the recipient's, so the addresses are rendered first. Throws
  * EmailProblem.
  * @param urlOf where a recipient unsubscribes, whose address is in lower case
  */
@@ -23,11 +23,11 @@ export async function renderWithLink(
   render: RenderTexts,
   urlOf: (address: string) => string,
 ): Promise<Email> {
-  const { sender, subject, recipients, cc, bcc, ...letter } = fields;
+  const { sender, subject, recipients, cc, bcc, ...content } = fields;
   const { textOf } = await render([sender, subject, recipients, cc, bcc].flat());
   const addressed = addressEmail(fields, textOf);
   const url = urlOf(comparable(onlyRecipient(addressed).email));
-  const read = readLetter(fields, await render(textsOf(letter), url));
+  const read = readContent(fields, await render(textsOf(content), url));
   return {
     ...addressed,
     ...read,

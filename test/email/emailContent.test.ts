@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { EmailType } from '../../src/db/delivery/emailTypes.js';
 import { EmailProblem, type Email } from '../../src/email/email.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
-import { readLetter } from '../../src/email/letter.js';
+import { readContent } from '../../src/email/emailContent.js';
 import { messageIdOf } from '../../src/email/mail/messageId.js';
 import { withPreheader } from '../../src/email/preheader.js';
 import { warningsOf } from '../../src/email/warnings.js';
@@ -17,10 +17,10 @@ const TYPE: EmailType = {
   options: {},
 };
 
-/** The letter of a type whose fields have rendered to what their sources say. */
-function letterOf(changes: Partial<EmailType>, plainText = 'made'): Partial<Email> {
+/** The content of an email of a type whose fields have rendered to what their sources say. */
+function contentOf(changes: Partial<EmailType>, plainText = 'made'): Partial<Email> {
   const fields = fieldsOf({ ...TYPE, ...changes });
-  return readLetter(fields, {
+  return readContent(fields, {
     textOf: ({ source }) => source,
     plainTextOf: ({ withPlainText }) => (withPlainText ? plainText : undefined),
   });
@@ -28,7 +28,7 @@ function letterOf(changes: Partial<EmailType>, plainText = 'made'): Partial<Emai
 
 function codeOf(changes: Partial<EmailType>): unknown {
   try {
-    letterOf(changes);
+    contentOf(changes);
     return undefined;
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;
@@ -36,35 +36,35 @@ function codeOf(changes: Partial<EmailType>): unknown {
   }
 }
 
-describe('email: the parts of a letter', () => {
+describe('email: its content', () => {
   it('has the text that is given, that of the HTML, or none', () => {
-    expect(letterOf({ text: 'given' }).text).to.equal('given');
-    expect(letterOf({ text: null }).text).to.equal('made');
-    expect(letterOf({}).text).to.equal('made');
+    expect(contentOf({ text: 'given' }).text).to.equal('given');
+    expect(contentOf({ text: null }).text).to.equal('made');
+    expect(contentOf({}).text).to.equal('made');
     for (const [text, plainText] of [
       ['none', 'made'],
       [' \n', 'made'],
       [null, ''],
     ] as const) {
-      expect(letterOf({ text }, plainText)).not.to.have.property('text');
+      expect(contentOf({ text }, plainText)).not.to.have.property('text');
     }
   });
 
   it('is answered where reply_to says, or to the sender', () => {
-    expect(letterOf({ reply_to: 'Help <help@bücher.example>, a@b.org; A@b.org' }).replyTo).to.deep.equal([
+    expect(contentOf({ reply_to: 'Help <help@bücher.example>, a@b.org; A@b.org' }).replyTo).to.deep.equal([
       { email: 'help@xn--bcher-kva.example', name: 'Help' },
       { email: 'a@b.org', name: '' },
     ]);
-    expect(letterOf({ reply_to: ' ' })).not.to.have.property('replyTo');
+    expect(contentOf({ reply_to: ' ' })).not.to.have.property('replyTo');
     expect(codeOf({ reply_to: 'a@b.org, nobody' })).to.deep.equal(['REPLY_TO_INVALID', 'reply_to']);
     const many = Array.from({ length: 101 }, (_, index) => `a${index}@b.org`).join();
     expect(codeOf({ reply_to: many })).to.deep.equal(['REPLY_TO_INVALID', 'reply_to']);
   });
 
   it('has the headers that are given, and says that no human wrote it', () => {
-    expect(letterOf({}).headers).to.deep.equal({ 'Auto-Submitted': 'auto-generated' });
+    expect(contentOf({}).headers).to.deep.equal({ 'Auto-Submitted': 'auto-generated' });
     const headers = { 'auto-submitted': 'no', 'X-Empty': ' ', 'X-A': ' ä 1 ' };
-    expect(letterOf({ headers }).headers).to.deep.equal({ 'auto-submitted': 'no', 'X-A': 'ä 1' });
+    expect(contentOf({ headers }).headers).to.deep.equal({ 'auto-submitted': 'no', 'X-A': 'ä 1' });
   });
 
   it('lets no value begin another header', () => {
@@ -73,13 +73,13 @@ describe('email: the parts of a letter', () => {
       expect(codeOf({ headers }), JSON.stringify(sign)).to.deep.equal(['HEADER_INVALID', 'headers.X-A']);
     }
     expect(codeOf({ headers: { 'X-A': 'a'.repeat(999) } })).to.deep.equal(['HEADER_INVALID', 'headers.X-A']);
-    expect(letterOf({ headers: { 'X-A': 'a\ud800' } }).headers).to.include({ 'X-A': 'a\ufffd' });
+    expect(contentOf({ headers: { 'X-A': 'a\ud800' } }).headers).to.include({ 'X-A': 'a\ufffd' });
   });
 
   it('has categories, each once', () => {
     const categories = ['a', ' a\n', '', 'b\tc'];
-    expect(letterOf({ categories }).categories).to.deep.equal(['a', 'b c']);
-    expect(letterOf({ categories: [' '] })).not.to.have.property('categories');
+    expect(contentOf({ categories }).categories).to.deep.equal(['a', 'b c']);
+    expect(contentOf({ categories: [' '] })).not.to.have.property('categories');
     expect(codeOf({ categories: ['a', 'x'.repeat(256)] })).to.deep.equal([
       'CATEGORY_INVALID',
       'categories[1]',
@@ -97,10 +97,10 @@ describe('email: the parts of a letter', () => {
     expect(before('<bodyguard><p>')).to.equal('');
     for (const open of ['<!-- <body>', '<body class="', '<body']) expect(before(open)).to.equal('');
 
-    const { html, text } = letterOf({ preheader: ' </div><b>&\n"x" ' });
+    const { html, text } = contentOf({ preheader: ' </div><b>&\n"x" ' });
     expect(html).to.match(/^<div style="[^"]*">&lt;\/div&gt;&lt;b&gt;&amp; "x"<\/div><p>hello<\/p>$/);
     expect(text).to.equal('made');
-    expect(letterOf({ preheader: ' ' }).html).to.equal(TYPE.template);
+    expect(contentOf({ preheader: ' ' }).html).to.equal(TYPE.template);
   });
 
   it('finds the body of hostile HTML in a moment', () => {

@@ -12,8 +12,8 @@ const MAX_REPLY_TO = 100;
 /** RFC 3834: so that out-of-office replies don't answer. */
 const AUTO_SUBMITTED = { 'Auto-Submitted': 'auto-generated' };
 
-/** What a letter says, and how answers and mail programs are to take it. Throws EmailProblem. */
-export function readLetter(
+/** Everything of an email but its addresses and attachments. Throws EmailProblem. */
+export function readContent(
   fields: EmailFields,
   { textOf, plainTextOf }: Rendered,
 ): Pick<Email, 'html' | 'text' | 'replyTo' | 'headers' | 'categories'> {
