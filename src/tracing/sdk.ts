@@ -6,20 +6,23 @@ import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
+  AlwaysOnSampler,
   BatchSpanProcessor,
   ConsoleSpanExporter,
   NodeTracerProvider,
+  ParentBasedSampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from '../log.js';
 import { startOutage } from '../outage.js';
 import type { Stoppable } from '../shutdown.js';
+import { sampleRoots } from './tracing.js';
 import type { TracingTerms } from './tracingTerms.js';
 
 /** A collector that does not answer must not hold up the end of a process. */
 const FLUSH_MS = 2_000;
 
-/** Registers OpenTelemetry's SDK for the whole process. */
+/** Registers OpenTelemetry's SDK for the whole process. It reads the sampler from the environment, unless there is a ratio. */
 export function startSdk(terms: TracingTerms, processName: string, log: Logger): Stoppable {
   const diagnostics = (message: string): void => log.warn({ from: 'opentelemetry' }, message);
   const ignored = (): void => undefined;
@@ -30,6 +33,10 @@ export function startSdk(terms: TracingTerms, processName: string, log: Logger):
   // Failures to export are told once, below.
   setGlobalErrorHandler(ignored);
   const provider = new NodeTracerProvider({
+    // What is not sampled does not get this far.
+    ...(terms.ratio === undefined
+      ? {}
+      : { sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }) }),
     resource: resourceFromAttributes({
       'service.name': `rowpost-${processName}`,
       'service.namespace': 'rowpost',
@@ -40,6 +47,7 @@ export function startSdk(terms: TracingTerms, processName: string, log: Logger):
   });
   // No async context: spans are arguments.
   provider.register({ contextManager: null });
+  sampleRoots(terms.ratio ?? 1);
   log.info(terms, 'tracing');
   return {
     async stop() {

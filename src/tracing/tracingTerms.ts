@@ -9,6 +9,8 @@ const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 export interface TracingTerms {
   readonly exporter: 'otlp' | 'console';
   readonly protocol: (typeof PROTOCOLS)[number];
+  /** Of new traces, where `OTEL_TRACES_SAMPLER` is `parentbased_traceidratio`; with other samplers the SDK decides. */
+  readonly ratio?: number;
 }
 
 /** @returns undefined when nothing is to be traced */
@@ -26,7 +28,9 @@ export function readTerms(env: Environment): TracingTerms | undefined {
   if (exporter === 'none') return undefined;
   const variable = 'OTEL_EXPORTER_OTLP_PROTOCOL';
   const protocol = given('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? given(variable) ?? 'http/protobuf';
-  return { exporter, protocol: oneOf(variable, PROTOCOLS, protocol) };
+  const ratio = Number(given('OTEL_TRACES_SAMPLER_ARG'));
+  const isRatio = given('OTEL_TRACES_SAMPLER') === 'parentbased_traceidratio' && ratio >= 0 && ratio <= 1;
+  return { exporter, protocol: oneOf(variable, PROTOCOLS, protocol), ...(isRatio ? { ratio } : {}) };
 }
 
 function oneOf<T extends string>(variable: string, choices: readonly T[], value: string): T {

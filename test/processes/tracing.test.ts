@@ -207,6 +207,27 @@ describe('traces', function () {
     collector.answer = () => ({ status: 200, body: {} });
   });
 
+  it('are made of a share of requests, and of those that the caller samples', async () => {
+    const start = (ratio: string, service: string): Promise<RowpostProcess> =>
+      fleet.start('web', {
+        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: ratio,
+        OTEL_SERVICE_NAME: service,
+      });
+    // Each is signed in to once it is up, and ends with its spans sent.
+    const ask = async (process: RowpostProcess, traceparent: string): Promise<void> => {
+      const url = `http://127.0.0.1:${/"port":(\d+)/.exec(process.log())?.[1] ?? ''}/query`;
+      await fetch(url, { method: 'POST', headers: { traceparent } });
+      await process.kill('SIGTERM');
+    };
+    await ask(await start('1', 'all'), 'none');
+    await ask(await start('0', 'none of its own'), `00-6${CALLER.slice(1)}-b7ad6b7169203331-01`);
+    const requestsOf = (service: string): string[] =>
+      spans().flatMap((span) => (span.service === service && /^POST/.test(span.name) ? [span.name] : []));
+    expect(requestsOf('all')).to.deep.equal(['POST /auth', 'POST /query']);
+    expect(requestsOf('none of its own')).to.deep.equal(['POST /query']);
+  });
+
   it('refuse to start with what is not spoken', async () => {
     const env = { ...fleet.env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     const { code, stderr } = await runRowpost(['worker'], env);
