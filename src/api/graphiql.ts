@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import express, { Router, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { CONTENT_POLICY } from './contentPolicy.js';
-import { graphiqlFiles, graphiqlTags } from './graphiqlFiles.js';
+import { GRAPHIQL, packagedFiles, tagsOf } from './packagedFiles.js';
 
 const NONCE = '{{nonce}}';
 // Resolves from both src/api and dist/api.
@@ -14,7 +14,7 @@ const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
 export function graphiqlRoutes(): Router {
   const html = readFileSync(`${ASSETS_DIR}/graphiql/index.html`, 'utf8').replace(
     '{{graphiql}}',
-    graphiqlTags(NONCE),
+    tagsOf(GRAPHIQL, NONCE),
   );
   const page: RequestHandler = (req, res, next) => {
     const nonce = randomBytes(16).toString('base64url');
@@ -30,7 +30,7 @@ export function graphiqlRoutes(): Router {
   return Router()
     .get('/', (_req, res) => res.redirect('/query'))
     .get(['/query', '/roles_pbac'], page)
-    .use(graphiqlFiles())
+    .use(packagedFiles())
     .use(
       '/assets',
       express.static(ASSETS_DIR, { index: false, cacheControl: false, setHeaders: revalidate }),

@@ -9,3 +9,4 @@ export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
 export { unmarkSigns } from './literals/addressEncoder.js';
 export { readLocale } from './format/intlFormats.js';
+export { WORDS } from './words.js';

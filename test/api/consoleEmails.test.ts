@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import type { ConsoleBrowser } from './consoleBrowser.js';
+import { STARTERS } from '../../src/api/console/starters.js';
 import { ConsoleShop } from './consoleShop.js';
 
 const EVIL = `"></textarea><script>alert('x')</script>`;
 const EDIT = '/console/emails/edit';
 const PREVIEW = '/console/emails/preview';
 const RULE = '/console/rules/edit';
+const STARTER = '/console/emails/starters/order';
 
 describe('the console’s emails and rules', () => {
   let shop: ConsoleShop;
@@ -41,6 +43,59 @@ describe('the console’s emails and rules', () => {
       .to.match(/<iframe [^>]*srcdoc="[^"]*" sandbox>/)
       .and.include('Images without alt');
     expect(await browser.page('/console/emails')).not.to.include('type=draft');
+  });
+
+  it('offers starters, which show their sample until a table is chosen', async () => {
+    const gallery = await browser.page('/console/emails/new');
+    for (const { name, input, sample } of STARTERS) {
+      expect(gallery).to.include(`/console/emails/edit?starter=${name}`);
+      const shown = await browser.page(`/console/emails/starters/${name}`);
+      expect(shown).to.include('srcdoc="&lt;!doctype html&gt;').and.include('Your company');
+      const form = await browser.page(`${EDIT}?starter=${name}`);
+      expect(form).to.include(`name="starter" value="${name}"`).and.include(String(input['email_type']));
+      const { errors, data } = await shop.fixture.control(
+        shop.root,
+        `query ($input: email_typesInput, $context: GenericScalar) { Utility { preview_email(input: $input, context: $context) {
+          subject html text recipients warnings { message } error { message } } } }`,
+        { input: { ...input, queries: [] }, context: sample },
+      );
+      expect(errors).to.equal(undefined);
+      const { preview_email: mail } = (data as { Utility: Record<string, { subject: string; html: string }> })
+        .Utility;
+      expect(mail).to.deep.include({ error: null, warnings: [] });
+      expect(mail?.html).to.match(/<meta name="color-scheme"/);
+    }
+    expect((await browser.get('/console/emails/starters/none')).status).to.equal(404);
+    const values = { starter: 'order', subject: 'Hello {{ orders[0].customers.name }}' };
+    const [status, html] = await post(PREVIEW, { ...DRAFT, ...values, table: '', key: '' });
+    expect([status, html.includes('<h1>Hello Ada Lovelace</h1>')], html).to.deep.equal([200, true]);
+  });
+
+  it('lists the names to use and the rows to choose from, also beside a mistake', async () => {
+    const queries = JSON.stringify([
+      { query: '{ orders { order_id customer } }', outvar: 'all' },
+      { query: '{ orders { order', outvar: 'unfinished' },
+    ]);
+    const [, html] = await post(PREVIEW, { ...DRAFT, key: '', queries });
+    for (const name of [
+      'records.new.order_id',
+      'all.customer',
+      'unfinished',
+      'format_currency',
+      'divisibleby',
+    ])
+      expect(html).to.include(`<code>${name}</code>`);
+    expect(html).to.include(
+      '<option value="7" label="new, 12345678901234567890.50, &lt;b&gt;Ada&lt;/b&gt;">',
+    );
+    expect(html).to.match(/role="alert" data-field="queries"/);
+  });
+
+  it('previews the last row where none is chosen', async () => {
+    const [status, html] = await post(PREVIEW, { ...DRAFT, key: '' });
+    expect([status, html.includes('<h1>Order 7</h1>')], html).to.deep.equal([200, true]);
+    expect(await browser.page(`${EDIT}?table=orders`)).to.match(/<option selected>orders</);
+    expect((await post(PREVIEW, { ...DRAFT, table: '' }))[1]).to.include('Choose a table');
   });
 
   it('says what the tenant sends with', async () => {
@@ -225,7 +280,7 @@ describe('the console’s emails and rules', () => {
   it('creates, changes and deletes a rule', async () => {
     const rule = {
       name: EVIL,
-      targets: 'orders',
+      of_orders: 'on',
       on_update: 'on',
       condition: "new.status = 'sent'",
       email_type: 'confirmation',
@@ -237,6 +292,10 @@ describe('the console’s emails and rules', () => {
     expect(list).to.include('disabled').and.not.include('<script>');
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
     expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
+    expect(html)
+      .to.include('In “and”')
+      .and.match(/name="of_orders" checked/)
+      .and.match(/<option value="\d+" selected>root \(\d+\)</);
     expect((await post(RULE, { ...rule, name: 'other', id: shop.ruleid, action: 'delete' }))[0]).to.equal(
       303,
     );
@@ -247,7 +306,7 @@ describe('the console’s emails and rules', () => {
       expect((await browser.post(path, { ...DRAFT, csrf: 'x' })).status).to.equal(403);
     }
     const clerk = await shop.signedIn('shop', 'clerk');
-    for (const path of ['/console/emails', EDIT, '/console/rules', RULE]) {
+    for (const path of ['/console/emails', '/console/emails/new', EDIT, '/console/rules', RULE, STARTER]) {
       expect((await clerk.get(path)).status, path).to.equal(403);
     }
     const other = await shop.signedIn('other');

@@ -200,6 +200,8 @@ if (existsSync(CHROMIUM)) {
           ['why', '/console/why?table=orders&key=7'],
           ['emails', '/console/emails'],
           ['email', '/console/emails/edit?type=confirmation'],
+          ['starters', '/console/emails/new'],
+          ['starter', '/console/emails/edit?starter=order'],
           ['versions', '/console/emails/versions?type=confirmation'],
           ['rules', '/console/rules'],
           ['suppressed', '/console/addresses'],
@@ -216,8 +218,8 @@ if (existsSync(CHROMIUM)) {
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
         await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
         await page.goto(`${shop.fixture.url}/console/emails/edit?type=confirmation`);
-        await page.getByLabel('Table', { exact: true }).fill('orders');
-        await page.getByLabel('Key', { exact: true }).fill('7');
+        await page.getByLabel('Table', { exact: true }).selectOption('orders');
+        await page.getByLabel('Row', { exact: true }).fill('7');
         await page.getByRole('button', { name: 'Preview', exact: true }).click();
         await page
           .frameLocator('iframe[name=preview]')
@@ -225,13 +227,29 @@ if (existsSync(CHROMIUM)) {
           .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
           .waitFor();
         await shoot(page, `${name}-preview`);
-        await page.getByLabel('Template (HTML)').fill('<h2>While one types: {{ records.new.order_id }}</h2>');
+        const editor = page.getByRole('textbox', { name: 'Template (HTML)' });
+        const write = async (text: string): Promise<void> => {
+          await editor.focus();
+          await page.keyboard.press('Control+A');
+          await page.keyboard.type(text);
+        };
+        await write('<h2>While one types: {{ records.new.or');
+        await page.getByRole('option', { name: 'order_id' }).waitFor();
+        await shoot(page, `${name}-completion`);
+        await page.keyboard.press('Enter');
+        await page.keyboard.type(' }}</h2>');
         await page
           .frameLocator('iframe[name=preview]')
           .frameLocator('iframe >> nth=0')
           .getByRole('heading', { name: 'While one types: 7' })
           .waitFor();
-        expect(await page.locator('textarea[name=template]:focus').count()).to.equal(1);
+        expect(await page.locator('[role=textbox]:focus').count()).to.equal(1);
+        await write('{{ records.new.order }}');
+        await page.locator('.mark.waiting', { hasText: 'has no "order"' }).waitFor();
+        await write('{{ records.new.order_id | no_such }}');
+        await page.locator('.mark', { hasText: 'no_such' }).waitFor();
+        await shoot(page, `${name}-mistake`);
+        expect(await violations(page), 'what axe finds in the editor').to.deep.equal([]);
         await page.context().close();
 
         const operators = await open('/console', options);

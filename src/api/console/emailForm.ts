@@ -1,5 +1,6 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
+import { findStarter, type Starter } from './starters.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -10,6 +11,8 @@ interface FormField {
   readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice';
   readonly choices?: readonly string[];
   readonly note?: string;
+  /** Below those that every email has. */
+  readonly isFurther?: boolean;
 }
 
 export const EMAIL_FIELDS: readonly FormField[] = [
@@ -18,35 +21,44 @@ export const EMAIL_FIELDS: readonly FormField[] = [
   { name: 'preheader', label: 'Preheader', kind: 'line', note: 'Shown beside the subject in the inbox.' },
   { name: 'sender', label: 'From', kind: 'line', note: 'As Shop <shop@example.com>' },
   { name: 'recipients', label: 'To', kind: 'list', note: 'One a line.' },
-  { name: 'cc', label: 'Cc', kind: 'list', note: 'One a line.' },
-  { name: 'bcc', label: 'Bcc', kind: 'list', note: 'One a line.' },
-  { name: 'reply_to', label: 'Reply to', kind: 'line' },
   { name: 'template', label: 'Template (HTML)', kind: 'area' },
+  {
+    name: 'queries',
+    label: 'Queries',
+    kind: 'json',
+    note: 'What the row does not hold itself. A JSON list: [{"query": "…", "filter": "id = {{ records.new.id }}", "outvar": "orders"}]',
+  },
   {
     name: 'text',
     label: 'Text part',
     kind: 'area',
     note: 'Made from the HTML when empty; none sends no text.',
+    isFurther: true,
   },
-  {
-    name: 'queries',
-    label: 'Queries',
-    kind: 'json',
-    note: 'A JSON list: [{"query": "…", "filter": "id = {{ records.new.id }}", "outvar": "orders"}]',
-  },
+  { name: 'cc', label: 'Cc', kind: 'list', note: 'One a line.', isFurther: true },
+  { name: 'bcc', label: 'Bcc', kind: 'list', note: 'One a line.', isFurther: true },
+  { name: 'reply_to', label: 'Reply to', kind: 'line', isFurther: true },
   {
     name: 'attachments',
     label: 'Attachments',
     kind: 'list',
     note: 'Names of queries or columns, one a line.',
+    isFurther: true,
   },
-  { name: 'headers', label: 'Headers', kind: 'json', note: 'A JSON object of templates by name.' },
-  { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.' },
+  {
+    name: 'headers',
+    label: 'Headers',
+    kind: 'json',
+    note: 'A JSON object of templates by name.',
+    isFurther: true,
+  },
+  { name: 'categories', label: 'Categories', kind: 'list', note: 'One a line.', isFurther: true },
   {
     name: 'locale',
     label: 'Language',
     kind: 'line',
     note: 'Empty, or a template such as {{ customer[0].language }}. de-AT takes the email NAME_de_AT, else NAME_de, else this one.',
+    isFurther: true,
   },
   {
     name: 'unsubscribe',
@@ -54,14 +66,16 @@ export const EMAIL_FIELDS: readonly FormField[] = [
     kind: 'choice',
     choices: ['none', 'type', 'all'],
     note: 'What recipients can leave with one click: mail of this type, or all mail with such a link. For mail that nobody asked for each time.',
+    isFurther: true,
   },
-  { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'] },
+  { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'], isFurther: true },
   {
     name: 'undefined',
     label: 'A name that is missing',
     kind: 'choice',
     choices: ['lenient', 'strict'],
     note: 'lenient prints nothing, strict fails the delivery.',
+    isFurther: true,
   },
 ];
 
@@ -118,19 +132,32 @@ export function readAbout(values: Values): Record<(typeof ABOUT)[number], string
 }
 
 /** Of `preview_email` and `send_test_email`. */
-export const DRAFT_ARGS = `$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int`;
+export const DRAFT_ARGS =
+  '$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int, $context: GenericScalar';
 export const DRAFT_PASSED =
-  'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role';
+  'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role, context: $context';
 
-/** The variables for them of a form as it was sent. Throws AppError BAD_USER_INPUT with the field. */
+/**
+ * The variables for them of a form as it was sent; without a key it is about the last row, and without a table about the
+ * sample of the starter. Throws AppError BAD_USER_INPUT with the field.
+ */
 export function draftOf(values: Values): Values {
   const { table, key, operation, role } = readAbout(values);
+  const input = inputOf(readTexts(values));
+  const starter = findStarter(values['starter']);
+  if (table === '' && starter) return sampleOf(starter, input);
   return {
-    input: inputOf(readTexts(values)),
-    ...(table === '' || key === '' ? {} : { target: table, key: readKeyText(key) }),
+    input,
+    ...(table === '' ? {} : { target: table }),
+    ...(key === '' ? {} : { key: readKeyText(key) }),
     ...(operation === '' ? {} : { operation }),
     ...(role === '' ? {} : { role }),
   };
+}
+
+/** The sample has what the queries would return. */
+export function sampleOf({ sample }: Starter, input: Values): Values {
+  return { input: { ...input, queries: [] }, context: sample };
 }
 
 /** What GraphQL says of an email that can't be composed. */
@@ -145,4 +172,10 @@ export const PROBLEM = 'code field message line column hint';
 
 export function problemOf({ message, hint, details }: AppError): Problem {
   return { ...details, message, hint };
+}
+
+/** The field of the form that a problem is in, such as `template` for `template` and `queries` for `queries[0].filter`. */
+export function fieldOf({ field }: Problem): FormField | undefined {
+  const at = typeof field === 'string' ? field.replace(/^options\./, '') : '';
+  return EMAIL_FIELDS.find(({ name }) => new RegExp(`^${name}([.[]|$)`).test(at));
 }

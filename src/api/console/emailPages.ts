@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
-import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { keyText, readChoices, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import {
@@ -8,6 +8,7 @@ import {
   DRAFT_ARGS,
   DRAFT_PASSED,
   EMAIL_FIELDS,
+  fieldOf,
   inputOf,
   PROBLEM,
   problemOf,
@@ -18,9 +19,11 @@ import {
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import type { PageKinds, Visit } from './pageKinds.js';
+import { findStarter, STARTERS } from './starters.js';
 
 const EMAILS = `${CONSOLE}/emails`;
 const PAGE_SIZE = 50;
+const OPERATIONS = ['insert', 'update', 'delete', 'upload'] as const;
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
@@ -33,7 +36,7 @@ const ONE = `query ($filter: String) {
 const TEST = `mutation (${DRAFT_ARGS}, $to: String!) {
   Utility { send_test_email(${DRAFT_PASSED}, to: $to) { sent error { ${PROBLEM} } } }
 }`;
-const CHECK = `query ($type: ID!) { Utility { check_email(email_type: $type) { ${PROBLEM} } } }`;
+const CHECK = `query ($type: ID!, $target: String) { Utility { check_email(email_type: $type, target: $target) { ${PROBLEM} } } }`;
 const VERSION = `query ($filter: String) {
   email_type_version(filter: $filter, limit: 1) { content }
 }`;
@@ -83,15 +86,21 @@ export function emailPages({ page, form }: PageKinds): Router {
     const copy = textOf(req.query, 'copy');
     const isDraft = req.query['version'] === '0';
     const found = await readType(visit.ask, type === '' ? copy : type, isDraft);
+    const starter = type === '' && copy === '' ? findStarter(req.query['starter']) : undefined;
     const texts =
-      (await readVersion(visit.ask, type, textOf(req.query, 'version'))) ?? found?.texts ?? textsOf({});
-    const warnings = type === '' || !found ? [] : await checkType(visit.ask, type);
+      (await readVersion(visit.ask, type, textOf(req.query, 'version'))) ??
+      found?.texts ??
+      textsOf(starter?.input ?? {});
+    const about = { ...found?.about, ...givenOf(readAbout(req.query)) };
+    const warnings = type === '' || !found ? [] : await checkType(visit.ask, type, about);
     await showForm(visit, {
       saved: found ? type : '',
       version: type === '' ? '' : (found?.version ?? ''),
       texts: copy === '' ? texts : { ...texts, email_type: '' },
-      about: { ...found?.about, ...givenOf(readAbout(req.query)) },
+      about,
       warnings,
+      starter: starter?.name ?? '',
+      isDraft,
       ...noticeOf(req.query),
     });
   });
@@ -102,7 +111,13 @@ export function emailPages({ page, form }: PageKinds): Router {
       const saved = textOf(values, 'saved');
       const version = textOf(values, 'version');
       const texts = readTexts(values);
-      const shown: FormState = { saved, version, texts, about: readAbout(values) };
+      const shown: FormState = {
+        saved,
+        version,
+        texts,
+        about: readAbout(values),
+        starter: textOf(values, 'starter'),
+      };
       try {
         if (values['action'] === 'delete') {
           await ask(DELETE, { type: saved });
@@ -140,7 +155,16 @@ export function emailPages({ page, form }: PageKinds): Router {
     { limitBytes: MAX_EMAIL_FORM_BYTES },
   );
 
-  return Router().get(EMAILS, list).get(`${EMAILS}/edit`, edit).post(`${EMAILS}/edit`, submit);
+  const gallery = page(async (visit) => {
+    await visit.ask(DRAFTS);
+    await visit.show('starters', { title: 'New email', starters: STARTERS });
+  });
+
+  return Router()
+    .get(EMAILS, list)
+    .get(`${EMAILS}/new`, gallery)
+    .get(`${EMAILS}/edit`, edit)
+    .post(`${EMAILS}/edit`, submit);
 }
 
 const CHANGED = 'This email was saved by another user after you opened it.';
@@ -152,6 +176,10 @@ interface FormState {
   readonly version: string;
   readonly texts: Readonly<Record<string, string>>;
   readonly about: Values;
+  /** What a new one began as; its sample is shown until a table is chosen. */
+  readonly starter?: string;
+  /** It is shown as it is not live. */
+  readonly isDraft?: boolean;
   readonly problem?: Problem;
   readonly warnings?: readonly Problem[];
   readonly isOld?: boolean;
@@ -173,24 +201,52 @@ async function readVersion(
   return { ...textsOf(found.content), email_type: type };
 }
 
-async function checkType(ask: Visit['ask'], type: string): Promise<readonly Problem[]> {
-  const { Utility } = await ask<{ Utility: { check_email: readonly Problem[] } }>(CHECK, { type });
+/** By the tables of its rules; without a rule, by that of the preview. */
+async function checkType(ask: Visit['ask'], type: string, about: Values): Promise<readonly Problem[]> {
+  const { hasRule, table } = about;
+  const target = hasRule === true || !table ? {} : { target: table };
+  const { Utility } = await ask<{ Utility: { check_email: readonly Problem[] } }>(CHECK, { type, ...target });
   return Utility.check_email;
 }
 
-async function showForm({ show }: Visit, state: FormState, status = 200): Promise<void> {
-  const { saved, texts, problem } = state;
-  const at = typeof problem?.field === 'string' ? problem.field.replace(/^options\./, '') : '';
+async function showForm({ ask, show }: Visit, state: FormState, status = 200): Promise<void> {
+  const { saved, texts, problem, about } = state;
+  const { tables, roles } = await readChoices(ask);
+  const table = textOf(about, 'table');
+  const at = problem && fieldOf(problem);
+  const fields = EMAIL_FIELDS.map((field) => ({
+    ...field,
+    value: texts[field.name] ?? '',
+    wrong: field === at,
+  }));
   const values = {
     ...state,
     title: saved === '' ? 'New email' : saved,
-    fields: EMAIL_FIELDS.map((field) => ({
-      ...field,
-      value: texts[field.name],
-      wrong: new RegExp(`^${field.name}([.[]|$)`).test(at),
-    })),
+    tables: withChosen(tables, table),
+    roles,
+    rows: tables.includes(table) ? await readRecentRows(ask, table) : [],
+    operations: OPERATIONS,
+    at,
+    fields: fields.filter(({ isFurther }) => isFurther !== true),
+    further: fields.filter(({ isFurther }) => isFurther === true),
+    isFurtherOpen: fields.some((field) => field.isFurther === true && (field.wrong || isFilled(field))),
   };
-  await show('email', values, { status, script: 'preview.js' });
+  await show('email', values, { status, script: 'preview.js', hasEditor: true });
+}
+
+function isFilled({
+  value,
+  choices,
+}: {
+  readonly value: string;
+  readonly choices?: readonly string[];
+}): boolean {
+  return value !== '' && value !== '{}' && value !== choices?.[0];
+}
+
+/** A form keeps what was chosen, whether there is such a table or not. */
+function withChosen(tables: readonly string[], chosen: string): readonly string[] {
+  return chosen === '' || tables.includes(chosen) ? tables : [chosen, ...tables];
 }
 
 async function readType(
@@ -213,7 +269,8 @@ async function readType(
     table: last?.['target'] ?? rule?.targets[0] ?? '',
     key: last ? keyText(last['key']) : '',
     operation: rule?.operations[0] ?? 'insert',
-    role: rule?.query_roleid ?? '',
+    role: rule ? String(rule.query_roleid) : '',
+    hasRule: rule !== undefined,
   };
   return { texts: textsOf(found), about, version: String(found['version']) };
 }
@@ -230,8 +287,6 @@ function noticeOf(query: Values): { readonly notice?: string } {
 function givenOf(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
 }
-
-const keyText = (key: unknown): string => (isJsonObject(key) ? writeJson(key) : (key as string));
 
 function textOf(values: Values, name: string): string {
   const value = values[name];

@@ -1,12 +1,29 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import { readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
-import { draftOf, DRAFT_ARGS, DRAFT_PASSED, PROBLEM, problemOf, type Problem } from './emailForm.js';
-import type { PageKinds } from './pageKinds.js';
+import {
+  draftOf,
+  DRAFT_ARGS,
+  DRAFT_PASSED,
+  fieldOf,
+  PROBLEM,
+  problemOf,
+  sampleOf,
+  type Problem,
+} from './emailForm.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+import { findStarter } from './starters.js';
 
 const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) {
   subject html text sender recipients cc bcc attachments { filename mimetype size inline }
   warnings { field line column message hint } error { ${PROBLEM} } } } }`;
+
+const NAMES = `query ($input: email_typesInput, $target: String) {
+  Utility { template_names(input: $input, target: $target) { context functions filters tests } }
+}`;
+
+type Draft = Readonly<Record<string, unknown>>;
 
 interface Preview {
   readonly html: string | null;
@@ -22,29 +39,71 @@ export const MAX_EMAIL_FORM_BYTES = 2_097_152;
  */
 export function emailPreview({ page, form }: PageKinds): Router {
   const title = 'Preview';
-  const empty = page(({ show }) => show('preview', { title }, { framed: true }));
+  const empty = page(({ show }) => show('preview', { title }, FRAMED));
 
   const preview = form(
-    async ({ ask, values, show }) => {
+    async (visit) => {
+      const { ask, values, show } = visit;
       try {
-        const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, draftOf(values));
-        const shown = Utility.preview_email;
-        const html = shown.html ?? '';
-        const seen = { size: Buffer.byteLength(html), ...seenIn(html) };
-        await show(
-          'preview',
-          { title, ...(shown.error ? { problem: shown.error } : { mail: shown, seen }) },
-          FRAMED,
-        );
+        const draft = draftOf(values);
+        const [names, rows] = [await readNames(ask, draft), await readRows(ask, draft)];
+        const shown = isAbout(draft) ? await compose(ask, draft) : {};
+        await show('preview', { title, names, rows, ...shown }, FRAMED);
       } catch (error) {
         if (!(error instanceof AppError) || error.status >= 500) throw error;
-        await show('preview', { title, problem: problemOf(error) }, { ...FRAMED, status: error.status });
+        await show('preview', { title, ...located(problemOf(error)) }, { ...FRAMED, status: error.status });
       }
     },
     { ...FRAMED, limitBytes: MAX_EMAIL_FORM_BYTES },
   );
 
-  return Router().get(`${CONSOLE}/emails/preview`, empty).post(`${CONSOLE}/emails/preview`, preview);
+  const starter = page(async ({ ask, show }, req) => {
+    const found = findStarter(req.params['name']);
+    if (!found) throw new AppError('NOT_FOUND', 'There is no such starter.');
+    const { mail } = await compose(ask, sampleOf(found, found.input));
+    await show('starter', { title: found.title, mail }, FRAMED);
+  });
+
+  return Router()
+    .get(`${CONSOLE}/emails/preview`, empty)
+    .post(`${CONSOLE}/emails/preview`, preview)
+    .get(`${CONSOLE}/emails/starters/:name`, starter);
+}
+
+/** Whether there is a row, or a sample. */
+function isAbout({ target, context }: Draft): boolean {
+  return target !== undefined || context !== undefined;
+}
+
+async function compose(
+  ask: Visit['ask'],
+  draft: Draft,
+): Promise<{
+  readonly mail?: Preview;
+  readonly seen?: object;
+  readonly problem?: Problem;
+  readonly at?: object | undefined;
+}> {
+  const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
+  const mail = Utility.preview_email;
+  if (mail.error) return located(mail.error);
+  const html = mail.html ?? '';
+  return { mail, seen: { size: Buffer.byteLength(html), ...seenIn(html) } };
+}
+
+/** What can stand in the templates, for whoever looks it up and for the editor. */
+async function readNames(ask: Visit['ask'], { input, target }: Draft): Promise<object> {
+  const { Utility } = await ask<{ Utility: { template_names: object } }>(NAMES, { input, target });
+  return Utility.template_names;
+}
+
+async function readRows(ask: Visit['ask'], { target }: Draft): Promise<readonly object[]> {
+  return typeof target === 'string' ? readRecentRows(ask, target) : [];
+}
+
+/** With the field as the form has it. */
+function located(problem: Problem): { readonly problem: Problem; readonly at: object | undefined } {
+  return { problem, at: fieldOf(problem) };
 }
 
 const FRAMED = { framed: true } as const;

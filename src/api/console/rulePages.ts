@@ -1,8 +1,9 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { checkedOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const RULES = `${CONSOLE}/rules`;
@@ -13,7 +14,7 @@ const ROW = 'ruleid name operations targets email_type query_roleid condition en
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
 }`;
-const CHOICES = `{ email_types(ordering: ["email_type"], limit: 200) { email_type } Utility { available_schemas_and_tables } }`;
+const TYPES = '{ email_types(ordering: ["email_type"], limit: 200) { email_type } }';
 const CREATE = 'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }';
 const UPDATE =
   'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
@@ -28,9 +29,12 @@ export function rulePages({ page, form }: PageKinds): Router {
       limit: PAGE_SIZE + 1,
       offset: at,
     });
+    const { roles } = await readChoices(ask);
+    const nameOf = (roleid: unknown): string =>
+      roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
     await show('rules', {
       title: 'Rules',
-      rules: email_rule.slice(0, PAGE_SIZE),
+      rules: email_rule.slice(0, PAGE_SIZE).map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),
       previous: at > 0 ? `${RULES}?from=${Math.max(0, at - PAGE_SIZE)}` : undefined,
       next: email_rule.length > PAGE_SIZE ? `${RULES}?from=${at + PAGE_SIZE}` : undefined,
     });
@@ -66,30 +70,55 @@ export function rulePages({ page, form }: PageKinds): Router {
 }
 
 async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
-  const { email_types, Utility } = await ask<{
-    email_types: readonly object[];
-    Utility: { available_schemas_and_tables: object };
-  }>(CHOICES);
+  const { email_types } = await ask<{ email_types: readonly object[] }>(TYPES);
+  const { tables, roles } = await readChoices(ask);
+  const targets = rule['targets'] as readonly string[];
   const chosen = rule['operations'] as readonly string[];
   await show(
     'rule',
     {
       title: rule['ruleid'] ? (rule['name'] as string) : 'New rule',
-      rule: { ...rule, targets: (rule['targets'] as readonly string[]).join(', ') },
+      rule: { ...rule, query_roleid: String(rule['query_roleid'] ?? '') },
       operations: OPERATIONS.map((name) => ({ name, chosen: chosen.includes(name) })),
       types: email_types,
-      tables: Object.values(Utility.available_schemas_and_tables).flat(),
-      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+      tables: tablesOf(tables, targets),
+      roles,
+      problem: problem && { message: problem.message, hint: problem.hint, label: labelOf(problem) },
     },
     { status: problem?.status ?? 200 },
   );
 }
 
+/** Those that are chosen first, also when they are there no more. */
+function tablesOf(tables: readonly string[], chosen: readonly string[]): readonly object[] {
+  const others = tables.filter((name) => !chosen.includes(name));
+  return [
+    ...chosen.map((name) => ({ name, chosen: true })),
+    ...others.map((name) => ({ name, chosen: false })),
+  ];
+}
+
+/** The field of the form that a refusal is about. */
+function labelOf({ code, details }: AppError): string | undefined {
+  const given = typeof details['field'] === 'string' ? details['field'] : '';
+  const field = code.startsWith('FILTER_') ? 'condition' : given;
+  return LABELS[/^\w+/.exec(field)?.[0] ?? ''];
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  name: 'Name',
+  targets: 'When rows of',
+  operations: 'have an',
+  condition: 'and',
+  email_type: 'send',
+  query_roleid: 'with the rights of',
+};
+
 function inputOf(values: Values): Values {
   const role = textOf(values, 'query_roleid');
   return {
     name: textOf(values, 'name'),
-    targets: itemsOf(values, 'targets'),
+    targets: checkedOf(values, 'of_'),
     operations: OPERATIONS.filter((name) => values[`on_${name}`] !== undefined),
     condition: textOf(values, 'condition', Infinity),
     email_type: textOf(values, 'email_type'),

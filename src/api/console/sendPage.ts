@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
+import { CODEMIRROR } from '../packagedFiles.js';
 import { renderView } from './views.js';
 
 /** Nothing inline, no scripts but the page's own one, nothing of others, and in nobody's frame. */
@@ -18,6 +19,8 @@ export interface Page {
   readonly policy?: string;
   /** The script of its live parts, in assets/console. */
   readonly script?: string;
+  /** Whether the script makes editors, with CodeMirror. */
+  readonly hasEditor?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
 }
@@ -27,11 +30,23 @@ export async function sendPage(
   res: Response,
   view: string,
   values: object,
-  { status = 200, framed = false, script, policy = framed ? FRAMED_POLICY : POLICY }: Page = {},
+  {
+    status = 200,
+    framed = false,
+    script,
+    hasEditor = false,
+    policy = framed ? FRAMED_POLICY : POLICY,
+  }: Page = {},
 ): Promise<void> {
   // Files that tenants uploaded have the same origin, so an address alone is no reason to trust a script.
   const nonce = script === undefined ? undefined : randomBytes(16).toString('base64url');
-  const html = await renderView(view, { ...values, framed, script, nonce });
+  const html = await renderView(view, {
+    ...values,
+    framed,
+    script,
+    nonce,
+    packaged: hasEditor ? CODEMIRROR : [],
+  });
   const own = nonce === undefined ? '' : `; script-src 'nonce-${nonce}'; connect-src 'self'`;
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');

@@ -55,10 +55,18 @@ export async function warningsOfType(
     outcome.ok ? outcome.reads.map((read) => ({ ...read, field: job.templates[index]?.name ?? '' })) : [],
   );
   const catalog = await deps.engine.catalog(principal.tenantid, schema);
-  return missingNames(reads, type.queries, catalog, targets, [
-    ...(type.unsubscribe === 'none' ? [] : ['unsubscribe_url']),
-    ...(type.locale == null ? [] : ['locale']),
-  ]);
+  return missingNames(reads, type.queries, catalog, targets, namesOfSettings(type));
+}
+
+/** Names that an email type's own settings bring into the context of its templates. */
+export function namesOfSettings({
+  unsubscribe,
+  locale,
+}: Partial<Pick<ReadType, 'unsubscribe' | 'locale'>>): readonly string[] {
+  return [
+    ...(unsubscribe == null || unsubscribe === 'none' ? [] : ['unsubscribe_url']),
+    ...(locale == null ? [] : ['locale']),
+  ];
 }
 
 async function targetsOf(

@@ -24,7 +24,8 @@ export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   target: { type: GraphQLString, description: 'The table.' },
   key: {
     type: SCALARS.GenericScalar,
-    description: 'The key of a row of the table: an object by column, or the value of a single column.',
+    description:
+      'The key of a row of the table: an object by column, or the value of a single column. The last row by its key when left out.',
   },
   operation: { type: GraphQLString, description: 'insert (default), update, delete or upload.' },
   context: {
@@ -98,7 +99,8 @@ async function fromRow(
   schema: string,
   { target, key, operation }: ComposeArgs,
 ): Promise<What> {
-  if (target == null || key == null) throw badInput('key', 'Give target and key, or context.');
+  if (target == null)
+    throw badInput('target', 'Give target, and the key of its row if it is not the last one; or context.');
   const done = readOperation(operation);
   const row = await readCurrentRow(context, schema, target, key);
   return {

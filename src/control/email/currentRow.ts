@@ -12,7 +12,7 @@ import { keyValue } from './keyValue.js';
 
 /**
  * A row of a tenant's table as it is now, as the JSON text that an event of it would hold.
- * @param key an object by column name, or the value of a key of one column
+ * @param key an object by column name, or the value of a key of one column; of the last row by its key if there is none
  * Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, NOT_FOUND.
  */
 export async function readCurrentRow(
@@ -24,9 +24,11 @@ export async function readCurrentRow(
   const table = await requireTable(context, schema, target);
   const row = await readText(
     context,
-    sql`select row_to_json(t)::text from ${tableSql(table)} t where ${keyCondition(table, key)}`,
+    sql`select row_to_json(t)::text from ${tableSql(table)} t ${oneRow(table, key)}`,
   );
-  if (row === undefined) throw new AppError('NOT_FOUND', `${target} has no row with this key.`);
+  if (row === undefined) {
+    throw new AppError('NOT_FOUND', `${target} has no row${key == null ? ' yet' : ' with this key'}.`);
+  }
   return row;
 }
 
@@ -42,13 +44,13 @@ export async function readNewestFile(
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
   const newest = await readText(
     context,
-    sql`select row_to_json(f)::text from ${tableSql(table)} t, lateral ${files} f
-      where ${keyCondition(table, key)} order by f.createtime desc, f.filenum desc limit 1`,
+    sql`select row_to_json(f)::text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
+      order by f.createtime desc, f.filenum desc limit 1`,
   );
   return newest ?? null;
 }
 
-async function requireTable(
+export async function requireTable(
   { principal, deps }: ControlContext,
   schema: string,
   target: string,
@@ -59,7 +61,15 @@ async function requireTable(
   throw unknownTable(catalog, target, { field: 'target' });
 }
 
-async function readText({ principal, deps }: ControlContext, piece: Sql): Promise<string | undefined> {
+async function readText(context: ControlContext, piece: Sql): Promise<string | undefined> {
+  return (await readRowsOf(context, piece))[0]?.[0] ?? undefined;
+}
+
+/** What a statement about a tenant's tables returns, each value as PostgreSQL's text of it. */
+export async function readRowsOf(
+  { principal, deps }: ControlContext,
+  piece: Sql,
+): Promise<readonly (readonly (string | null)[])[]> {
   const { text, slots } = toStatement(piece);
   const values = bind({ text, slots }, { variables: {}, principal: {} });
   const outcome = await deps.database.transactions.run({
@@ -68,14 +78,22 @@ async function readText({ principal, deps }: ControlContext, piece: Sql): Promis
     statements: [{ statement: preparedText(text), values }],
   });
   if (outcome.kind === 'failed') throw outcome.error;
-  return outcome.results[0]?.[0]?.[0] ?? undefined;
+  return outcome.results[0] ?? [];
 }
 
-function keyCondition(table: Table, key: unknown) {
+/** The row with the key, or the last one. */
+function oneRow(table: Table, key: unknown): Sql {
   if (table.primaryKey.length === 0) throw badInput('target', `${table.name} has no primary key.`);
+  if (key == null) return sql`${newestFirst(table)} limit 1`;
   const conditions = table.primaryKey.map((column) => {
     const value = keyValue(table, column, key);
     return sql`${columnSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
   });
-  return join(conditions, ' and ');
+  return sql`where ${join(conditions, ' and ')}`;
+}
+
+/** By the index of the primary key. */
+export function newestFirst(table: Table): Sql {
+  const columns = table.primaryKey.map((column) => sql`${columnSql(sql`t`, column)} desc`);
+  return sql`order by ${join(columns, ', ')}`;
 }

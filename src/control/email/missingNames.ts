@@ -1,4 +1,4 @@
-import { Kind, parse, type SelectionSetNode } from 'graphql';
+import { GraphQLError, Kind, parse, type DefinitionNode, type SelectionSetNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { EmailFailure } from '../../email/email.js';
 import { suggestion } from '../../graphql/filter/suggestion.js';
@@ -42,6 +42,23 @@ export function missingNames(
   return [...found.values()].slice(0, MAX_WARNINGS);
 }
 
+/**
+ * The paths that the context of templates has below its names, such as `records.new.total` and `orders.customer.name`; a
+ * list's are those of its items.
+ */
+export function contextPaths(
+  queries: readonly Pick<EmailQuery, 'outvar' | 'query'>[],
+  table: Table | undefined,
+  further: readonly string[],
+): readonly string[] {
+  return pathsOf(contextShape(table, queries, further), '');
+}
+
+function pathsOf(shape: Shape, prefix: string): readonly string[] {
+  if (shape === 'anything') return [];
+  return [...shape.names].flatMap(([name, inner]) => [prefix + name, ...pathsOf(inner, `${prefix}${name}.`)]);
+}
+
 function missingIn(context: Shape, { path, field, line, column }: FieldRead): EmailFailure | undefined {
   let shape = context;
   for (const [index, name] of path.entries()) {
@@ -62,7 +79,7 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
 
 function contextShape(
   table: Table | undefined,
-  queries: readonly EmailQuery[],
+  queries: readonly Pick<EmailQuery, 'outvar' | 'query'>[],
   further: readonly string[],
 ): Shape {
   const record = table === undefined ? 'anything' : recordShape(table);
@@ -89,7 +106,7 @@ function recordShape({ name, columns }: Table): Shape {
 
 /** Of one root field its rows, of several an object of them. */
 function queryShape(outvar: string, query: string): Shape {
-  const { definitions } = parse(query, { noLocation: true });
+  const definitions = definitionsOf(query);
   const fragments = new Map(
     definitions.flatMap((node) =>
       node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node.selectionSet]] : [],
@@ -100,6 +117,16 @@ function queryShape(outvar: string, query: string): Shape {
   const [only, ...others] = operation.selectionSet.selections;
   const isOne = only?.kind === Kind.FIELD && others.length === 0;
   return selected(`the query ${outvar}`, isOne ? only.selectionSet : operation.selectionSet, fragments);
+}
+
+/** None of a query that is not written to its end. */
+function definitionsOf(query: string): readonly DefinitionNode[] {
+  try {
+    return parse(query, { noLocation: true }).definitions;
+  } catch (error) {
+    if (error instanceof GraphQLError) return [];
+    throw error;
+  }
 }
 
 function selected(

@@ -11,7 +11,9 @@ import type { ControlFields } from '../object/objectFields.js';
 import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
 import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
+import { recentRows } from '../email/recentRows.js';
 import { sentMailField } from '../email/sentMail.js';
+import { templateNames } from '../email/templateNames.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 import { roleRightsField } from '../roles/roleRights.js';
@@ -110,5 +112,7 @@ export const utilityQueries: ControlFields = {
   preview_email: previewEmail,
   sent_mail: sentMailField,
   check_email: checkEmail,
+  template_names: templateNames,
+  recent_rows: recentRows,
   explain_event: explainEventField,
 };

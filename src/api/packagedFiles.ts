@@ -10,20 +10,37 @@ const require = createRequire(import.meta.url);
 
 const REACT = require.resolve('react/package.json');
 const REACT_DOM = require.resolve('react-dom/package.json');
-const GRAPHIQL = require.resolve('graphiql/package.json');
-
-/** The packages' files for use without a bundler, in loading order. */
-const FILES = [
-  packaged(REACT, 'umd/react.production.min.js'),
-  packaged(REACT_DOM, 'umd/react-dom.production.min.js'),
-  packaged(GRAPHIQL, 'graphiql.min.js'),
-  packaged(GRAPHIQL, 'graphiql.min.css'),
-];
+const GRAPHIQL_PACKAGE = require.resolve('graphiql/package.json');
+const CODEMIRROR_PACKAGE = require.resolve('codemirror/package.json');
 
 interface PackagedFile {
   readonly url: string;
   readonly file: string;
+  /** Or it is a style sheet. */
+  readonly isScript: boolean;
 }
+
+// The packages' files for use without a bundler, in loading order.
+
+export const GRAPHIQL: readonly PackagedFile[] = [
+  packaged(REACT, 'umd/react.production.min.js'),
+  packaged(REACT_DOM, 'umd/react-dom.production.min.js'),
+  packaged(GRAPHIQL_PACKAGE, 'graphiql.min.js'),
+  packaged(GRAPHIQL_PACKAGE, 'graphiql.min.css'),
+];
+
+export const CODEMIRROR: readonly PackagedFile[] = [
+  'lib/codemirror.css',
+  'addon/hint/show-hint.css',
+  'lib/codemirror.js',
+  'addon/hint/show-hint.js',
+  'addon/mode/overlay.js',
+  'mode/xml/xml.js',
+  'mode/css/css.js',
+  'mode/javascript/javascript.js',
+  'mode/htmlmixed/htmlmixed.js',
+  'mode/jinja2/jinja2.js',
+].map((file) => packaged(CODEMIRROR_PACKAGE, file));
 
 function packaged(manifest: string, file: string): PackagedFile {
   const { name, version } = require(manifest) as { readonly name: string; readonly version: string };
@@ -31,25 +48,26 @@ function packaged(manifest: string, file: string): PackagedFile {
     // The URL contains the version, so that browsers may cache files indefinitely.
     url: `/assets/${name}-${version}/${path.basename(file)}`,
     file: path.join(path.dirname(manifest), file),
+    isScript: file.endsWith('.js'),
   };
 }
 
-/** The elements that load GraphiQL into a page whose policy allows the nonce. */
-export function graphiqlTags(nonce: string): string {
-  const tag = (url: string): string =>
-    url.endsWith('.css')
-      ? `<link rel="stylesheet" nonce="${nonce}" href="${url}" />`
-      : `<script defer nonce="${nonce}" src="${url}"></script>`;
-  return FILES.map(({ url }) => tag(url)).join('\n    ');
+/** The elements that load the files into a page whose policy allows the nonce. */
+export function tagsOf(files: readonly PackagedFile[], nonce: string): string {
+  const tags = files.map(({ url, isScript }) =>
+    isScript
+      ? `<script defer nonce="${nonce}" src="${url}"></script>`
+      : `<link rel="stylesheet" nonce="${nonce}" href="${url}" />`,
+  );
+  return tags.join('\n    ');
 }
 
-/** Serves GraphiQL's files from its packages, and no other files of theirs. */
-export function graphiqlFiles(): Router {
+/** Serves these files of the packages, and no other ones. */
+export function packagedFiles(): Router {
   const router = Router();
-  for (const { url, file } of FILES) router.get(url, serve(file));
+  for (const { url, file } of [...GRAPHIQL, ...CODEMIRROR]) router.get(url, serve(file));
   return router;
 }
-
 function serve(file: string): RequestHandler {
   let reading: Promise<Encodings> | undefined;
   return async (req, res) => {

@@ -1,0 +1,59 @@
+import { readKeyText } from '../../control/explain/rowKeyText.js';
+import { isJsonObject, writeJson } from '../../losslessJson.js';
+import type { Id } from './formValues.js';
+import type { Visit } from './pageKinds.js';
+
+/** Of a tenant that has more, the rest is named by GraphQL. */
+const MAX_ROLES = 500;
+
+const CHOICES = `query ($limit: Int) {
+  role(ordering: ["login", "name", "roleid"], limit: $limit) { roleid login name }
+  Utility { available_schemas_and_tables }
+}`;
+const ROWS = `query ($target: String!) { Utility { recent_rows(target: $target) { key label } } }`;
+
+interface Role {
+  readonly roleid: Id;
+  readonly login: string | null;
+  readonly name: string | null;
+}
+
+/** What a form offers: the tenant's tables, and its roles by a name of theirs. */
+export interface Choices {
+  readonly tables: readonly string[];
+  readonly roles: readonly { readonly roleid: string; readonly label: string }[];
+}
+
+export async function readChoices(ask: Visit['ask']): Promise<Choices> {
+  const { role, Utility } = await ask<{
+    readonly role: readonly Role[];
+    readonly Utility: { readonly available_schemas_and_tables: Readonly<Record<string, readonly string[]>> };
+  }>(CHOICES, { limit: MAX_ROLES });
+  return {
+    tables: Object.values(Utility.available_schemas_and_tables).flat(),
+    roles: role.map(({ roleid, login, name }) => ({
+      roleid: String(roleid),
+      label: `${login ?? name ?? 'role'} (${String(roleid)})`,
+    })),
+  };
+}
+
+/** Rows of a table to choose from, by their keys as people type them. */
+export async function readRecentRows(
+  ask: Visit['ask'],
+  target: string,
+): Promise<readonly { readonly key: string; readonly label: string }[]> {
+  const { Utility } = await ask<{
+    readonly Utility: { readonly recent_rows: readonly { readonly key: unknown; readonly label: string }[] };
+  }>(ROWS, { target });
+  return Utility.recent_rows.map(({ key, label }) => ({ key: keyText(key), label }));
+}
+
+/** What `readKeyText` reads: the value of a key of one column, or an object as JSON. */
+export function keyText(key: unknown): string {
+  if (!isJsonObject(key)) return typeof key === 'string' ? key : writeJson(key);
+  const [only, ...others] = Object.values(key);
+  if (others.length > 0) return writeJson(key);
+  const text = typeof only === 'string' ? only : writeJson(only);
+  return readKeyText(text) === text ? text : writeJson(key);
+}

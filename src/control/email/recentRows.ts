@@ -1,0 +1,63 @@
+import {
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import type { Column, Table } from '../../db/catalog/catalog.js';
+import { join, sql, wholeNumber, type Sql } from '../../db/sql.js';
+import { rowKey } from '../../graphql/files/rowKey.js';
+import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
+import { parseJson } from '../../losslessJson.js';
+import type { ControlContext } from '../controlContext.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { newestFirst, readRowsOf, requireTable } from './currentRow.js';
+
+const MAX_ROWS = 100;
+const LABEL_COLUMNS = 3;
+const LABEL_CHARACTERS = 40;
+
+const rowType = new GraphQLObjectType<RecentRow, ControlContext>({
+  name: 'recent_row',
+  fields: {
+    key: { type: new GraphQLNonNull(SCALARS.GenericScalar), description: 'The key: an object by column.' },
+    label: { type: new GraphQLNonNull(GraphQLString), description: 'The first of its other columns.' },
+  },
+});
+
+interface RecentRow {
+  readonly key: unknown;
+  readonly label: string;
+}
+
+/** `Utility.recent_rows`. Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
+export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly target: string }> = {
+  type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(rowType))),
+  description: `The ${MAX_ROWS} last rows of a table by its key, to choose one for a preview; none of what has no key.`,
+  args: { target: { type: new GraphQLNonNull(GraphQLString) } },
+  resolve: async (_source, { target }, context): Promise<readonly RecentRow[]> => {
+    const schema = requireTenantAdmin(context.principal);
+    const table = await requireTable(context, schema, target);
+    if (table.primaryKey.length === 0) return [];
+    const rows = await readRowsOf(context, rowsSql(table));
+    return rows.map(([key, label]) => ({ key: parseJson(key ?? ''), label: label ?? '' }));
+  },
+};
+
+function rowsSql(table: Table): Sql {
+  const row = sql`t`;
+  const shown = [...table.columns.values()].filter(isReadable).slice(0, LABEL_COLUMNS);
+  const parts = shown.map(
+    (column) => sql`left(${columnSql(row, column)}::text, ${wholeNumber(LABEL_CHARACTERS)})`,
+  );
+  const label = parts.length === 0 ? sql`''` : sql`concat_ws(', ', ${join(parts, ', ')})`;
+  return sql`select ${rowKey(table, row)}::text, ${label} from ${tableSql(table)} ${row}
+    ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
+}
+
+/** Of a type that people read. */
+function isReadable({ inPrimaryKey, type: { kind, array } }: Column): boolean {
+  return !inPrimaryKey && !array && kind !== 'json' && kind !== 'bytea';
+}

@@ -1,0 +1,61 @@
+import {
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLString,
+  type GraphQLFieldConfig,
+} from 'graphql';
+import { ID } from '../../graphql/schema/scalars.js';
+import { WORDS } from '../../templates/index.js';
+import type { ControlContext } from '../controlContext.js';
+import { inputType } from '../object/objectTypes.js';
+import { findRow } from '../object/rows.js';
+import { emailTypes } from '../objects/emailTypes.js';
+import { requireTenantAdmin } from '../permissions.js';
+import { namesOfSettings } from './checkEmail.js';
+import { requireTable } from './currentRow.js';
+import type { Draft, ReadType } from './emailDraft.js';
+import { contextPaths } from './missingNames.js';
+
+const names = (description: string) => ({
+  type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
+  description,
+});
+
+const namesType = new GraphQLObjectType<unknown, ControlContext>({
+  name: 'template_names',
+  fields: {
+    context: names('Paths such as `records.new.total` and, of the items of lists, `orders.customer.name`.'),
+    functions: names('Such as `range`.'),
+    filters: names('What may follow `|`.'),
+    tests: names('What may follow `is`.'),
+  },
+});
+
+interface NamesArgs {
+  readonly email_type?: string | null;
+  readonly input?: Draft | null;
+  readonly target?: string | null;
+}
+
+/** `Utility.template_names`. Throws AppError PERMISSION_DENIED, NOT_FOUND, UNKNOWN_TABLE. */
+export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArgs> = {
+  type: new GraphQLNonNull(namesType),
+  description: 'The names that the templates of an email type can use: what an editor completes.',
+  args: {
+    email_type: { type: ID, description: 'A saved email type.' },
+    input: {
+      type: inputType(emailTypes),
+      description:
+        'A draft, which need not be complete: a whole email type, or what changes of `email_type`.',
+    },
+    target: { type: GraphQLString, description: 'The table whose rows are the records.' },
+  },
+  resolve: async (_source, { email_type, input, target }, context) => {
+    const schema = requireTenantAdmin(context.principal);
+    const saved = email_type == null ? {} : await findRow(context, emailTypes, { email_type });
+    const type = { ...saved, ...input } as Partial<ReadType>;
+    const table = target == null ? undefined : await requireTable(context, schema, target);
+    return { ...WORDS, context: contextPaths(type.queries ?? [], table, namesOfSettings(type)) };
+  },
+};
