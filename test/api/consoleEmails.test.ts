@@ -72,11 +72,13 @@ describe('the console’s emails and rules', () => {
   });
 
   it('lists the names to use and the rows to choose from, also beside a mistake', async () => {
-    const queries = JSON.stringify([
-      { query: '{ orders { order_id customer } }', outvar: 'all' },
-      { query: '{ orders { order', outvar: 'unfinished' },
-    ]);
-    const [, html] = await post(PREVIEW, { ...DRAFT, key: '', queries });
+    const queries = {
+      query_0_query: '{ orders { order_id customer } }',
+      query_0_outvar: 'all',
+      query_1_query: '{ orders { order',
+      query_1_outvar: 'unfinished',
+    };
+    const [, html] = await post(PREVIEW, { ...DRAFT, key: '', ...queries });
     for (const name of [
       'records.new.order_id',
       'all.customer',
@@ -252,8 +254,50 @@ describe('the console’s emails and rules', () => {
     expect((await post(PREVIEW, wrong))[1]).to.include('line 2');
     const [, html] = await post(EDIT, { ...wrong, action: 'save' });
     expect(html).to.include('line 2').and.include('aria-invalid="true"').and.include('{{ x | nope }}');
-    const [status, refused] = await post(EDIT, { ...DRAFT, queries: '[', action: 'save' });
+    const [status, refused] = await post(EDIT, { ...DRAFT, headers: '[', action: 'save' });
     expect([status, refused.includes('This is not JSON.')]).to.deep.equal([400, true]);
+  });
+
+  it('writes queries in blocks of fields, and leaves out the empty ones', async () => {
+    const queries = {
+      query_0_outvar: 'all',
+      query_0_query:
+        'query ($filter: String, $limit: Int) {\r\n  orders(filter: $filter, limit: $limit) { order_id }\r\n}',
+      query_0_filter: 'order_id = {{ records.new.order_id }}',
+      query_0_ordering: '',
+      query_0_limit: '3',
+      query_1_outvar: '',
+      query_2_outvar: 'more',
+      query_2_query: '{ orders { order_id } }',
+      query_2_ordering: 'order_id desc, status',
+    };
+    const type = 'with_queries';
+    expect((await post(EDIT, { ...DRAFT, ...queries, email_type: type, action: 'save' }))[0]).to.equal(303);
+    const { data } = await shop.fixture.control(
+      shop.root,
+      `{ email_types(filter: "email_type = '${type}'") { queries { outvar query filter ordering limit offset } } }`,
+    );
+    const [all, more] = (data as { email_types: { queries: object[] }[] }).email_types[0]!.queries;
+    expect(all).to.deep.equal({
+      outvar: 'all',
+      query: queries.query_0_query.replaceAll('\r\n', '\n'),
+      filter: queries.query_0_filter,
+      ordering: [],
+      limit: 3,
+      offset: null,
+    });
+    expect(more).to.deep.include({ outvar: 'more', ordering: ['order_id desc', 'status'], limit: null });
+    const form = await browser.page(`${EDIT}?type=${type}`);
+    expect(form)
+      .to.match(/name="query_1_outvar" value="more"/)
+      .and.match(/name="query_2_outvar" value=""/);
+    const wrong = { ...queries, query_2_query: '{ nothing }', email_type: type, saved: type, action: 'save' };
+    const [status, html] = await post(EDIT, { ...DRAFT, ...wrong });
+    expect([status, /<textarea id="query_1_query"[^>]* aria-invalid="true">/.test(html)], html).to.deep.equal(
+      [400, true],
+    );
+    const [refused] = await post(EDIT, { ...DRAFT, ...wrong, query_0_limit: 'many' });
+    expect(refused).to.equal(400);
   });
 
   it('creates, changes, duplicates and deletes an email, but not one in use', async () => {

@@ -1,14 +1,15 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
+import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How a field of an email type is written in the form: a list has one item a line, an object is JSON. */
+/** How a field of an email type is written in the form: a list has one item a line, an object is JSON, queries have blocks. */
 interface FormField {
   readonly name: string;
   readonly label: string;
-  readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice';
+  readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice' | 'queries';
   readonly choices?: readonly string[];
   readonly note?: string;
   /** Below those that every email has. */
@@ -22,12 +23,7 @@ export const EMAIL_FIELDS: readonly FormField[] = [
   { name: 'sender', label: 'From', kind: 'line', note: 'As Shop <shop@example.com>' },
   { name: 'recipients', label: 'To', kind: 'list', note: 'One a line.' },
   { name: 'template', label: 'Template (HTML)', kind: 'area' },
-  {
-    name: 'queries',
-    label: 'Queries',
-    kind: 'json',
-    note: 'What the row does not hold itself. A JSON list: [{"query": "…", "filter": "id = {{ records.new.id }}", "outvar": "orders"}]',
-  },
+  { name: 'queries', label: 'Queries', kind: 'queries' },
   {
     name: 'text',
     label: 'Text part',
@@ -89,14 +85,18 @@ export function textsOf(type: Values): Record<string, string> {
 
 function textOf(value: unknown, kind: FormField['kind']): string {
   if (value == null) return '';
-  if (kind === 'json') return JSON.stringify(value, null, 2);
+  if (kind === 'json' || kind === 'queries') return JSON.stringify(value, null, 2);
   return Array.isArray(value) ? value.join('\n') : (value as string);
 }
 
 /** The form as it was sent. */
 export function readTexts(values: Values): Record<string, string> {
   const read = (name: string): string => (typeof values[name] === 'string' ? values[name] : '');
-  return Object.fromEntries(EMAIL_FIELDS.map(({ name }) => [name, read(name).replaceAll('\r\n', '\n')]));
+  const texts = EMAIL_FIELDS.map(({ name, kind }) => [
+    name,
+    kind === 'queries' ? textOf(readQueries(values), kind) : read(name).replaceAll('\r\n', '\n'),
+  ]);
+  return Object.fromEntries(texts) as Record<string, string>;
 }
 
 /** The input of GraphQL. Throws AppError BAD_USER_INPUT with the field. */
@@ -115,7 +115,7 @@ export function inputOf(texts: Readonly<Record<string, string>>): Values {
 function valueOf(field: string, text: string, kind: FormField['kind']): unknown {
   if (text.trim() === '') return kind === 'list' ? [] : null;
   if (kind === 'list') return text.split('\n').filter((line) => line.trim() !== '');
-  if (kind !== 'json') return text;
+  if (kind !== 'json' && kind !== 'queries') return text;
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {

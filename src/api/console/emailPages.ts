@@ -19,6 +19,7 @@ import {
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import type { PageKinds, Visit } from './pageKinds.js';
+import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 
 const EMAILS = `${CONSOLE}/emails`;
@@ -228,6 +229,7 @@ async function showForm({ ask, show }: Visit, state: FormState, status = 200): P
     operations: OPERATIONS,
     at,
     fields: fields.filter(({ isFurther }) => isFurther !== true),
+    blocks: queryBlocks(JSON.parse(texts['queries'] || '[]') as [], problem?.field),
     further: fields.filter(({ isFurther }) => isFurther === true),
     isFurtherOpen: fields.some((field) => field.isFurther === true && (field.wrong || isFilled(field))),
   };

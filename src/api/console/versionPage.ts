@@ -80,7 +80,7 @@ function changesBetween(
 ): readonly Change[] {
   const [old, now] = [textsOf(before), textsOf(after)];
   return EMAIL_FIELDS.flatMap(({ name, label }): Change[] => {
-    const [from, to] = [old[name] ?? '', now[name] ?? ''];
+    const [from, to] = [readable(old[name]), readable(now[name])];
     if (name === 'email_type' || from === to) return [];
     const found = diffLines(from, to, DIFF_BOUNDS) ?? [
       { removed: true, added: false, value: from },
@@ -99,6 +99,11 @@ function changesBetween(
       },
     ];
   });
+}
+
+/** JSON with the line ends of the texts in it. */
+function readable(text = ''): string {
+  return text.replaceAll('\\n', '\n');
 }
 
 /** What did not change is shown where it is next to what did. */
