@@ -77,6 +77,33 @@ describe('deliveries in the console', () => {
     expect([wrong.status, (await wrong.text()).includes('The rule is a number.')]).to.deep.equal([400, true]);
   });
 
+  it('are found by whom they were for when they were held back, and number attempts without redrives', async () => {
+    const crowd = await ConsoleShop.open();
+    const visitor = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    const error = 'every recipient is suppressed: eve@example.com (bounce)';
+    const held = await crowd.deliver(order, {
+      state: 'skipped',
+      error_code: 'SUPPRESSED',
+      error,
+      recipients: null,
+    });
+    await crowd.deliver(order, { state: 'failed', error_code: 'TEMPLATE_FAILED', error, recipients: null });
+    const html = await visitor.page('/console/deliveries?to=eve@example');
+    expect(
+      [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id),
+    ).to.deep.equal([held]);
+    expect(html).to.include('>nobody</span>');
+    const outcomes = ['failed', 'redriven', 'sent'];
+    for (const [index, outcome] of outcomes.entries())
+      await crowd.attempt(held, { attempt: index + 1, outcome });
+    expect(await visitor.page(`/console/deliveries/${held}`))
+      .to.include('Attempt 1: It failed')
+      .and.include('Attempt 2: The provider took it')
+      .and.not.include('Attempt 3');
+    await crowd.close();
+  });
+
   it('are paged by the database, from where the last page ended', async () => {
     const crowd = await ConsoleShop.open();
     const visitor = await crowd.signedIn();

@@ -25,6 +25,16 @@ describe('the console’s “Why did nothing happen?”', () => {
       .and.include('aria-current="page">Why?');
   });
 
+  it('offers the rows of a table, and keeps what was asked when there is no such table', async () => {
+    expect(await browser.page('/console/why?table=orders')).to.include('?table=orders&amp;key=7">7</a>');
+    const answer = await browser.get('/console/why?table=oders&key=7');
+    expect(answer.status).to.equal(400);
+    expect(await answer.text())
+      .to.include('There is no table')
+      .and.include('name="table" value="oders"')
+      .and.include('name="key" value="7"');
+  });
+
   it('shows what the API explains', async () => {
     await shop.changeOrder(7, 'new', EVIL);
     const html = await browser.page(path('orders', '7'));

@@ -208,6 +208,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.explain_event': 'explain_event(target: "note", key: 1) { target }',
     'Utility.sent_mail': 'sent_mail(deliveryid: 1) { attempt }',
     'Utility.check_email': 'check_email(email_type: "hello") { code }',
+    'Utility.template_names': 'template_names(email_type: "hello") { context }',
+    'Utility.recent_rows': 'recent_rows(target: "note") { key }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });
 

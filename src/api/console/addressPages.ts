@@ -29,6 +29,10 @@ const LISTS = {
     remove: 'mutation ($address: ID!) { delete_email_unsubscribe(address: $address) { address } }',
   },
 } as const;
+const NOTICES: Readonly<Record<string, string>> = {
+  added: 'Added. No mail goes there any more.',
+  removed: 'Removed. Mail goes there again.',
+};
 type ListName = keyof typeof LISTS;
 
 /** Addresses that mail does not go to: suppressed ones, and those whose people unsubscribed. */
@@ -40,9 +44,11 @@ export function addressPages({ page, form }: PageKinds): Router {
     const name = listOf(values);
     const address = textOf(values, 'address');
     try {
-      if (values['action'] === 'remove') await ask(LISTS[name].remove, { address });
+      const isRemoved = values['action'] === 'remove';
+      if (isRemoved) await ask(LISTS[name].remove, { address });
       else await ask(LISTS[name].add, { input: inputOf(name, values) });
-      res.redirect(303, addressOf(name, { search: textOf(values, 'search') }));
+      const done = isRemoved ? 'removed' : 'added';
+      res.redirect(303, addressOf(name, { search: textOf(values, 'search'), done }));
     } catch (error) {
       await showList(visit, values, problemOf(error));
     }
@@ -71,6 +77,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
       previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
       next: rows.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
       given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
+      notice: NOTICES[textOf(asked, 'done')],
       problem: problem && { message: problem.message, hint: problem.hint },
     },
     { status: problem?.status ?? 200 },

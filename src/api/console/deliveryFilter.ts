@@ -79,7 +79,7 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
 /** What a search asks of deliveries besides their time. Throws AppError BAD_USER_INPUT. */
 export function conditionsOf({ to, subject, state, code, type, rule, table, key }: Search): string[] {
   const conditions: string[] = [];
-  if (to !== '') conditions.push(`recipients ilike ${literal(containing(to))}`);
+  if (to !== '') conditions.push(recipientCondition(to));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
   if (TROUBLED.has(state)) conditions.push('error_code is not null');
   if (state !== '') conditions.push(`state = ${literal(state)}`);
@@ -89,6 +89,12 @@ export function conditionsOf({ to, subject, state, code, type, rule, table, key 
   if (table !== '') conditions.push(`target = ${literal(table)}`);
   if (key !== '') conditions.push(keyCondition(key));
   return conditions;
+}
+
+/** A mail that was held back has no recipients: its error names whom it was for. */
+function recipientCondition(to: string): string {
+  const pattern = literal(containing(to));
+  return `(recipients ilike ${pattern} or error_code in ['SUPPRESSED', 'UNSUBSCRIBED'] and error ilike ${pattern})`;
 }
 
 /** Some column of the key has the value, a number or a text. */

@@ -121,7 +121,7 @@ export function deliveryPages({ page }: PageKinds): Router {
       timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
       mayRedrive: isAdmin && ENDED.has(row.state),
-      notice: req.query['done'] === 'redriven' ? 'It is being sent again.' : undefined,
+      notice: req.query['done'] === 'redriven' ? (AGAIN[row.state] ?? 'It is being sent again.') : undefined,
     });
   });
 
@@ -131,6 +131,13 @@ export function deliveryPages({ page }: PageKinds): Router {
     .get(`${DELIVERIES}/:deliveryid`, one);
 }
 
+/** What a redrive came to. */
+const AGAIN: Readonly<Record<string, string>> = {
+  sent: 'It was sent again.',
+  failed: 'It was tried again, and failed.',
+  skipped: 'It was tried again, and skipped.',
+  unknown: 'It was tried again. Nobody knows whether it left.',
+};
 /** States that can be redriven. */
 export const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
 /** States that can be redriven in bulk. */

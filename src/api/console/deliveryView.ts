@@ -86,6 +86,11 @@ interface ChangedColumn {
   readonly isChanged: boolean;
 }
 
+/** Whom a mail without recipients went to. */
+const WITHOUT_RECIPIENTS: Readonly<Record<string, string>> = {
+  failed: 'nobody: it was not written',
+  skipped: 'nobody',
+};
 const MAX_RECIPIENTS_SHOWN = 3;
 const MAX_VALUE_CHARACTERS = 2_000;
 const MAX_COLUMNS = 200;
@@ -97,6 +102,7 @@ export function toDelivery(row: DeliveryRow): object {
     ...row,
     key: showKey(key),
     recipients: all,
+    withoutRecipients: WITHOUT_RECIPIENTS[row.state] ?? 'not written yet',
     recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
     moreRecipients: Math.max(0, all.length - MAX_RECIPIENTS_SHOWN),
     time: toTime(createtime),
@@ -110,7 +116,7 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: b
   const moments = [
     changeOf(row, isAdmin),
     matchOf(row, rule, isAdmin),
-    ...row.email_attempt_collection.map(attemptOf),
+    ...attemptsOf(row),
     ...row.email_event_collection.map(eventOf),
   ];
   const [change, match, ...later] = moments;
@@ -164,6 +170,8 @@ function matchOf(
   };
 }
 
+const REDRIVEN = 'redriven';
+
 const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
   sent: ['The provider took it', 'good'],
   rejected: ['The provider refused it', 'bad'],
@@ -175,19 +183,29 @@ const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['k
   redriven: ['Sent again by hand', 'plain'],
 };
 
-function attemptOf(attempt: FullDelivery['email_attempt_collection'][number]): Moment {
-  const { started, finished, outcome, http_status, error, carrier } = attempt;
+type Attempt = FullDelivery['email_attempt_collection'][number];
+
+/** Redrives stand among the attempts, and are none: those are counted without them. */
+function attemptsOf({ email_attempt_collection: all }: FullDelivery): readonly Moment[] {
+  let count = 0;
+  return all.map((attempt) => attemptOf(attempt, attempt.outcome === REDRIVEN ? count : ++count));
+}
+
+function attemptOf(
+  { started, finished, outcome, http_status, error, carrier }: Attempt,
+  number: number,
+): Moment {
   const [title, kind] = OUTCOMES[outcome ?? ''] ?? [outcome ?? 'Being sent', 'waiting' as const];
   const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
   return {
     time: toTime(finished ?? started),
-    title: outcome === 'redriven' ? title : `Attempt ${attempt.attempt}: ${title}`,
+    title: outcome === REDRIVEN ? title : `Attempt ${number}: ${title}`,
     kind,
     facts: given([
       ['Carrier', carrier],
       ['Status', http_status],
-      [outcome === 'redriven' ? 'Before' : http_status === null ? 'Error' : "Provider's answer", error],
-      ['Took', tookMs === undefined || outcome === 'redriven' ? null : `${tookMs} ms`],
+      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Provider's answer", error],
+      ['Took', tookMs === undefined || outcome === REDRIVEN ? null : `${tookMs} ms`],
     ]),
   };
 }

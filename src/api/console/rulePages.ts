@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js';
 import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { checkedOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
 
 const RULES = `${CONSOLE}/rules`;
@@ -78,7 +78,7 @@ async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError):
     'rule',
     {
       title: rule['ruleid'] ? (rule['name'] as string) : 'New rule',
-      rule: { ...rule, query_roleid: String(rule['query_roleid'] ?? '') },
+      rule: { ...rule, query_roleid: String((rule['query_roleid'] as Id | null | undefined) ?? '') },
       operations: OPERATIONS.map((name) => ({ name, chosen: chosen.includes(name) })),
       types: email_types,
       tables: tablesOf(tables, targets),

@@ -1,10 +1,12 @@
 import { Router } from 'express';
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
 import { toTime } from './deliveryView.js';
-import type { PageKinds } from './pageKinds.js';
+import { problemOf, textOf } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
 
 const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
   Utility {
@@ -38,33 +40,30 @@ const MAX_LENGTH = 2_000;
 /** What became of the changes of a row, and why nothing did. */
 export function whyPage({ page }: PageKinds): Router {
   const why = page(async ({ ask, show }, req) => {
-    const table = textOf(req.query['table']);
-    const key = textOf(req.query['key']);
+    const table = textOf(req.query, 'table', MAX_LENGTH);
+    const key = textOf(req.query, 'key', MAX_LENGTH);
     // Asked in any case: it refuses whoever may not ask for an explanation.
     const { Utility } = await ask<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
-    const tables = Object.values(Utility.available_schemas_and_tables).flat();
-    const explanation =
-      table === '' || key === ''
-        ? undefined
-        : (
-            await ask<{ Utility: { explain_event: Explanation } }>(EXPLAIN, {
-              target: table,
-              key: readKeyText(key),
-            })
-          ).Utility.explain_event;
-    await show('why', {
-      title: 'Why did nothing happen?',
-      table,
-      key,
-      tables,
-      explanation: explanation && toView(explanation),
-    });
+    const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
+    const asked = { title: 'Why did nothing happen?', table, key, tables };
+    try {
+      const rows = table === '' ? [] : await readRecentRows(ask, table);
+      const explanation = table === '' || key === '' ? undefined : await explain(ask, table, key);
+      await show('why', { ...asked, rows, explanation: explanation && toView(explanation) });
+    } catch (error) {
+      const { message, hint, status } = problemOf(error);
+      await show('why', { ...asked, problem: { message, hint } }, { status });
+    }
   });
   return Router().get(`${CONSOLE}/why`, why);
 }
 
-function textOf(given: unknown): string {
-  return typeof given === 'string' ? given.trim().slice(0, MAX_LENGTH) : '';
+async function explain(ask: Visit['ask'], target: string, key: string): Promise<Explanation> {
+  const { Utility } = await ask<{ Utility: { explain_event: Explanation } }>(EXPLAIN, {
+    target,
+    key: readKeyText(key),
+  });
+  return Utility.explain_event;
 }
 
 const PROGRESS: Readonly<Record<string, string>> = {
