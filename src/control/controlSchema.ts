@@ -11,6 +11,7 @@ import { sendTestEmail } from './email/sendTestEmail.js';
 import { listField, mutationFields, type ControlFields } from './object/objectFields.js';
 import { objectTypes } from './object/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
+import { setSignInBrand } from './tenants/signInBrand.js';
 import { setTableCapture } from './utility/capture.js';
 import { setFileTable } from './utility/fileTable.js';
 import { utilityQueries } from './utility/utility.js';
@@ -31,6 +32,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_email_webhook: setEmailWebhook,
   set_file_table: setFileTable,
   set_capture: setTableCapture,
+  set_sign_in_brand: setSignInBrand,
   send_test_email: sendTestEmail,
   ...emailDrafts,
   ...redriveMutations(typeNamed('email_delivery')),

@@ -183,7 +183,13 @@ if (existsSync(CHROMIUM)) {
     ] as const) {
       it(`stands without a complaint, a name that is missing or a page too wide: ${name}`, async function () {
         this.timeout(90_000);
+        await shop.fixture.control(
+          shop.root,
+          'mutation ($logo: String) { Utility { set_sign_in_brand(name: "Paper & Ink", color: "#b3541e", logo: $logo) { name } } }',
+          { logo: `data:image/svg+xml;base64,${Buffer.from(LOGO).toString('base64')}` },
+        );
         const page = await open('/console/sign-in?tenant=shop', options);
+        expect(await violations(page), 'what axe finds in the sign-in page').to.deep.equal([]);
         await shoot(page, `${name}-sign-in`);
         await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
         await signIn(page);
@@ -213,6 +219,7 @@ if (existsSync(CHROMIUM)) {
           ['roles', '/console/roles'],
           ['role', `/console/roles/edit?id=${clerk}`],
           ['policies', '/console/policies'],
+          ['brand', '/console/brand'],
           ['policy', `/console/policies/edit?id=${policy}`],
         ]);
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
@@ -266,6 +273,8 @@ if (existsSync(CHROMIUM)) {
   });
 }
 
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="48"><rect width="48" height="48" rx="8" fill="#b3541e"/><script>document.title = "ran"</script></svg>';
 const LONG_LIST = Array.from({ length: 12 }, (_, i) => `Somebody ${i} <somebody.${i}@customers.example.com>`);
 const TROUBLES: readonly (readonly [state: string, code: string, subject: string | null])[] = [
   ['retrying', 'PROVIDER_503', 'Your invoice of November'],

@@ -174,6 +174,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
       'Utility.set_email_webhook': 'Utility { set_email_webhook(input: {kind: ses}) { url } }',
       'Utility.set_file_table':
         'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
+      'Utility.set_sign_in_brand': 'Utility { set_sign_in_brand(name: "Shop") { name } }',
       'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
@@ -202,6 +203,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     'Utility.role_rights': `role_rights(roleid: ${ids['role'] ?? ''}) { roleid }`,
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
+    'Utility.sign_in_brand': 'sign_in_brand { name }',
     'Utility.email_transport': 'email_transport { set_time }',
     'Utility.email_webhook': 'email_webhook { url }',
     'Utility.email_webhooks': 'email_webhooks { url }',

@@ -27,6 +27,7 @@ const MORE_ROWS = `
   insert into rowpost.oidc_config (confid, tenantid, providerid, client_id, client_secret_uuid, client_secret_encrypted)
     values (1, 1, (select max(providerid) from rowpost.oidc_providers), 'client', gen_random_uuid(), 'SECRET');
   insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values (1, 80, 1, 'someone');
+  insert into rowpost.sign_in_brand (tenantid, name, color) values (1, 'Shop', '#2f55d4');
   insert into rowpost.email_layouts (tenantid, name, template) values (1, 'base', 'é "{{ body }}" \\ 🙂');
   update rowpost.email_types set options = '{"limit": 123456789012345678901234567890.5}' where tenantid = 1;
   insert into rowpost.email_webhook_key (tenantid, verification_key) values (1, 'key');

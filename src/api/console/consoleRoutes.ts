@@ -11,6 +11,7 @@ import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { addressPages } from './addressPages.js';
 import { askControlAs } from './askControl.js';
+import { brandPage } from './brandPage.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
@@ -127,6 +128,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       rolePages({ page, form }),
       policyPages({ page, form }),
       tenantPages({ page, form }),
+      brandPage({ page, form }),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));

@@ -1,6 +1,7 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { listSignInOptions } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
+import { readSignInBrand } from '../../control/tenants/signInBrand.js';
 import { findTenantid } from '../../control/tenants/tenants.js';
 import { AppError, ERROR_CODES } from '../../errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
@@ -37,9 +38,13 @@ export function signInPages(deps: OidcRoutesDeps): Router {
 
   const show = async (res: Response, tenant: string, values: Values, problem?: Problem): Promise<void> => {
     const tenantid = tenant === '' ? undefined : await tenantidOf(tenant);
-    const options = tenantid === undefined ? [] : await listSignInOptions(deps.knex, tenantid);
+    const [options, brand] =
+      tenantid === undefined
+        ? [[], undefined]
+        : [await listSignInOptions(deps.knex, tenantid), await readSignInBrand(deps.knex, tenantid)];
     const view = {
       title: 'Sign in',
+      brand,
       tenant,
       login: textOf(values, 'login'),
       next: readConsolePath(values['next']),

@@ -1,9 +1,11 @@
 import type { SignInOption } from '../../control/oidc/oidcRegistration.js';
+import type { SignInBrand } from '../../control/tenants/signInBrand.js';
 import { Html, html } from '../mailbox/html.js';
 
 export interface SignInView {
   /** If unknown, the page asks for it. */
   readonly tenantid: number | undefined;
+  readonly brand: SignInBrand | undefined;
   readonly login: string;
   readonly returnTo: string;
   readonly options: readonly SignInOption[];
@@ -24,6 +26,7 @@ export function signInPage(view: SignInView): Html {
       </head>
       <body>
         <main>
+          ${brandOf(view.brand)}
           <h1>Sign in</h1>
           ${problemNote(view.problem)}
           <form method="post" action="/signin">
@@ -42,6 +45,14 @@ export function signInPage(view: SignInView): Html {
 }
 
 const nothing = new Html('');
+
+function brandOf(brand: SignInBrand | undefined): Html {
+  if (!brand) return nothing;
+  const { name, color, logo } = brand;
+  return html`${color === null ? nothing : html`<svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${color}" /></svg>`}
+  ${logo === null ? nothing : html`<img class="logo" src="${logo}" alt="" />`}
+  ${name === null ? nothing : html`<p class="brand">${name}</p>`}`;
+}
 
 function problemNote(problem: string | undefined): Html {
   return problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`;

@@ -1,6 +1,7 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { listSignInOptions } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
+import { readSignInBrand } from '../../control/tenants/signInBrand.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import { readCredentials, readTenantid, readText } from '../auth/credentials.js';
@@ -28,6 +29,7 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     const options = tenantid === undefined ? [] : await listSignInOptions(deps.knex, tenantid);
     const page = signInPage({
       tenantid,
+      brand: tenantid === undefined ? undefined : await readSignInBrand(deps.knex, tenantid),
       login: textOf(values, 'login'),
       returnTo: textOf(values, 'return_to'),
       options,

@@ -8,6 +8,7 @@ interface TenantTable {
 /** What moves with a tenant: its settings, roles and file records. Referenced tables come first. */
 export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'tenant' },
+  { table: 'sign_in_brand' },
   { table: 'role_class' },
   {
     table: 'role',

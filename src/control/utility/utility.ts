@@ -17,6 +17,7 @@ import { templateNames } from '../email/templateNames.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 import { roleRightsField } from '../roles/roleRights.js';
+import { signInBrand } from '../tenants/signInBrand.js';
 import { backlogField } from './backlog.js';
 import { tablesField } from './tables.js';
 
@@ -115,4 +116,5 @@ export const utilityQueries: ControlFields = {
   template_names: templateNames,
   recent_rows: recentRows,
   explain_event: explainEventField,
+  sign_in_brand: signInBrand,
 };

@@ -1,0 +1,51 @@
+import { Router } from 'express';
+import type { AppError } from '../../errors.js';
+import { CONSOLE } from './consolePath.js';
+import { problemOf, textOf, type Values } from './formValues.js';
+import type { PageKinds, Visit } from './pageKinds.js';
+
+const BRAND = `${CONSOLE}/brand`;
+const READ = '{ Utility { sign_in_brand { name color logo } } }';
+const SET = `mutation ($name: String, $color: String, $logo: String) {
+  Utility { set_sign_in_brand(name: $name, color: $color, logo: $logo) { name } }
+}`;
+/** A logo, percent-encoded. */
+const MAX_FORM_BYTES = 262_144;
+
+/** What the tenant's sign-in page shows of its own. */
+export function brandPage({ page, form }: PageKinds): Router {
+  const show = page(async (visit, req) => {
+    const { Utility } = await visit.ask<{ Utility: { sign_in_brand: Values | null } }>(READ);
+    await showForm(visit, Utility.sign_in_brand ?? {}, { isSaved: req.query['done'] !== undefined });
+  });
+
+  const change = form(
+    async (visit, _req, res) => {
+      const read = (name: string): string => textOf(visit.values, name, Infinity);
+      const brand = { name: read('name'), color: read('color'), logo: read('logo') };
+      try {
+        await visit.ask(SET, brand);
+        res.redirect(303, `${BRAND}?done=saved`);
+      } catch (error) {
+        await showForm(visit, brand, { problem: problemOf(error) });
+      }
+    },
+    { limitBytes: MAX_FORM_BYTES },
+  );
+
+  return Router().get(BRAND, show).post(BRAND, change);
+}
+
+async function showForm(
+  { show }: Visit,
+  brand: Values,
+  { problem, isSaved = false }: { readonly problem?: AppError; readonly isSaved?: boolean },
+): Promise<void> {
+  const values = {
+    title: 'Sign-in page',
+    brand,
+    problem: problem && { message: problem.message, hint: problem.hint },
+    notice: isSaved ? 'Saved.' : undefined,
+  };
+  await show('brand', values, { status: problem?.status ?? 200, script: 'brand.js' });
+}

@@ -1,0 +1,91 @@
+import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import { requireTenantAdmin } from '../permissions.js';
+
+/** What a tenant's sign-in page shows of its own. */
+export interface SignInBrand {
+  readonly name: string | null;
+  /** `#rrggbb` */
+  readonly color: string | null;
+  /** A data URI of an image. */
+  readonly logo: string | null;
+}
+
+const MAX_NAME_LENGTH = 80;
+/** It is part of the page of every visitor. */
+const MAX_LOGO_LENGTH = 65_536;
+/** In an `img`, where scripts of an SVG do not run. */
+const LOGO = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+const TEXTS = {
+  name: { type: GraphQLString, description: `Up to ${MAX_NAME_LENGTH} characters.` },
+  color: { type: GraphQLString, description: 'As `#2f55d4`.' },
+  logo: {
+    type: GraphQLString,
+    description: 'A data URI of a PNG, JPEG, WebP, GIF or SVG of up to 48 KB: `data:image/png;base64,…`.',
+  },
+};
+
+const brandType = new GraphQLObjectType<SignInBrand, ControlContext>({
+  name: 'sign_in_brand',
+  fields: TEXTS,
+});
+
+/** `Utility.sign_in_brand`. */
+export const signInBrand: GraphQLFieldConfig<unknown, ControlContext> = {
+  type: brandType,
+  description: "What the tenant's sign-in page shows of its own; null when it is as Rowpost made it.",
+  resolve: async (_source, _args, { principal, db }) => {
+    requireTenantAdmin(principal);
+    return (await readSignInBrand(db, principal.tenantid)) ?? null;
+  },
+};
+
+/** `Utility.set_sign_in_brand`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
+export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial<SignInBrand>> = {
+  type: brandType,
+  description: "Sets what the tenant's sign-in page shows of its own; nothing given takes it away.",
+  args: TEXTS,
+  resolve: async (_source, given, { principal, db }) => {
+    requireTenantAdmin(principal);
+    const { tenantid } = principal;
+    const brand: SignInBrand = { name: readName(given), color: readColor(given), logo: readLogo(given) };
+    if (Object.values(brand).every((value) => value === null)) {
+      await db(TABLE).where({ tenantid }).delete();
+      return null;
+    }
+    await db(TABLE)
+      .insert({ tenantid, ...brand })
+      .onConflict('tenantid')
+      .merge();
+    return brand;
+  },
+};
+
+const TABLE = 'rowpost.sign_in_brand';
+
+/** For anyone who opens the tenant's sign-in page. */
+export async function readSignInBrand(db: ControlDb, tenantid: number): Promise<SignInBrand | undefined> {
+  return db(TABLE).where({ tenantid }).first<SignInBrand | undefined>('name', 'color', 'logo');
+}
+
+function readName({ name }: Partial<SignInBrand>): string | null {
+  const text = name?.trim() ?? '';
+  if (text === '') return null;
+  if (text.length <= MAX_NAME_LENGTH && !/\p{C}/u.test(text)) return text;
+  throw badInput('name', `name is a line of up to ${MAX_NAME_LENGTH} characters.`);
+}
+
+function readColor({ color }: Partial<SignInBrand>): string | null {
+  if (color == null || color === '') return null;
+  if (/^#[0-9a-f]{6}$/i.test(color)) return color;
+  throw badInput('color', 'color is written as #2f55d4.');
+}
+
+function readLogo({ logo }: Partial<SignInBrand>): string | null {
+  if (logo == null || logo === '') return null;
+  if (logo.length <= MAX_LOGO_LENGTH && LOGO.test(logo)) return logo;
+  throw badInput('logo', 'logo is a data URI of an image of up to 48 KB, such as data:image/png;base64,….');
+}
