@@ -96,6 +96,10 @@ describe('the console’s emails and rules', () => {
   it('previews the last row where none is chosen', async () => {
     const [status, html] = await post(PREVIEW, { ...DRAFT, key: '' });
     expect([status, html.includes('<h1>Order 7</h1>')], html).to.deep.equal([200, true]);
+    const rule = await browser.page(`${RULE}?type=confirmation&table=orders`);
+    expect(rule)
+      .to.include('value="confirmation"')
+      .and.match(/name="of_orders" checked/);
     expect(await browser.page(`${EDIT}?table=orders`)).to.match(/<option selected>orders</);
     expect((await post(PREVIEW, { ...DRAFT, table: '' }))[1]).to.include('Choose a table');
   });
@@ -288,6 +292,7 @@ describe('the console’s emails and rules', () => {
     });
     expect(more).to.deep.include({ outvar: 'more', ordering: ['order_id desc', 'status'], limit: null });
     const form = await browser.page(`${EDIT}?type=${type}`);
+    expect(form).to.include('No rule sends this email yet');
     expect(form)
       .to.match(/name="query_1_outvar" value="more"/)
       .and.match(/name="query_2_outvar" value=""/);
@@ -337,7 +342,7 @@ describe('the console’s emails and rules', () => {
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
     expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
     expect(html)
-      .to.include('In “and”')
+      .to.include('In “and this holds”')
       .and.match(/name="of_orders" checked/)
       .and.match(/<option value="\d+" selected>root \(\d+\)</);
     expect((await post(RULE, { ...rule, name: 'other', id: shop.ruleid, action: 'delete' }))[0]).to.equal(

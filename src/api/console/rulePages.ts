@@ -50,7 +50,7 @@ export function rulePages({ page, form }: PageKinds): Router {
     });
     const [rule] = email_rule;
     if (!rule && id !== '') throw new AppError('NOT_FOUND', 'There is no such rule.');
-    await showForm(visit, rule ?? { enabled: true, operations: [], targets: [] });
+    await showForm(visit, rule ?? newRule(req.query));
   });
 
   const submit = form(async (visit, _req, res) => {
@@ -67,6 +67,17 @@ export function rulePages({ page, form }: PageKinds): Router {
   });
 
   return Router().get(RULES, list).get(`${RULES}/edit`, edit).post(`${RULES}/edit`, submit);
+}
+
+/** As an email's page leads here. */
+function newRule(query: Values): Values {
+  const table = textOf(query, 'table');
+  return {
+    enabled: true,
+    operations: [],
+    targets: table === '' ? [] : [table],
+    email_type: textOf(query, 'type'),
+  };
 }
 
 async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
@@ -109,7 +120,7 @@ const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   targets: 'When rows of',
   operations: 'have an',
-  condition: 'and',
+  condition: 'and this holds',
   email_type: 'send',
   query_roleid: 'with the rights of',
 };

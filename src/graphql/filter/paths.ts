@@ -42,7 +42,7 @@ export function resolvePath(node: PathNode, { root, rows, scope }: Place): Resol
   if (root.kind === 'records') {
     startKey = names.shift() ?? '';
     if (startKey !== 'new' && startKey !== 'old') {
-      const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}.`;
+      const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}. A text stands in single quotes: '${startKey}'.`;
       throw errorAt('FILTER_UNKNOWN_COLUMN', `Unknown record "${startKey}"`, node.at, hint);
     }
   }
