@@ -14,6 +14,18 @@ export const STATES = [
 /** Those of deliveries with an error code, which PostgreSQL finds by an index however many were sent. */
 export const TROUBLED: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
 
+/** What carriers report. */
+export const EVENTS = [
+  'delivered',
+  'open',
+  'click',
+  'deferred',
+  'bounce',
+  'dropped',
+  'spamreport',
+  'unsubscribe',
+] as const;
+
 export const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
   hour: { label: 'Last hour', interval: '1 hour' },
   day: { label: 'Last 24 hours', interval: '1 day' },
@@ -33,6 +45,7 @@ export const FIELDS = [
   'rule',
   'table',
   'key',
+  'event',
   'within',
   'from',
   'until',
@@ -77,7 +90,7 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
 }
 
 /** What a search asks of deliveries besides their time. Throws AppError BAD_USER_INPUT. */
-export function conditionsOf({ to, subject, state, code, type, rule, table, key }: Search): string[] {
+export function conditionsOf({ to, subject, state, code, type, rule, table, key, event }: Search): string[] {
   const conditions: string[] = [];
   if (to !== '') conditions.push(recipientCondition(to));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
@@ -88,6 +101,7 @@ export function conditionsOf({ to, subject, state, code, type, rule, table, key 
   if (rule !== '') conditions.push(`ruleid = ${literal(readNumber(rule, 'The rule'))}`);
   if (table !== '') conditions.push(`target = ${literal(table)}`);
   if (key !== '') conditions.push(keyCondition(key));
+  if (event !== '') conditions.push(`email_event_collection.event = ${literal(event)}`);
   return conditions;
 }
 

@@ -2,7 +2,16 @@ import { Router, type Request } from 'express';
 import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
-import { FIELDS, literal, PERIODS, periodOf, readSearch, searchAddress, STATES } from './deliveryFilter.js';
+import {
+  EVENTS,
+  FIELDS,
+  literal,
+  PERIODS,
+  periodOf,
+  readSearch,
+  searchAddress,
+  STATES,
+} from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
 import { ROW, toDelivery, toTime, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
 import type { PageKinds, Visit } from './pageKinds.js';
@@ -59,6 +68,7 @@ export function deliveryPages({ page }: PageKinds): Router {
       details: FIELDS.some((name) => !ALWAYS_SHOWN.has(name) && search[name] !== ''),
       isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
       states: STATES,
+      events: EVENTS,
       periods: Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
       counts: byState(counts).map((item) => ({
         ...item,
