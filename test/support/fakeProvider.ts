@@ -92,6 +92,11 @@ export async function startFakeProvider(): Promise<FakeProvider> {
       request.socket.destroy();
       return;
     }
+    if (request.method !== 'POST') {
+      // rowpost doctor asks whether anyone is there.
+      response.writeHead(405).end();
+      return;
+    }
     void handle(request, response);
   });
   const handle = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {

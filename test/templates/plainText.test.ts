@@ -10,7 +10,7 @@ or <a href="https://x.example">https://x.example</a>.</p>
 <ul><li>one</li><li>two</li></ul><img src="https://x.example/l.png" alt="Logo"><script>alert(1)</script>
 <p>Grüße 🎉</p></body></html>`;
 
-describe('templates: the plain text of a letter', () => {
+describe('templates: the plain text of an email', () => {
   it('is what the letter says, with its links', () => {
     const lines = plainText(LETTER).split(/\n+/);
     expect(lines).to.deep.equal([

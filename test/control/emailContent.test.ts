@@ -6,7 +6,7 @@ import { codeOf, Shop } from './emailShop.js';
 const CREATE = `mutation ($input: email_typesInput) { create_email_type(input: $input) {
   text preheader reply_to headers categories } }`;
 
-describe('roles_pbac: the parts of a letter', () => {
+describe('roles_pbac: the parts of an email', () => {
   let shop: Shop;
   let types = 0;
   before(async () => {
