@@ -88,7 +88,7 @@ if (existsSync(CHROMIUM)) {
 
     async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
       const page = await (await browser.newContext(options)).newPage();
-      page.setDefaultTimeout(8000);
+      page.setDefaultTimeout(15_000);
       page.on('console', (message) => complaints.push(message.text()));
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('request', (request) => {
@@ -242,6 +242,10 @@ if (existsSync(CHROMIUM)) {
         };
         await write('<h2>While one types: {{ records.new.or');
         await page.getByRole('option', { name: 'order_id' }).waitFor();
+        // The list follows the typing by a frame.
+        await page.evaluate(
+          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+        );
         await shoot(page, `${name}-completion`);
         await page.keyboard.press('Enter');
         await page.keyboard.type(' }}</h2>');
