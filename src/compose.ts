@@ -54,6 +54,9 @@ export async function openInstallation(
     ...(role === 'command' || backend.directUrl === undefined
       ? { url: backend.directUrl ?? backend.databaseUrl }
       : { url: backend.databaseUrl, directUrl: backend.directUrl }),
+    // The others read nothing for which they would be good enough.
+    replicaUrls: role === 'command' || role === 'relay' ? [] : config.databaseReplicaUrls,
+    maxReplicaLagMs: 1000 * config.maxReplicaLagSeconds,
     preparedStatements: config.preparedStatements,
     passwordCommand: config.databasePasswordCommand,
     budget,

@@ -68,6 +68,7 @@ function readSetting<T>(
 const IN_FILES: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'DATABASE_REPLICA_URLS',
   'REDIS_URL',
   'SECRET_KEYS',
   'SOURCE_SECRET_KEYS',

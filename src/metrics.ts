@@ -66,6 +66,12 @@ export const postgresFailures = new Counter({
   help: 'Probes, one a second, that PostgreSQL did not answer.',
   registers,
 });
+export const replicaReads = new Counter({
+  name: 'rowpost_replica_reads_total',
+  help: 'Reads meant for a replica: served by it, failed there and repeated on the primary, or left to the primary because the replica is behind.',
+  labelNames: ['outcome'],
+  registers,
+});
 export const historyChanges = new Counter({
   name: 'rowpost_history_changes_total',
   help: 'Times that PostgreSQL was found replaced, promoted or back in time.',
@@ -75,6 +81,7 @@ export const historyChanges = new Counter({
 
 // From zero on, since Prometheus sees no increase in a series that begins with one.
 for (const change of ['replaced', 'promoted', 'back']) historyChanges.inc({ change }, 0);
+for (const outcome of ['served', 'failed', 'behind']) replicaReads.inc({ outcome }, 0);
 
 /** Looked up on every request or mail: plain numbers, turned into metrics at each scrape. */
 export const cacheLookups = {

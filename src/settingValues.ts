@@ -62,6 +62,14 @@ export const databaseAddress = (value: string): string => {
   parseDatabaseUrl(value);
   return value;
 };
+export const databaseAddresses = (value: string): readonly string[] => {
+  const addresses = list(value);
+  for (const address of addresses) {
+    if (!/^postgres(ql)?:/.test(address)) throw new Error('has a part that is not a URL: each has one host');
+    parseDatabaseUrl(address);
+  }
+  return addresses;
+};
 export const redisAddress = (value: string): string => {
   parseRedisUrl(value);
   return value;

@@ -2,6 +2,7 @@ import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
 import {
   databaseAddress,
+  databaseAddresses,
   flag,
   integer,
   list,
@@ -54,6 +55,19 @@ export const SETTINGS = {
     undefined,
     'PostgreSQL itself, where `DATABASE_URL` leads to a connection pooler such as PgBouncer: for LISTEN, migrations, the ledger of relay and worker, and the queue.',
     '`DATABASE_URL`',
+  ),
+  databaseReplicaUrls: setting(
+    'DATABASE_REPLICA_URLS',
+    databaseAddresses,
+    [],
+    'Standbys for reads, separated by commas: the queries of emails, and requests with `X-Read: replica`. Each URL has one host, and leads to PostgreSQL itself.',
+    'none',
+  ),
+  maxReplicaLagSeconds: setting(
+    'MAX_REPLICA_LAG_SECONDS',
+    integer(2),
+    10,
+    'A replica that is further behind serves no reads. At least 2.',
   ),
   databasePasswordCommand: setting(
     'DATABASE_PASSWORD_COMMAND',

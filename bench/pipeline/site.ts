@@ -29,9 +29,12 @@ export interface Running extends Delivering {
   readonly baseUrl: string;
 }
 
-/** Makes a site, runs `work` on it and takes it down, however the work ends. */
-export async function withSite(work: (site: Site) => Promise<void>): Promise<void> {
-  const installation = await createInstallation(EMAIL_SHOP_TABLES);
+/** Makes a site, runs `work` on it and takes it down, however the work ends. @param options as of `createInstallation` */
+export async function withSite(
+  work: (site: Site) => Promise<void>,
+  options: Parameters<typeof createInstallation>[1] = {},
+): Promise<void> {
+  const installation = await createInstallation(EMAIL_SHOP_TABLES, options);
   const redis = await startRedis();
   const provider = await startProvider();
   const mail = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url };

@@ -12,6 +12,7 @@ import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readIdempotencyKey } from './idempotencyKey.js';
+import { readSource, type ReadFrom } from './readSource.js';
 import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
 import { recordOf, type RequestRecord } from './http/requestRecord.js';
 import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
@@ -33,6 +34,7 @@ export interface GraphqlExecutor {
       /** For the log. */
       readonly requestId?: string | undefined;
       readonly span?: Span | undefined;
+      readonly readFrom?: ReadFrom | undefined;
     },
   ): Promise<{
     readonly status: number;
@@ -58,6 +60,7 @@ interface Context {
   readonly principal: Principal;
   readonly allowance: Allowance | undefined;
   readonly idempotencyKey: string | undefined;
+  readonly readFrom: ReadFrom | undefined;
   readonly record: RequestRecord | undefined;
   /** To be called when the answer has left. */
   release?: (() => void) | undefined;
@@ -89,7 +92,13 @@ export function createGraphqlEndpoint(
       const record = recordOf(res);
       record?.askedBy(principal);
       const allowance = await deps.visitors.admit(principal, req);
-      context = { principal, allowance, idempotencyKey: readIdempotencyKey(req), record };
+      context = {
+        principal,
+        allowance,
+        idempotencyKey: readIdempotencyKey(req),
+        readFrom: readSource(req),
+        record,
+      };
       const [body, init] = await handle({
         method,
         url,
@@ -140,7 +149,7 @@ async function answer(
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
 ): Promise<Response> {
-  const { principal, allowance, idempotencyKey, record } = request.context;
+  const { principal, allowance, idempotencyKey, readFrom, record } = request.context;
   if (record && operationName != null) record.operation = operationName;
   const outcome = await executor.execute(
     principal,
@@ -148,6 +157,7 @@ async function answer(
     {
       allowMutation: request.method === 'POST',
       idempotencyKey,
+      readFrom,
       requestId: record?.id,
       span: record?.span,
       ...(allowance ? { allowance } : {}),

@@ -26,6 +26,8 @@ export interface Principal {
   readonly isAdmin: boolean;
   /** All access to the tenant is blocked; its mail is still sent. */
   readonly isSuspended: boolean;
+  /** Its queries may be answered by a replica. */
+  readonly readsReplica: boolean;
   /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
   readonly schema: string | null;
   /** Changes with every change of the tenant's roles, classes and rules. */
@@ -108,6 +110,7 @@ interface PrincipalRow {
   children: number[];
   is_root: boolean;
   suspended: boolean;
+  read_replica: boolean;
   schema: string | null;
   policy_version: string;
   tokens_valid_from_ms: number;
@@ -133,6 +136,7 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
     isRoot: row.is_root,
     isAdmin: row.is_root || row.capabilities.includes('admin'),
     isSuspended: row.suspended,
+    readsReplica: row.read_replica,
     schema: row.schema,
     policyVersion: row.policy_version,
     rules: row.rules,
@@ -144,7 +148,7 @@ const PRINCIPAL_SQL = `
   select r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted), '{}') as children,
-    t.root_roleid is not distinct from r.roleid as is_root, t.suspended, t.schema, t.policy_version::text,
+    t.root_roleid is not distinct from r.roleid as is_root, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000 as tokens_valid_from_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)

@@ -1,3 +1,4 @@
+import type { EventKey } from '../db/connection/replica.js';
 import type { Span } from '../tracing/tracing.js';
 import type { Address } from './addresses.js';
 
@@ -44,6 +45,8 @@ export interface EmailTrigger {
   /** The row before and after, as JSON text; null where there is none. */
   readonly old: string | null;
   readonly new: string | null;
+  /** Where the change stands in the outbox. */
+  readonly event?: EventKey;
   /** The file of an upload, as JSON text without its address. */
   readonly file?: string | null;
   /** Further names for the templates of a made-up trigger. They give way to all others. */

@@ -10,11 +10,14 @@ import { storable } from './storableText.js';
 import { isTransient } from './transientErrors.js';
 
 export interface QueryDeps {
-  readonly engine: Pick<DataEngine, 'runEmailQuery'>;
+  readonly engine: Pick<DataEngine, 'runEmailQuery' | 'readsWith'>;
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
-/** Runs a type's queries together, read only, under the rules of the trigger's role. Throws EmailProblem when the role is gone. */
+/**
+ * Runs a type's queries together, read only, under the rules of the trigger's role. None sees data older than the
+ * trigger's event. Throws EmailProblem when the role is gone.
+ */
 export async function runQueries(
   deps: QueryDeps,
   trigger: EmailTrigger,
@@ -22,6 +25,7 @@ export async function runQueries(
   { filters, filterOf }: { readonly filters: EmailFields['filters']; readonly filterOf: TextOf },
 ): Promise<readonly QueryOutcome[]> {
   const principal = await loadQueryRole(deps, trigger);
+  const reads = trigger.event && (await deps.engine.readsWith(trigger.event));
   return Promise.all(
     type.queries.map(async (query, index): Promise<QueryOutcome> => {
       const field = filters[index];
@@ -36,7 +40,7 @@ export async function runQueries(
               ...(field ? { filter: filterOf(field) } : {}),
               ...otherArguments(query),
             },
-            span,
+            { span, reads },
           ),
         );
         return { outvar, ok: true, ...result };

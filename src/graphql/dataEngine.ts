@@ -3,6 +3,7 @@ import { AnswerBudget } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/connection/database.js';
+import type { EventKey, Reads } from '../db/connection/replica.js';
 import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.js';
 import type { PromisedUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
@@ -22,6 +23,7 @@ import {
   runEmailQuery,
   validateEmailQuery,
   type EmailQuery,
+  type EmailQueryOptions,
   type EmailQueryResult,
 } from './email/emailQuery.js';
 import { executeRequest, type EngineDeps } from './executeRequest.js';
@@ -62,6 +64,8 @@ export interface DataEngine {
       /** For the log. */
       readonly requestId?: string | undefined;
       readonly span?: Span | undefined;
+      /** Where a query reads: a replica is a little behind. As the role's setting says, when absent. */
+      readonly readFrom?: 'primary' | 'replica' | undefined;
     },
   ): Promise<GraphqlAnswer>;
   /**
@@ -81,7 +85,13 @@ export interface DataEngine {
   /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
   checkEmailQuery(tenantid: number, schema: string, query: EmailQuery): Promise<void>;
   /** Runs it read-only under the principal's rules. Throws AppError. */
-  runEmailQuery(principal: Principal, query: EmailQuery, span?: Span): Promise<EmailQueryResult>;
+  runEmailQuery(
+    principal: Principal,
+    query: EmailQuery,
+    options?: EmailQueryOptions,
+  ): Promise<EmailQueryResult>;
+  /** A replica that has the event already; undefined where the primary has to read. */
+  readsWith(event: EventKey): Promise<Reads | undefined>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
   checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
   /** For each event whether the condition holds, or why it can't be evaluated; relations are read as they are now. Throws AppError. */
@@ -129,7 +139,7 @@ const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
   const {
-    database: { pool },
+    database: { pool, replicas },
     log,
   } = deps;
   const engine = openEngine(deps);
@@ -139,7 +149,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   return {
     answers: engine.answers,
     planning: engine.planning,
-    async execute(principal, request, { allowMutation, allowance, idempotencyKey, requestId, span }) {
+    async execute(principal, request, options) {
+      const { allowMutation, allowance, idempotencyKey, requestId, span } = options;
+      const readFrom = options.readFrom ?? (principal.readsReplica ? 'replica' : 'primary');
       const { tenantid, schema } = principal;
       const idempotency =
         idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
@@ -154,6 +166,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
           allowance,
           idempotency,
           span,
+          reads: readFrom === 'replica' ? replicas.reads() : undefined,
         });
         return { ...dataAnswer(fields, errors), release: answer.release };
       } catch (error) {
@@ -173,8 +186,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         validateEmailQuery(engine, tenantid, catalog, query);
       }),
-    runEmailQuery: (principal, query, span) =>
-      timed(emailQueries, () => runEmailQuery(engine, principal, query, span)),
+    runEmailQuery: (principal, query, options) =>
+      timed(emailQueries, () => runEmailQuery(engine, principal, query, options)),
+    readsWith: (event) => replicas.readsWith(event),
     checkCondition: (tenantid, schema, target, condition) =>
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
         conditions.check(tenantid, catalog, target, condition);

@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
+import type { Reads } from '../db/connection/replica.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
 import type { Span } from '../tracing/tracing.js';
@@ -51,6 +52,8 @@ export interface ExecuteOptions {
   readonly allowance?: Allowance | undefined;
   readonly idempotency?: Idempotency | undefined;
   readonly span?: Span | undefined;
+  /** Where a query reads; the primary when absent. */
+  readonly reads?: Reads | undefined;
 }
 
 /** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
@@ -58,7 +61,7 @@ export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, answer, email, allowance, idempotency, span }: ExecuteOptions,
+  { allowMutation, answer, email, allowance, idempotency, span, reads }: ExecuteOptions,
 ): Promise<Execution> {
   const { tenantid, schema } = principal;
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
@@ -88,7 +91,7 @@ export async function executeRequest(
     if (allowance && plan.kind === 'mutation') await allowance.spend('rows', rowsToWrite(prepared));
     const run = async (): Promise<Execution> => {
       const results = await runPlan(plan, {
-        transactions: deps.transactions,
+        transactions: reads ?? deps.transactions,
         tenantid,
         inputs,
         answer,

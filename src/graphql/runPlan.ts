@@ -16,7 +16,7 @@ export type FieldResult = string | FieldError;
 export type FieldResults = ReadonlyMap<StatementField, FieldResult>;
 
 export interface PlanRun {
-  readonly transactions: Transactions;
+  readonly transactions: Pick<Transactions, 'run'>;
   readonly tenantid: number;
   readonly inputs: Inputs;
   readonly answer: AnswerShare;

@@ -2,7 +2,10 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
 
 /** Connections to PostgreSQL, by what they are for. */
-export function registerPoolMetrics(registry: Registry, database: Pick<Database, 'poolUse'>): void {
+export function registerPoolMetrics(
+  registry: Registry,
+  database: Pick<Database, 'poolUse'> & { readonly replicas: Pick<Database['replicas'], 'lags'> },
+): void {
   const gauge = (name: string, help: string, valueOf: (use: PoolUse) => number): void => {
     new Gauge({
       name,
@@ -25,6 +28,18 @@ export function registerPoolMetrics(registry: Registry, database: Pick<Database,
     'Statements and transactions that wait for a connection.',
     (use) => use.waiting,
   );
+  new Gauge({
+    name: 'rowpost_replica_lag_seconds',
+    help: 'How far a replica is behind, accurate to the second between heartbeats; absent for one that does not answer.',
+    labelNames: ['replica'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { name, lagMs } of database.replicas.lags()) {
+        if (lagMs !== undefined) this.set({ replica: name }, lagMs / 1000);
+      }
+    },
+  });
 }
 
 type PoolUse = ReturnType<Database['poolUse']>[number];

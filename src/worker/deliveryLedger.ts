@@ -13,7 +13,7 @@ import { startSending, type SendingStart } from '../db/delivery/startSending.js'
 import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 import { cacheLookups } from '../metrics.js';
-import { coalesce } from './coalesce.js';
+import { coalesce } from '../coalesce.js';
 
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
 export interface DeliveryLedger {

@@ -162,7 +162,7 @@ async function compose(
   deps: SendDeps,
   delivery: AttemptedDelivery,
 ): Promise<{ readonly kind: 'email'; readonly email: Email } | NoEmail> {
-  if (!delivery.hasEvent) {
+  if (delivery.eventid === null) {
     return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
   }
   if (delivery.isTooLarge) return { kind: 'failed', code: 'EVENT_TOO_LARGE', error: RECORD_TOO_LARGE };
@@ -172,7 +172,8 @@ async function compose(
   if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
   try {
     const { tenantid, emailType } = delivery;
-    const composed = await composeEmail(deps, { ...delivery, queryRoleid }, type, {
+    const event = { eventid: delivery.eventid, time: delivery.createtime };
+    const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
       unsubscribeUrl: (address) =>
         unsubscribeUrl(deps, {
           tenantid,

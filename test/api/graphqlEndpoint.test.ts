@@ -142,6 +142,16 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(put.headers.get('allow')).to.equal('GET, POST');
     });
 
+    it('takes X-Read: replica where there is none, and refuses what it does not know', async () => {
+      for (const source of ['replica', 'primary']) {
+        const response = await post({ query: '{ __typename }' }, { 'x-read': source });
+        expect(await response.json()).to.deep.equal({ data: { __typename: 'Query' } });
+      }
+      const refused = await post({ query: '{ __typename }' }, { 'x-read': 'anywhere' });
+      expect(refused.status).to.equal(400);
+      expect(await refused.text()).to.include('X-Read must be primary or replica.');
+    });
+
     it('asks for a token first', async () => {
       const response = await fixture.postJson(path, { query: '{ __typename }' });
       expect(response.status).to.equal(401);

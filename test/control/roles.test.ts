@@ -202,4 +202,20 @@ describe('roles_pbac: role', () => {
     const { data } = await fixture.control(root, `{ role(filter: "login in ('all', 'after')") { login } }`);
     expect(data).to.deep.equal({ role: [] });
   });
+
+  it('may read replicas when it is told so', async () => {
+    const { roleid } = await member('reporter', ['select']);
+    const setting = async (mutation: string): Promise<unknown> =>
+      at(
+        await fixture.control(root, `mutation { role: ${mutation} { read_replica } }`),
+        'data.role.read_replica',
+      );
+    const readsReplica = async (id: number): Promise<boolean | undefined> =>
+      (await fixture.principals.reload(tenant.tenantid, id))?.readsReplica;
+    expect(await readsReplica(roleid)).to.equal(false);
+    expect(await setting(`update_role(roleid: ${roleid}, input: {read_replica: true})`)).to.equal(true);
+    expect(await readsReplica(roleid)).to.equal(true);
+    expect(await setting(`update_role(roleid: ${roleid}, input: {name: "R"})`)).to.equal(true);
+    expect(await setting('create_role(input: {read_replica: true})')).to.equal(true);
+  });
 });

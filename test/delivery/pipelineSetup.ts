@@ -162,6 +162,7 @@ export async function writeEvents(
 export const noEngine: WorkerDeps['engine'] = {
   catalog: () => Promise.resolve({ version: '', schema: '', tables: new Map(), problems: [] }),
   runEmailQuery: () => Promise.reject(new Error('no query expected')),
+  readsWith: () => Promise.resolve(undefined),
   findFiles: () => Promise.reject(new Error('no attachment expected')),
   fileLink: () => '',
   evaluateCondition: () => Promise.reject(new Error('no condition expected')),

@@ -32,7 +32,7 @@ async function registered(): Promise<ReadonlySet<string>> {
   const http = new HttpMetrics();
   const registry = new Registry();
   registerBacklogMetrics(registry, () => Promise.resolve(undefined));
-  registerPoolMetrics(registry, { poolUse: () => [] });
+  registerPoolMetrics(registry, { poolUse: () => [], replicas: { lags: () => [] } });
   registerPostgresMetrics(registry, { pool: new Pool() }, testLog);
   new MailEventMetrics(registry);
   const all = await Promise.all(

@@ -24,6 +24,8 @@ export interface ReplicatedPostgres {
   url(database?: string): string;
   /** Of the primary alone. */
   primaryUrl(database?: string): string;
+  /** Of the standby alone. */
+  standbyUrl(database?: string): string;
   readonly primary: ReplicaServer;
   readonly standby: ReplicaServer | undefined;
   /** Ends the primary: SIGQUIT at once, SIGINT as `pg_ctl stop -m fast` does. It is no more. */
@@ -40,6 +42,11 @@ export interface ReplicatedPostgres {
   addStandby(): Promise<void>;
   /** A setting of the primary, in force at once; null takes it back. */
   configure(name: string, value: string | null): Promise<void>;
+  /** How late the standby replays commits from now on; commits wait only until it has received them. */
+  delayStandby(ms: number): Promise<void>;
+  /** Stops the standby as it is; its connections stay. Commits don't wait for it. */
+  pauseStandby(): Promise<void>;
+  resumeStandby(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -111,6 +118,10 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     const hosts = list.map((port) => `127.0.0.1:${port}`).join(',');
     return `postgres://${SERVICE}:${password}@${hosts}/${database}`;
   }
+  function theStandby(): Server {
+    if (!standby) throw new Error('there is no standby');
+    return standby;
+  }
   async function end({ child, exited }: Server, signal: NodeJS.Signals): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.ref();
@@ -129,6 +140,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const pair: ReplicatedPostgres = {
     url: (database) => urlOf(ports, database),
     primaryUrl: (database) => urlOf([primary.port], database),
+    standbyUrl: (database) => urlOf([theStandby().port], database),
     get primary() {
       return primary;
     },
@@ -141,9 +153,9 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       if (old) await signalAll(old.pid, 'SIGCONT');
     },
     async promote() {
-      if (!standby) throw new Error('there is no standby');
-      const { pid, data, port } = standby;
-      await configure(standby, 'synchronous_standby_names', null);
+      const promoted = theStandby();
+      const { pid, data, port } = promoted;
+      await configure(promoted, 'synchronous_standby_names', null);
       await writeFile(path.join(data, 'promote'), '');
       process.kill(pid, 'SIGUSR1');
       await waitFor('the promotion', async () => {
@@ -151,7 +163,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
         return !(rows[0] as { standby: boolean }).standby;
       });
       old = primary;
-      primary = standby;
+      primary = promoted;
       standby = undefined;
     },
     async removeOld() {
@@ -179,6 +191,12 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       );
     },
     configure: (name, value) => configure(primary, name, value),
+    delayStandby: (ms) => configure(theStandby(), 'recovery_min_apply_delay', `${ms}ms`),
+    async pauseStandby() {
+      await configure(primary, 'synchronous_standby_names', null);
+      await signalAll(theStandby().pid, 'SIGSTOP');
+    },
+    resumeStandby: () => signalAll(theStandby().pid, 'SIGCONT'),
     async stop() {
       for (const server of [old, standby, primary]) if (server) await end(server, 'SIGQUIT');
       await rm(folder, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const METHODS = 'GET, POST, PUT, OPTIONS';
-const HEADERS = 'authorization, content-type, idempotency-key, x-request-id, range, if-range, if-none-match';
+const HEADERS =
+  'authorization, content-type, idempotency-key, x-read, x-request-id, range, if-range, if-none-match';
 const EXPOSED = 'retry-after, x-request-id, etag, accept-ranges, content-range, content-disposition';
 const PREFLIGHT_SECONDS = '600';
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Installation } from '../../compose.js';
 import { divideConnections } from '../../db/connection/budget.js';
 import { openToPublic } from '../../db/connection/databaseGrants.js';
@@ -24,6 +25,8 @@ import { bad, codeOf, good, type Check, type Finding } from './check.js';
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
 const MAX_LISTED = 3;
+/** Longest wait for a heartbeat to arrive. */
+const REPLICA_CHECK_MS = 5_000;
 const DISK_FULL = '53100';
 
 /** Checks that need a reachable database. */
@@ -54,6 +57,9 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     ...(config.databaseDirectUrl === undefined
       ? []
       : [{ name: 'pooler', run: () => ready(() => checkPooler(config, database, keyRing, log)) }]),
+    ...(config.databaseReplicaUrls.length === 0
+      ? []
+      : [{ name: 'replicas', run: () => ready(() => checkReplicas(config, keyRing, log)) }]),
     { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
     { name: 'adopted', run: () => ready(() => checkAdoptedSchemas(database)) },
     {
@@ -157,6 +163,40 @@ async function checkPooler(
     }
     const names = preparedStatements ? 'with' : 'without';
     return good(`statement_timeout and all other settings are in force, ${names} prepared statements`);
+  } finally {
+    await database.close();
+  }
+}
+
+/** As a web process or worker sees them. */
+async function checkReplicas(config: Config, keyRing: KeyRing, log: Logger): Promise<Finding> {
+  const { databaseUrl = '', databaseDirectUrl, databaseReplicaUrls: replicaUrls } = config;
+  const database = openDatabase({
+    ...config,
+    url: databaseDirectUrl ?? databaseUrl,
+    directUrl: undefined,
+    replicaUrls,
+    maxReplicaLagMs: 1000 * config.maxReplicaLagSeconds,
+    keyRing,
+    budget: divideConnections(config.pgPool, 'command', false),
+    applicationName: 'rowpost doctor',
+    log,
+  });
+  try {
+    const deadlineMs = performance.now() + REPLICA_CHECK_MS;
+    const isBehind = ({ lagMs }: { readonly lagMs: number | undefined }): boolean =>
+      lagMs === undefined || lagMs > 1000 * config.maxReplicaLagSeconds;
+    // Known once a heartbeat of this moment has arrived.
+    while (database.replicas.lags().some(isBehind) && performance.now() < deadlineMs) await delay(100);
+    const lags = database.replicas.lags();
+    const late = lags.filter(isBehind).map(({ name }) => name);
+    if (late.length > 0) {
+      return bad(
+        `${shortened(late)} ${late.length === 1 ? 'does not answer, or lags' : 'do not answer, or lag'} by more than ${REPLICA_CHECK_MS / 1000} s`,
+        'Their reads go to the primary. Do they follow it? See pg_stat_replication there.',
+      );
+    }
+    return good(`${lags.length === 1 ? 'one follows' : `${lags.length} follow`} the primary`);
   } finally {
     await database.close();
   }

@@ -29,6 +29,12 @@ export const role = controlObject({
     },
     capabilities: { type: 'text[]', input: '`login` when left out.' },
     deleted: { type: 'bool', input: true },
+    read_replica: {
+      type: 'bool',
+      description:
+        'Whether its queries may be answered by a replica, which is a little behind, unless they say `X-Read: primary`.',
+      input: true,
+    },
     ...CREATED,
     password_createtime: { type: 'timestamptz' },
     password_setby: { type: 'int4', description: 'The role that set the password.' },

@@ -75,6 +75,7 @@ async function collectChanges(
     changes.login = input.login;
   }
   if (input.name !== undefined) changes.name = input.name;
+  if (input.read_replica != null) changes.read_replica = input.read_replica;
   if (input.deleted != null && input.deleted !== role.deleted) {
     Object.assign(changes, { deleted: input.deleted }, endOfTokens(context));
   }

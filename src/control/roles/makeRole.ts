@@ -44,6 +44,7 @@ export async function makeRole(context: ControlContext, input: RoleInput): Promi
     parentid,
     classes,
     capabilities,
+    read_replica: input.read_replica ?? false,
     creatorid: principal.roleid,
   });
   await bumpPolicyVersion(db, principal.tenantid);

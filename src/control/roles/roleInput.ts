@@ -8,4 +8,5 @@ export interface RoleInput {
   readonly classes?: readonly (number | null)[] | null;
   readonly capabilities?: readonly (string | null)[] | null;
   readonly deleted?: boolean | null;
+  readonly read_replica?: boolean | null;
 }

@@ -16,6 +16,7 @@ export interface NewRole {
   readonly parentid: number | null;
   readonly classes: readonly number[];
   readonly capabilities: readonly string[];
+  readonly read_replica?: boolean;
   readonly creatorid: number | null;
 }
 
@@ -26,6 +27,7 @@ export interface RoleChanges {
   readonly classes?: readonly number[];
   readonly capabilities?: readonly string[];
   readonly deleted?: boolean;
+  readonly read_replica?: boolean;
   /** ISO 8601. Tokens issued before it are refused. */
   readonly tokens_valid_from?: string;
 }

@@ -13,6 +13,8 @@ export interface ConnectorOptions {
   readonly config: pg.ClientConfig;
   readonly connectTimeoutMs: number;
   readonly log: Logger;
+  /** Whether it may lead to a standby; then there is one host. */
+  readonly isReplica?: boolean;
 }
 
 /** Makes every connection to PostgreSQL: each leads to the server that accepts writes. */
@@ -27,6 +29,8 @@ export interface Connector {
   createClientBeside(other: pg.ClientBase): pg.Client;
   /** Asks for the end of what the other one runs, as a pooler understands it. Nobody says whether it arrived. */
   requestCancel(other: pg.ClientBase): Promise<void>;
+  /** Breaks every connection: what is under way on them has no answer. */
+  severAll(): void;
   /** Looks whether the server answers, every second, where there are several; and moves to another that accepts writes. */
   watch(isAlive: () => Promise<unknown>): Stoppable;
 }
@@ -35,7 +39,7 @@ const ASK_TIMEOUT_MS = 2_000;
 const WATCH_MS = 1_000;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { url, password, config, connectTimeoutMs, log } = options;
+  const { url, password, config, connectTimeoutMs, log, isReplica = false } = options;
   const { hosts, url: firstUrl, requiresWritableSessions } = parseDatabaseUrl(url);
   const shared: pg.ClientConfig = { ...config, ...readUrl(firstUrl), ...(password ? { password } : {}) };
   const primary = new Primary(hosts, {
@@ -81,7 +85,7 @@ export function createConnector(options: ConnectorOptions): Connector {
         primary.doubt(host);
         throw error;
       }
-      if (this.#isStandby) {
+      if (this.#isStandby && !isReplica) {
         primary.doubt(host);
         await this.end();
         throw new NoPrimaryError('the server is a standby: it accepts no writes');
@@ -111,6 +115,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       connection.startup = () => connection.cancel(processID, secretKey);
       await canceler.connect().catch(() => undefined);
     },
+    severAll: () => primary.severAll(),
     watch: (isAlive) => (isChoice ? watchPrimary(primary, isAlive) : { stop: () => Promise.resolve() }),
   };
 }

@@ -9,6 +9,8 @@ import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
 import { passwordOf } from './passwordCommand.js';
 import { closeWhenReadOnly } from './readOnly.js';
+import { Replica } from './replica.js';
+import { Replicas } from './replicas.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
 import { dropStatementNames } from './preparedStatements.js';
 import { asStartupOptions, sessionSettings, type SessionSettings } from './sessionSettings.js';
@@ -28,6 +30,8 @@ export interface Database {
   readonly tenants: TenantConnections;
   /** Compiled statements of tenants, over `tenants`. */
   readonly transactions: Transactions;
+  /** Standbys that serve reads; none by default. */
+  readonly replicas: Replicas;
   /** The service's own connections, knex's too. No statement of a tenant runs on them. */
   readonly pool: pg.Pool;
   readonly knex: Knex;
@@ -50,7 +54,7 @@ export interface Database {
 }
 
 export interface PoolUse {
-  readonly pool: 'tenants' | 'service' | 'ledger';
+  readonly pool: 'tenants' | 'service' | 'ledger' | 'replicas';
   readonly inUse: number;
   readonly max: number;
   readonly waiting: number;
@@ -61,6 +65,10 @@ export interface DatabaseOptions {
   readonly url: string;
   /** As `DATABASE_DIRECT_URL`: given where `url` leads to a connection pooler. */
   readonly directUrl?: string | undefined;
+  /** As `DATABASE_REPLICA_URLS`. */
+  readonly replicaUrls?: readonly string[];
+  /** A replica that is further behind serves no reads. */
+  readonly maxReplicaLagMs?: number;
   /** As `PREPARED_STATEMENTS`; on when absent. */
   readonly preparedStatements?: boolean;
   readonly budget: ConnectionBudget;
@@ -78,6 +86,10 @@ export interface DatabaseOptions {
   readonly log: Logger;
 }
 
+const DEFAULT_MAX_REPLICA_LAG_MS = 10_000;
+/** To look after a replica: for heartbeats and events. */
+const SERVICE_CONNECTIONS_TO_REPLICA = 2;
+
 export function openDatabase(options: DatabaseOptions): Database {
   const { budget, log, directUrl, preparedStatements = true } = options;
   const settings = sessionSettings(options);
@@ -94,19 +106,19 @@ export function openDatabase(options: DatabaseOptions): Database {
   // A pooler refuses the startup parameter: the sessions' roles have the settings as defaults.
   const pooled = directUrl === undefined ? direct : connectTo(options.url, base);
   const trace = statementTrace(log);
-  const openPool = (connector: Connector, max: number, config: pg.PoolConfig): pg.Pool => {
-    const opened = new pg.Pool({
-      ...connector.config,
-      Client: connector.Client,
-      max: Math.max(1, max),
-      ...config,
-    });
+  const watched = (opened: pg.Pool): pg.Pool => {
     // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
     opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
     // One that breaks while it is in use, or just as it is handed out, rejects its user's statements; the error that it
     // also emits would end the process if nobody listened.
+    opened.on('connect', (client) => client.on('error', () => undefined));
+    return opened;
+  };
+  const openPool = (connector: Connector, max: number, config: pg.PoolConfig): pg.Pool => {
+    const opened = watched(
+      new pg.Pool({ ...connector.config, Client: connector.Client, max: Math.max(1, max), ...config }),
+    );
     opened.on('connect', (client) => {
-      client.on('error', () => undefined);
       limitMessages(client);
       breakOnCanceledReplicationWait(client);
       if (connector === pooled && !preparedStatements) dropStatementNames(client);
@@ -145,24 +157,69 @@ export function openDatabase(options: DatabaseOptions): Database {
     acquireTimeoutMs: options.connectTimeoutMs,
     log,
   });
+  const timeoutMs = options.requestTimeoutMs ?? 2 * options.statementTimeoutMs;
+  const transactions = new Transactions(tenants, {
+    timeoutMs,
+    canceler: { ...pooled, isPooled: directUrl !== undefined },
+    preparedStatements,
+    trace,
+  });
+  const openReplica = (url: string): Replica => {
+    const config = { ...base, options: startupOptions };
+    const connector = createConnector({ ...options, url, password, config, isReplica: true });
+    const replicaPool = watched(
+      new pg.Pool({
+        ...connector.config,
+        Client: connector.Client,
+        max: SERVICE_CONNECTIONS_TO_REPLICA,
+        pipeline: true,
+      }),
+    );
+    const connections = new TenantConnections({
+      pool: replicaPool,
+      primaryPool: pool,
+      connector,
+      direct: connector,
+      roleDefaults: undefined,
+      keyRing: options.keyRing,
+      max: budget.tenants,
+      acquireTimeoutMs: options.connectTimeoutMs,
+      log,
+    });
+    return new Replica({
+      name: `${connector.config.host ?? ''}:${connector.config.port ?? ''}`,
+      connector,
+      pool: replicaPool,
+      tenants: connections,
+      transactions: new Transactions(connections, {
+        timeoutMs,
+        canceler: { ...connector, isPooled: false },
+        preparedStatements: true,
+        trace,
+      }),
+      primary: transactions,
+    });
+  };
+  const replicas = new Replicas((options.replicaUrls ?? []).map(openReplica), {
+    pool,
+    maxLagMs: options.maxReplicaLagMs ?? DEFAULT_MAX_REPLICA_LAG_MS,
+    log,
+  });
   const watches = [pooled.watch(() => pool.query('select'))];
   if (direct !== pooled) watches.push(direct.watch(() => ledgerPool.query('select')));
   return {
     tenants,
-    transactions: new Transactions(tenants, {
-      timeoutMs: options.requestTimeoutMs ?? 2 * options.statementTimeoutMs,
-      canceler: { ...pooled, isPooled: directUrl !== undefined },
-      preparedStatements,
-      trace,
-    }),
+    transactions,
+    replicas,
     pool,
     knex,
     ledger: createLedger(ledgerPool),
     ledgerPool,
-    poolUse: () => [
+    poolUse: (): readonly PoolUse[] => [
       { pool: 'tenants', max: budget.tenants, ...tenants.use },
       { pool: 'service', max: pool.options.max, ...useOf(pool) },
       { pool: 'ledger', max: ledgerPool.options.max, ...useOf(ledgerPool) },
+      ...[replicas.use()].flatMap((use) => (use ? [{ pool: 'replicas' as const, ...use }] : [])),
     ],
     openQueuePool: () =>
       openPool(direct, budget.queue, { options: `${startupOptions} -c search_path=${QUEUE_SCHEMA}` }),
@@ -171,6 +228,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     settings,
     async close() {
       await stopAll(watches);
+      await replicas.close();
       await tenants.close();
       await knex.destroy();
       await Promise.all([pool.end(), ledgerPool.end()]);

@@ -80,6 +80,10 @@ export class Primary {
     this.#connections.delete(connection);
   }
 
+  severAll(): void {
+    for (const connection of this.#connections.keys()) connection.sever();
+  }
+
   async #find(): Promise<DatabaseHost> {
     for (;;) {
       try {

@@ -13,8 +13,10 @@ import type { SessionSettings } from './sessionSettings.js';
 import { TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {
-  /** The service's own connections, for roles and grants. */
+  /** The service's own connections to the same server. */
   readonly pool: Pool;
+  /** To the primary, for roles and grants, if that is another server. */
+  readonly primaryPool?: Pool;
   readonly connector: Connector;
   /** To PostgreSQL itself: for changes of schemas. */
   readonly direct: Connector;
@@ -50,7 +52,8 @@ export class TenantConnections {
   constructor(private readonly options: TenantConnectionsOptions) {
     const { pool, connector, direct, roleDefaults, keyRing, max, log } = options;
     this.fingerprintSeed = keyRing.number('schema fingerprints');
-    this.#logins = new TenantLogins({ pool, connector, direct, roleDefaults, keyRing });
+    const primaryPool = options.primaryPool ?? pool;
+    this.#logins = new TenantLogins({ pool: primaryPool, connector, direct, roleDefaults, keyRing });
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),

@@ -101,7 +101,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
       l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
       d.email_type as "emailType", l.query_roleid as "queryRoleid", ${recordTextSql('l.old')} as old, ${recordTextSql('l.new')} as new,
-      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, l.traceparent, true as "hasEvent", ${TENANT_COLUMNS}
+      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, l.traceparent, d.eventid::text as eventid, ${TENANT_COLUMNS}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;

@@ -37,8 +37,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly traceparent: string | null;
   /** The row is over the size limit: `old` or `new` is null because of that. */
   readonly isTooLarge: boolean;
-  /** False when retention has removed the event. */
-  readonly hasEvent: boolean;
+  /** Null when retention has removed the event. */
+  readonly eventid: string | null;
   /** Whether the tenant has suppressed addresses. */
   readonly hasSuppressions: boolean;
   /** Null when the tenant has set neither key nor transport. */
@@ -120,7 +120,7 @@ const LOAD = {
       d.ruleid::text as ruleid, d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
-      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.traceparent, o.eventid is not null as "hasEvent", ${TENANT_COLUMNS}
+      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.traceparent, o.eventid::text as eventid, ${TENANT_COLUMNS}
     from unnest($1::int[], $2::bigint[], $3::timestamptz[])
         with ordinality as w(tenantid, deliveryid, createtime, position)
       cross join lateral (select * from rowpost.delivery d

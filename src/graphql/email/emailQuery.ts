@@ -1,5 +1,6 @@
 import { OperationTypeNode } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
+import type { Reads } from '../../db/connection/replica.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorDetails } from '../../errors.js';
 import type { Span } from '../../tracing/tracing.js';
@@ -61,6 +62,12 @@ export interface EmailQueryResult {
   readonly files: readonly string[];
 }
 
+export interface EmailQueryOptions {
+  readonly span?: Span | undefined;
+  /** Where it reads; the primary when absent. */
+  readonly reads?: Reads | undefined;
+}
+
 /**
  * Runs the query read-only under the principal's rules. Throws AppError: EMAIL_QUERY_INVALID, or what went wrong with a field.
  */
@@ -68,7 +75,7 @@ export async function runEmailQuery(
   deps: EngineDeps,
   principal: Principal,
   { query, ...variables }: EmailQuery,
-  span?: Span,
+  { span, reads }: EmailQueryOptions = {},
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
   const answer = deps.answers.open(principal.tenantid);
@@ -80,6 +87,7 @@ export async function runEmailQuery(
       allowMutation: false,
       answer,
       span,
+      reads,
       email: { onFile: (storagekey) => files.push(storagekey) },
     },
   )

@@ -161,7 +161,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   });
 
   it('loads a delivery with what sending it needs', async () => {
-    const { key } = await deliver();
+    const { key, events } = await deliver();
     const [loaded, missing] = await loadDeliveries(ledger, [key, { ...key, deliveryid: '999999' }]);
     expect(missing).to.equal(undefined);
     expect(loaded).to.deep.include({
@@ -172,7 +172,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       emailType: 'welcome',
       queryRoleid: tenant.roleid,
       isTooLarge: false,
-      hasEvent: true,
+      eventid: events[0]!.eventid,
       new: '{"id" : 1}',
       old: null,
     });
@@ -298,9 +298,10 @@ describe('delivery: the ledger (contract 5.6)', () => {
       address: 'gone@example.com',
       source: 'manual',
     });
-    const { ready, keys } = await deliver(3);
+    const { ready, keys, events } = await deliver(3);
     const loaded = await loadDeliveries(ledger, keys);
-    expect(loaded[0]).to.include({ hasSuppressions: true, hasEvent: true, state: 'pending' });
+    const { eventid } = events[0]!;
+    expect(loaded[0]).to.include({ hasSuppressions: true, eventid, state: 'pending' });
     for (const [index, delivery] of loaded.entries()) {
       expect(ready[index]?.loaded).to.deep.include(delivery);
     }
@@ -351,7 +352,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { eventids, batch } = await writeBatch(2);
       const { tenantid, batchid, createtime } = batch;
       const closed = await closePlainBatch(ledger, { tenantid, batchid, createtime }, NO_LIMITS);
-      expect(closed?.ready.map(({ loaded }) => loaded?.hasEvent)).to.deep.equal([true, true]);
+      expect(closed?.ready.map(({ loaded }) => loaded?.eventid)).to.deep.equal(eventids);
       expect(await recorded()).to.have.length(eventids.length);
     });
 
@@ -421,7 +422,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     }));
     expect(new Set(keys.map(({ createtime }) => createtime.slice(0, 10)))).to.have.property('size', 3);
     const loaded = await loadDeliveries(ledger, keys);
-    expect(loaded.map((delivery) => delivery?.hasEvent)).to.deep.equal([true, true, true]);
+    expect(loaded.map((delivery) => delivery?.eventid)).to.not.include(null);
     const wanted = keys.map((key) => ({
       ...key,
       starts: 0,

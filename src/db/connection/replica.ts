@@ -1,0 +1,119 @@
+import type pg from 'pg';
+import { coalesce } from '../../coalesce.js';
+import { replicaReads } from '../../metrics.js';
+import { timeRange } from '../delivery/timeRange.js';
+import type { Connector } from './connector.js';
+import type { TenantConnections } from './tenantConnections.js';
+import type { TransactionOutcome, TransactionRequest, Transactions } from './transactions.js';
+
+/** A change of a row in the outbox. `time` is PostgreSQL text, exact to the microsecond. */
+export interface EventKey {
+  readonly eventid: string;
+  readonly time: string;
+}
+
+/** Runs transactions: reads on a replica as far as it can, all else on the primary. */
+export type Reads = Pick<Transactions, 'run'>;
+
+export interface ReplicaParts {
+  /** Host and port. */
+  readonly name: string;
+  readonly connector: Connector;
+  /** The service's own connections to it. */
+  readonly pool: pg.Pool;
+  readonly tenants: TenantConnections;
+  readonly transactions: Transactions;
+  readonly primary: Transactions;
+}
+
+const MAX_EVENTS_PER_CHECK = 100;
+const LOOK_TIMEOUT_MS = 2_000;
+
+/** Errors that the primary would answer as well, after the same work. */
+const FINAL_ERRORS = new Set(['REQUEST_TIMEOUT', 'STATEMENT_TIMEOUT', 'DOCUMENT_TOO_COMPLEX', 'TOO_BUSY']);
+
+/** A standby that serves reads. */
+export class Replica implements Reads {
+  /** Whether the replica sees the event. Throws what pg throws. */
+  readonly has: (event: EventKey) => Promise<boolean>;
+
+  constructor(private readonly parts: ReplicaParts) {
+    this.has = coalesce((events) => this.#find(events), MAX_EVENTS_PER_CHECK);
+  }
+
+  get name(): string {
+    return this.parts.name;
+  }
+
+  get use(): { readonly inUse: number; readonly waiting: number; readonly max: number } {
+    return { ...this.parts.tenants.use, max: this.parts.tenants.max };
+  }
+
+  /** A role, a column or a grant that has not arrived, a conflict with recovery, a broken connection: the primary knows better. */
+  async run(request: TransactionRequest): Promise<TransactionOutcome> {
+    const { transactions, primary } = this.parts;
+    if (request.mode === 'write') return primary.run(request);
+    const { answer } = request;
+    let taken = 0;
+    const counted = answer && {
+      ...answer,
+      take: (bytes: number) => {
+        taken += bytes;
+        return answer.take(bytes);
+      },
+    };
+    const outcome = await transactions
+      .run(counted ? { ...request, answer: counted } : request)
+      .catch(() => undefined);
+    if (outcome?.kind === 'done' || (outcome && FINAL_ERRORS.has(outcome.error.code))) {
+      replicaReads.inc({ outcome: 'served' });
+      return outcome;
+    }
+    replicaReads.inc({ outcome: 'failed' });
+    answer?.take(-taken);
+    return primary.run(request);
+  }
+
+  /** @returns the heartbeat that it has. Throws what pg throws, and when it does not answer: its connections are broken then. */
+  async readHeartbeat(): Promise<string> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('the replica does not answer')), LOOK_TIMEOUT_MS);
+    });
+    try {
+      const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
+      const { rows } = await Promise.race([asked, late]);
+      return rows[0]?.time ?? '';
+    } catch (error) {
+      this.parts.connector.severAll();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.parts.tenants.close();
+    await this.parts.pool.end();
+  }
+
+  async #find(events: readonly EventKey[]): Promise<readonly boolean[]> {
+    const times = events.map(({ time }) => time);
+    const values = [events.map(({ eventid }) => eventid), times, ...timeRange(times)];
+    const { rows } = await this.parts.pool.query<{ position: number }>({ ...FIND, values });
+    const found = new Set(rows.map(({ position }) => position));
+    return events.map((_, index) => found.has(index + 1));
+  }
+}
+
+const HEARTBEAT = 'select time::text as time from rowpost.replica_heartbeat';
+
+const FIND = {
+  name: 'replica_find_events',
+  text: `
+    select e.position::int as position
+    from unnest($1::bigint[], $2::timestamptz[]) with ordinality as e(eventid, time, position)
+      cross join lateral (select from rowpost.outbox o
+        where o.eventid = e.eventid and o.time = e.time and o.time between $3::timestamptz and $4::timestamptz
+        limit 1) o`,
+};

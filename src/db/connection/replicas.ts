@@ -1,0 +1,151 @@
+import type pg from 'pg';
+import type { Logger } from '../../log.js';
+import { replicaReads } from '../../metrics.js';
+import { startOutage, type Outage } from '../../outage.js';
+import type { EventKey, Reads, Replica } from './replica.js';
+
+const BEAT_MS = 1_000;
+/** Each heartbeat is seen on the primary before the next one replaces it. */
+const LOOK_MS = 400;
+
+interface Watched {
+  readonly replica: Replica;
+  readonly outage: Outage;
+  /** When the newest heartbeat that the replica has was first seen on the primary; milliseconds of performance.now(). */
+  asOfMs: number | undefined;
+  isLooking: boolean;
+}
+
+/**
+ * Standbys for reads that may be a little behind. How far is told by a heartbeat on the primary: a replica counts while it
+ * has one that this process has seen there lately. So neither clocks matter, nor whether a replica follows another primary,
+ * as after a failover.
+ */
+export class Replicas {
+  readonly #watched: readonly Watched[];
+  /** When each of the latest heartbeats was first seen on the primary. */
+  readonly #beats = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #looks = new Set<Promise<void>>();
+  #isBeating = false;
+  #next = 0;
+
+  constructor(
+    replicas: readonly Replica[],
+    private readonly options: {
+      /** To the primary. */
+      readonly pool: pg.Pool;
+      /** A replica that is further behind serves nothing. */
+      readonly maxLagMs: number;
+      readonly log: Logger;
+    },
+  ) {
+    this.#watched = replicas.map((replica) => ({
+      replica,
+      outage: startOutage(options.log, `the replica ${replica.name}`),
+      asOfMs: undefined,
+      isLooking: false,
+    }));
+    if (replicas.length === 0) return;
+    this.#timer = setInterval(() => this.#lookAtAll(), LOOK_MS).unref();
+    this.#lookAtAll();
+  }
+
+  /** From a replica that has the event; undefined where the primary has to read. */
+  async readsWith(event: EventKey): Promise<Reads | undefined> {
+    if (this.#watched.length === 0) return undefined;
+    const replica = this.#choose();
+    if (await replica?.has(event).catch(() => false)) return replica;
+    replicaReads.inc({ outcome: 'behind' });
+    return undefined;
+  }
+
+  /** From a replica that is not too far behind; undefined where the primary has to read. */
+  reads(): Reads | undefined {
+    if (this.#watched.length === 0) return undefined;
+    const replica = this.#choose();
+    if (!replica) replicaReads.inc({ outcome: 'behind' });
+    return replica;
+  }
+
+  /** Milliseconds by which each is behind, accurate to the second between heartbeats; undefined for one that is away. */
+  lags(): readonly { readonly name: string; readonly lagMs: number | undefined }[] {
+    const nowMs = performance.now();
+    return this.#watched.map(({ replica: { name }, asOfMs }) => ({
+      name,
+      lagMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
+    }));
+  }
+
+  /** Connections to all of them; undefined where there are none. */
+  use(): { readonly inUse: number; readonly waiting: number; readonly max: number } | undefined {
+    if (this.#watched.length === 0) return undefined;
+    const sum = (of: (use: Replica['use']) => number): number =>
+      this.#watched.reduce((total, { replica }) => total + of(replica.use), 0);
+    return { inUse: sum((use) => use.inUse), waiting: sum((use) => use.waiting), max: sum((use) => use.max) };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#looks);
+    await Promise.all(this.#watched.map(({ replica }) => replica.close()));
+  }
+
+  /** In turns. */
+  #choose(): Replica | undefined {
+    const oldestMs = performance.now() - this.options.maxLagMs;
+    const fresh = this.#watched.filter(({ asOfMs }) => asOfMs !== undefined && asOfMs >= oldestMs);
+    return fresh[this.#next++ % fresh.length]?.replica;
+  }
+
+  #lookAtAll(): void {
+    if (!this.#isBeating) this.#track(this.#beat());
+    for (const one of this.#watched) if (!one.isLooking) this.#track(this.#look(one));
+  }
+
+  #track(look: Promise<void>): void {
+    this.#looks.add(look);
+    void look.finally(() => this.#looks.delete(look));
+  }
+
+  async #beat(): Promise<void> {
+    this.#isBeating = true;
+    try {
+      const { rows } = await this.options.pool.query<{ time: string }>(BEAT);
+      const nowMs = performance.now();
+      const time = rows[0]?.time;
+      if (time !== undefined && !this.#beats.has(time)) this.#beats.set(time, nowMs);
+      for (const [old, seenMs] of this.#beats)
+        if (nowMs - seenMs > 2 * this.options.maxLagMs) this.#beats.delete(old);
+    } catch {
+      // Whoever needs the primary reports it; the replicas' age tells the rest.
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+
+  async #look(one: Watched): Promise<void> {
+    one.isLooking = true;
+    try {
+      const seenMs = this.#beats.get(await one.replica.readHeartbeat());
+      if (seenMs !== undefined) one.asOfMs = seenMs;
+      one.outage.works();
+    } catch (error) {
+      one.asOfMs = undefined;
+      one.outage.failed(error);
+    } finally {
+      one.isLooking = false;
+    }
+  }
+}
+
+// Without a wait for synchronous standbys, which may be away. Any process may be the one that writes.
+const BEAT = `
+  with unwaited as materialized (
+    select set_config('synchronous_commit', 'off', true)
+  ), beat as (
+    update rowpost.replica_heartbeat set time = clock_timestamp() from unwaited
+    where time < clock_timestamp() - interval '${BEAT_MS} ms'
+    returning time
+  )
+  select coalesce((select time from beat), (select time from rowpost.replica_heartbeat))::text as time`;
