@@ -104,6 +104,16 @@ describe('the deployment kit', () => {
     }
   });
 
+  it('has a script that runs commands as the units run processes', () => {
+    const script = read('deploy/bin/rowpost');
+    const unit = read('deploy/systemd/rowpost-release.service');
+    const of = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? `no ${name}`;
+    expect(script).to.include(`-u ${of('User')} -- ${of('ExecStart').replace(/ release$/, ' "$@"')}\n`);
+    expect(script).to.include(`. ${of('EnvironmentFile')}\n`);
+    expect(of('Environment')).to.include(/ROWPOST_DATA_DIR=\S+/.exec(script)?.[0]);
+    expect(spawnSync('sh', ['-n', 'deploy/bin/rowpost'], { cwd: ROOT }).status).to.equal(0);
+  });
+
   if (has('systemd-analyze')) {
     it('has units that systemd takes, and that may do little', () => {
       for (const name of readdirSync(path.join(ROOT, 'deploy/systemd'))) {
