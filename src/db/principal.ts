@@ -14,6 +14,7 @@ export interface GrantedRule {
 /** The acting role of a tenant, with everything that determines its permissions. */
 export interface Principal {
   readonly tenantid: number;
+  readonly tenantName: string;
   readonly roleid: number;
   readonly login: string | null;
   readonly parentid: number | null;
@@ -103,6 +104,7 @@ export class PrincipalSource {
 }
 
 interface PrincipalRow {
+  tenant_name: string;
   login: string | null;
   parentid: number | null;
   classes: number[];
@@ -127,6 +129,7 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
   if (!row) return undefined;
   return {
     tenantid,
+    tenantName: row.tenant_name,
     roleid,
     login: row.login,
     parentid: row.parentid,
@@ -145,7 +148,7 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
 }
 
 const PRINCIPAL_SQL = `
-  select r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
+  select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.suspended, r.read_replica, t.schema, t.policy_version::text,

@@ -50,6 +50,62 @@ describe('the console’s page on sending', () => {
     }
   });
 
+  describe('sets the account of', () => {
+    const PASSWORD = 'canary-password';
+    const SMTP = { what: 'carrier', kind: 'smtp', host: 'mail.example.com', port: '465', username: 'shop' };
+
+    it('an SMTP server, and shows all but the password', async () => {
+      expect((await post({ ...SMTP, security: '', password: PASSWORD }))[0]).to.equal(303);
+      const page = await browser.page(SENDING);
+      expect(page).to.include('<strong>smtp</strong> at mail.example.com:465 as shop');
+      expect(page).to.not.include(PASSWORD).and.not.include('<strong>sendgrid</strong>');
+    });
+
+    it('any other carrier, and SendGrid again', async () => {
+      const shown = async (values: Readonly<Record<string, string>>): Promise<string> => {
+        expect((await post({ what: 'carrier', ...values }))[0], values['kind']).to.equal(303);
+        return (await browser.page(SENDING)).match(/<strong>(\w+)<\/strong>/)?.[1] ?? '';
+      };
+      const aws = { access_key_id: 'AKIA123', secret_access_key: 'x'.repeat(40), region: 'eu-central-1' };
+      for (const values of [
+        { kind: 'ses', configuration_set: '', ...aws },
+        { kind: 'resend', apikey: 're_key' },
+        { kind: 'postmark', apikey: 'token', message_stream: 'outbound' },
+        { kind: 'mailgun', apikey: 'key', domain: 'mg.example.com', region: 'eu' },
+        { kind: 'sendgrid', apikey: 'SG.other' },
+      ]) {
+        expect(await shown(values)).to.equal(values.kind);
+      }
+    });
+
+    it('SendGrid, and leaves the order of several carriers as it is', async () => {
+      const input = { transports: [{ kind: 'sendgrid' }, { kind: 'resend', apikey: 're_key' }] };
+      const set =
+        'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { set_time } } }';
+      expect((await shop.fixture.control(shop.root, set, { input })).errors).to.equal(undefined);
+      expect((await post({ what: 'carrier', kind: 'sendgrid', apikey: 'SG.third' }))[0]).to.equal(303);
+      const page = await browser.page(SENDING);
+      expect([...page.matchAll(/<strong>(\w+)<\/strong>/g)].map(([, kind]) => kind)).to.deep.equal([
+        'sendgrid',
+        'resend',
+      ]);
+    });
+
+    it('none that it refuses, and keeps what was written but for secrets', async () => {
+      const [status, html] = await post({ ...SMTP, port: '99999', password: PASSWORD });
+      expect(status).to.equal(400);
+      expect(html)
+        .to.include('role="alert"')
+        .and.include('value="mail.example.com"')
+        .and.include('value="99999"')
+        .and.match(/<details name="carrier" open><summary>SMTP server/)
+        .and.not.include(PASSWORD);
+      for (const values of [{ kind: 'pigeon' }, { kind: 'ses', region: 'x' }, { kind: 'sendgrid' }, {}]) {
+        expect((await post({ what: 'carrier', ...values }))[0]).to.equal(400);
+      }
+    });
+  });
+
   it('takes nothing without the token of the session', async () => {
     const answer = await browser.post(SENDING, { csrf: 'x', what: 'resend', secret: SECRET });
     expect(answer.status).to.equal(403);

@@ -45,7 +45,7 @@ describe('sessions of the console', () => {
     expect(second).to.include('<strong>The Shop</strong>').and.include('type="password"');
     const done = await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD, wanted);
     expect([done.status, done.headers.get('location')]).to.deep.equal([303, wanted]);
-    expect(await browser.page(wanted)).to.include(`of tenant ${shop.tenantid}`);
+    expect(await browser.page(wanted)).to.include(`of The Shop (tenant ${shop.tenantid})`);
   });
 
   it('know the tenant by its number too, and remember it', async () => {
@@ -174,7 +174,7 @@ describe('sessions of the console', () => {
     const planted = browser.cookies.get(COOKIE);
     await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD);
     expect(browser.cookies.get(COOKIE)).not.to.equal(planted);
-    expect(await browser.page('/console/deliveries')).to.match(/root\s+<span class="quiet">of tenant/);
+    expect(await browser.page('/console/deliveries')).to.match(/root\s+<span class="quiet">of The Shop/);
   });
 
   it('take no form of another site, nor one without the token of the session', async () => {

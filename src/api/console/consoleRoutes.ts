@@ -179,5 +179,13 @@ function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object
   const { login, roleid, tenantid, isAdmin } = principal;
   const user = login ?? `role ${roleid}`;
   const isOperator = isInstallationAdmin(principal);
-  return { user, tenantid, csrf: csrfToken, here: req.path, isAdmin, isOperator };
+  return {
+    user,
+    tenantid,
+    tenantName: principal.tenantName,
+    csrf: csrfToken,
+    here: req.path,
+    isAdmin,
+    isOperator,
+  };
 }

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
+import { readCarrier, showCarriers } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageKinds, Visit } from './pageKinds.js';
@@ -16,6 +17,8 @@ const CHANGES = {
   apikey: 'mutation ($secret: String!) { set_email_apikey(apikey: $secret) { apikey } }',
   sendgrid:
     'mutation ($secret: String) { Utility { set_email_webhook_key(verification_key: $secret) { url } } }',
+  transport:
+    'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { set_time } } }',
   webhook:
     'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
 } as const;
@@ -68,8 +71,9 @@ export function sendingPage({ page, form }: PageKinds, mailTransport: Config['ma
     const secret = textOf(values, 'secret', Infinity);
     const what = textOf(values, 'what');
     try {
-      if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
-      if (what === 'apikey') await ask(CHANGES.apikey, { secret });
+      if (what === 'carrier') {
+        await setCarrier(ask, readCarrier(values));
+      } else if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
       else if (what === 'sendgrid') await ask(CHANGES.sendgrid, { secret });
       else await ask(CHANGES.webhook, { input: { kind: what, secret } });
       res.redirect(303, SENDING);
@@ -85,20 +89,39 @@ export function sendingPage({ page, form }: PageKinds, mailTransport: Config['ma
     .post(SENDING, change);
 }
 
+/** SendGrid's key is kept apart from the carriers, among which it may have a place already. */
+async function setCarrier(
+  ask: Visit['ask'],
+  { apikey, ...input }: Readonly<Record<string, string | number>>,
+): Promise<void> {
+  if (input['kind'] !== 'sendgrid') {
+    await ask(CHANGES.transport, { input: apikey === undefined ? input : { ...input, apikey } });
+    return;
+  }
+  await ask(CHANGES.apikey, { secret: apikey ?? '' });
+  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
+  if (!kindsInUse(Utility).has('sendgrid')) await ask(CHANGES.transport, { input });
+}
+
+function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
+  const transports = (email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
+  return new Set(transports.map(({ kind }) => kind));
+}
+
 async function show(
-  { ask, show: showView }: Visit,
+  { ask, show: showView, values }: Visit,
   mailTransport: Config['mailTransport'],
   problem?: AppError,
 ): Promise<void> {
   const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
   const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
-  const transports = (Utility.email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
-  const inUse = new Set(transports.map(({ kind }) => kind));
+  const inUse = kindsInUse(Utility);
   await showView(
     'sending',
     {
       title: 'Sending',
       transport: Utility.email_transport,
+      carriers: showCarriers(problem && values),
       isMailbox: mailTransport === 'mailbox',
       // Those that are in use come first.
       webhooks: webhooks

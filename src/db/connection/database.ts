@@ -198,6 +198,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         trace,
       }),
       primary: transactions,
+      log,
     });
   };
   const replicas = new Replicas((options.replicaUrls ?? []).map(openReplica), {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { coalesce } from '../../coalesce.js';
+import type { Logger } from '../../log.js';
 import { replicaReads } from '../../metrics.js';
 import { timeRange } from '../delivery/timeRange.js';
 import type { Connector } from './connector.js';
@@ -24,6 +25,7 @@ export interface ReplicaParts {
   readonly tenants: TenantConnections;
   readonly transactions: Transactions;
   readonly primary: Transactions;
+  readonly log: Logger;
 }
 
 const MAX_EVENTS_PER_CHECK = 100;
@@ -51,7 +53,7 @@ export class Replica implements Reads {
 
   /** A role, a column or a grant that has not arrived, a conflict with recovery, a broken connection: the primary knows better. */
   async run(request: TransactionRequest): Promise<TransactionOutcome> {
-    const { transactions, primary } = this.parts;
+    const { name, transactions, primary, log } = this.parts;
     if (request.mode === 'write') return primary.run(request);
     const { answer } = request;
     let taken = 0;
@@ -64,11 +66,13 @@ export class Replica implements Reads {
     };
     const outcome = await transactions
       .run(counted ? { ...request, answer: counted } : request)
-      .catch(() => undefined);
-    if (outcome?.kind === 'done' || (outcome && FINAL_ERRORS.has(outcome.error.code))) {
+      .catch((error: unknown) => ({ kind: 'broken' as const, error }));
+    if (outcome.kind === 'done' || (outcome.kind === 'failed' && FINAL_ERRORS.has(outcome.error.code))) {
       replicaReads.inc({ outcome: 'served' });
       return outcome;
     }
+    // Expected while it is behind or away; the counter tells whether it lasts.
+    log.debug({ replica: name, err: outcome.error }, 'a read failed on a replica; the primary repeats it');
     replicaReads.inc({ outcome: 'failed' });
     answer?.take(-taken);
     return primary.run(request);
