@@ -13,6 +13,8 @@ export interface PipelineStep {
   readonly name: string;
   readonly parse: boolean;
   readonly close: readonly string[];
+  /** Counts its rows as they arrive; absent where they are known to be few. */
+  readonly answer?: AnswerShare | undefined;
 }
 
 /** Rows of one statement, each a list of its columns as text. */
@@ -21,16 +23,16 @@ export type Rows = readonly (readonly (string | null)[])[];
 export interface PipelineResult {
   /** Of the statements that were completed. */
   readonly rows: readonly Rows[];
-  /** What the answer was refused for while it arrived; rows that came later were not kept. */
-  readonly refusal?: AppError;
+  /** Answers that grew too large while they arrived: their rows are incomplete. */
+  readonly refusals: ReadonlyMap<AnswerShare, AppError>;
   /** What ended the pipeline. The statement at `rows.length` raised it; the commit, when all were completed. */
   readonly error?: Error;
 }
 
-/** How much of an answer may be kept, and whether the statements stop with it or run to their end. */
-export interface AnswerLimit {
-  readonly share: AnswerShare;
-  readonly onExcess: 'stop' | 'finish';
+export interface PipelineOptions {
+  /** Whether the statements stop at an answer that is too large, or run to their end. */
+  readonly onExcess?: 'stop' | 'finish';
+  readonly trace?: StatementTrace | undefined;
 }
 
 interface Connection {
@@ -49,8 +51,8 @@ class Pipeline extends PgQuery {
   readonly #message: Buffer;
   readonly #done: (result: PipelineResult) => void;
   readonly #completed: Rows[] = [];
+  readonly #refusals = new Map<AnswerShare, AppError>();
   #rows: (string | null)[][] = [];
-  #refusal: AppError | undefined;
   #stream: Connection['stream'] | undefined;
   /** For `trace`: when the statement before had its answer, or the first one was sent. */
   #lastAnswerAt = 0;
@@ -59,32 +61,41 @@ class Pipeline extends PgQuery {
 
   constructor(
     private readonly steps: readonly PipelineStep[],
-    private readonly answer: AnswerLimit | undefined,
-    private readonly trace: StatementTrace | undefined,
+    private readonly options: PipelineOptions,
     done: (result: PipelineResult) => void,
   ) {
     super({ text: '' });
-    this.#message = messageOf(steps, trace !== undefined);
+    this.#message = messageOf(steps, options.trace !== undefined);
     this.#done = done;
   }
 
   submit(connection: Connection): null {
-    if (this.trace) this.#lastAnswerAt = performance.now();
+    if (this.options.trace) this.#lastAnswerAt = performance.now();
     this.#stream = connection.stream;
     connection.stream.write(this.#message);
     return null;
   }
 
   handleDataRow(message: { readonly length: number; readonly fields: (string | null)[] }): void {
-    if (this.#refusal) return;
-    this.#refusal = this.answer?.share.take(message.length);
-    if (!this.#refusal) {
-      this.#rows.push(message.fields);
-      return;
+    const answer = this.steps[this.#completed.length]?.answer;
+    if (answer) {
+      if (this.#refusals.has(answer)) return;
+      const refusal = answer.take(message.length);
+      if (refusal) {
+        this.#refuse(answer, refusal);
+        return;
+      }
     }
-    this.#completed.fill([]);
+    this.#rows.push(message.fields);
+  }
+
+  #refuse(answer: AnswerShare, refusal: AppError): void {
+    this.#refusals.set(answer, refusal);
     this.#rows = [];
-    if (this.answer?.onExcess !== 'stop') return;
+    this.steps.forEach((step, index) => {
+      if (step.answer === answer && index < this.#completed.length) this.#completed[index] = [];
+    });
+    if (this.options.onExcess !== 'stop') return;
     // PostgreSQL ends the statements when it finds nobody to write to.
     this.#stream?.destroy();
     this.#end();
@@ -108,16 +119,17 @@ class Pipeline extends PgQuery {
   /** The statement that the answers have come to. */
   #traceNext(): void {
     const step = this.steps[this.#completed.length];
-    if (!this.trace || !step) return;
+    const { trace } = this.options;
+    if (!trace || !step) return;
     const now = performance.now();
-    this.trace(step, now - this.#lastAnswerAt);
+    trace(step, now - this.#lastAnswerAt);
     this.#lastAnswerAt = now;
   }
 
   #end(error?: Error): void {
     this.#done({
       rows: this.#completed,
-      ...(this.#refusal ? { refusal: this.#refusal } : {}),
+      refusals: this.#refusals,
       ...(error ? { error } : {}),
     });
   }
@@ -141,12 +153,9 @@ function messageOf(steps: readonly PipelineStep[], isTimed: boolean): Buffer {
 export function runPipeline(
   client: pg.ClientBase,
   steps: readonly PipelineStep[],
-  {
-    answer,
-    trace,
-  }: { readonly answer?: AnswerLimit | undefined; readonly trace?: StatementTrace | undefined },
+  options: PipelineOptions,
 ): Promise<PipelineResult> {
   return new Promise((resolve) => {
-    client.query(new Pipeline(steps, answer, trace, resolve) as unknown as pg.Submittable);
+    client.query(new Pipeline(steps, options, resolve) as unknown as pg.Submittable);
   });
 }

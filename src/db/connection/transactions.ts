@@ -44,19 +44,30 @@ export type TransactionOutcome =
 const QUICK_MS = 1;
 /** Connections that the quick reads of one tenant share: enough to keep one process busy. */
 const MAX_CONNECTIONS_PER_TENANT = 4;
+/** Quick reads of one tick that share a transaction. PostgreSQL sends its answers when the last of them is done. */
+const MIN_READS_TOGETHER = 4;
+const MAX_READS_TOGETHER = 8;
+
+/** A request that waits for its outcome. */
+interface Pending {
+  readonly request: TransactionRequest;
+  readonly traceparent?: string | undefined;
+  readonly resolve: (outcome: TransactionOutcome | Promise<TransactionOutcome>) => void;
+  readonly reject: (error: Error) => void;
+}
 
 /**
  * Runs statements in one transaction as one tenant, in one round trip. On a shared connection the first of them enters the
  * tenant's role: where that fails, PostgreSQL skips the rest. A statement that must prevent the commit has to fail in
  * PostgreSQL.
  *
- * Quick reads of one tenant are pipelined on a few connections, and those of one tick of the event loop are sent in one
- * write: system calls and context switches are half of what they cost.
+ * Quick reads that one tenant sends in one tick of the event loop share transactions, pipelined on a few connections:
+ * entering the role, the end of the transaction, system calls and context switches are most of what they cost.
  */
 export class Transactions {
   readonly #prepared: PreparedStatements;
-  readonly #quick = new TickBatcher<number | null, PipelinedTransaction>((tenantid, work) =>
-    this.#share(tenantid, work),
+  readonly #quick = new TickBatcher<number | null, Pending>((tenantid, reads) =>
+    this.#share(tenantid, reads),
   );
   /** Connections in use for quick reads, by tenant. */
   readonly #pipelined = new Map<number | null, Set<PipelinedConnection>>();
@@ -91,38 +102,76 @@ export class Transactions {
   }
 
   #run(request: TransactionRequest, traceparent: string | undefined): Promise<TransactionOutcome> {
+    return isQuick(request)
+      ? new Promise((resolve, reject) => {
+          this.#quick.add(request.tenantid, { request, resolve, reject });
+        })
+      : this.#runAlone(request, traceparent);
+  }
+
+  #runAlone(request: TransactionRequest, traceparent?: string): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
-      const { tenantid } = request;
-      const isShared = isQuick(request);
-      const work: PipelinedTransaction = {
-        fail: (error) => {
-          const message = 'No connection to the database could be had.';
-          resolve(failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error })));
-        },
-        run: async (lease, deadline) => {
-          try {
-            const { result, opening, isSound } = await this.#send(lease, request, isShared, traceparent);
-            const inTime = deadline.pass();
-            if (tenantid !== null && lease.login === 'shared' && isRefusedRole(result, opening)) {
-              this.connections.refused(tenantid);
-              resolve(this.#run(request, traceparent));
-            } else {
-              resolve(inTime ? judge(request, result, opening) : judgeLate(request, result, opening));
-            }
-            return isSound;
-          } catch (error) {
-            reject(
-              error instanceof Error
-                ? error
-                : new Error('the transaction could not be sent', { cause: error }),
-            );
-            return false;
-          }
-        },
-      };
-      if (isShared) this.#quick.add(tenantid, work);
-      else this.#pipelinedConnection(tenantid).add([work]);
+      const pending = { request, traceparent, resolve, reject };
+      this.#pipelinedConnection(request.tenantid).add([this.#transaction([pending], false)]);
     });
+  }
+
+  /** @param group one request, or reads of one tenant; not empty */
+  #transaction(group: readonly Pending[], isShared: boolean): PipelinedTransaction {
+    return {
+      fail: (error) => {
+        const message = 'No connection to the database could be had.';
+        const outcome = failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error }));
+        for (const { resolve } of group) resolve(outcome);
+      },
+      run: async (lease, deadline) => {
+        try {
+          const { result, opening, isSound } = await this.#send(lease, group, isShared);
+          const inTime = deadline.pass();
+          if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#enterOtherwise(group);
+          else this.#settle(group, result, { opening, inTime });
+          return isSound;
+        } catch (error) {
+          const cause =
+            error instanceof Error ? error : new Error('the transaction could not be sent', { cause: error });
+          for (const { reject } of group) reject(cause);
+          return false;
+        }
+      },
+    };
+  }
+
+  /** Nothing has run: the tenant is served by connections of its own. */
+  #enterOtherwise(group: readonly Pending[]): void {
+    for (const { request, traceparent, resolve } of group) {
+      if (request.tenantid !== null) this.connections.refused(request.tenantid);
+      resolve(this.#runAlone(request, traceparent));
+    }
+  }
+
+  /** Reads behind one that failed have not run, which is no fault of theirs. */
+  #settle(
+    group: readonly Pending[],
+    { rows, refusals, error }: PipelineResult,
+    { opening, inTime }: { readonly opening: number; readonly inTime: boolean },
+  ): void {
+    let first = opening;
+    for (const [index, { request, resolve }] of group.entries()) {
+      const end = first + request.statements.length;
+      const isLast = index === group.length - 1;
+      const isComplete = rows.length >= end && !(isLast && error);
+      if (index > 0 && error && rows.length < first) resolve(this.#runAlone(request));
+      else {
+        const ended = {
+          rows: rows.slice(first, end),
+          refusal: request.answer && refusals.get(request.answer),
+          error: isComplete ? undefined : error,
+          hasBegun: rows.length >= opening,
+        };
+        resolve(inTime ? judge(request, ended) : judgeLate(request, ended));
+      }
+      first = end;
+    }
   }
 
   #pipelinedConnection(
@@ -141,7 +190,13 @@ export class Transactions {
   }
 
   /** Spreads the reads over the tenant's connections, the least loaded first. */
-  #share(tenantid: number | null, work: readonly PipelinedTransaction[]): void {
+  #share(tenantid: number | null, reads: readonly Pending[]): void {
+    const fairShare = Math.ceil(reads.length / MAX_CONNECTIONS_PER_TENANT);
+    const size = Math.min(MAX_READS_TOGETHER, Math.max(MIN_READS_TOGETHER, fairShare));
+    const work: PipelinedTransaction[] = [];
+    for (let start = 0; start < reads.length; start += size) {
+      work.push(this.#transaction(reads.slice(start, start + size), true));
+    }
     let connections = this.#pipelined.get(tenantid);
     if (!connections) this.#pipelined.set(tenantid, (connections = new Set()));
     const open = [...connections].filter((connection) => connection.isOpen);
@@ -166,36 +221,37 @@ export class Transactions {
 
   async #send(
     lease: Lease,
-    request: TransactionRequest,
+    group: readonly Pending[],
     isShared: boolean,
-    traceparent: string | undefined,
   ): Promise<{ readonly result: PipelineResult; readonly opening: number; readonly isSound: boolean }> {
     const { client } = lease;
-    const { tenantid, mode, statements, answer: share } = request;
-    const opening = this.#opening(lease, request, traceparent);
-    const steps = [...opening, ...statements].map((item): PipelineStep => ({
-      text: item.statement.text,
-      values: item.values,
-      ...this.#prepared.use(client, item.statement),
-    }));
+    const [first] = group;
+    if (!first) throw new Error('a transaction needs a request');
+    const { tenantid, mode, bracket } = first.request;
+    const opening = this.#opening(lease, first.request, first.traceparent);
+    const step = ({ statement, values }: TransactionStatement, answer?: AnswerShare): PipelineStep => ({
+      text: statement.text,
+      values,
+      answer,
+      ...this.#prepared.use(client, statement),
+    });
+    const steps = [
+      ...opening.map((item) => step(item)),
+      ...group.flatMap(({ request }) => request.statements.map((item) => step(item, request.answer))),
+    ];
     // A write is not cut off: nobody would know whether it was committed. Neither is what others come after.
     const onExcess = mode === 'read' && !isShared ? 'stop' : 'finish';
     const sentAt = performance.now();
-    const opened = await runPipeline(client, steps, {
-      answer: share && { share, onExcess },
-      trace: this.options.trace,
-    });
-    const result = request.bracket
-      ? await this.#end(client, opened, opening.length, request.bracket)
-      : opened;
+    const opened = await runPipeline(client, steps, { onExcess, trace: this.options.trace });
+    const result = bracket ? await this.#end(client, opened, opening.length, bracket) : opened;
     const sent = { result, opening: opening.length };
     if (result.error) return { ...sent, isSound: isUsable(result.error) };
     if (tenantid !== null) lease.servedTenant = tenantid;
-    const parsed = steps.flatMap((step) => (step.parse && step.name !== '' ? [step.name] : []));
+    const parsed = steps.flatMap(({ parse, name }) => (parse && name !== '' ? [name] : []));
     if (parsed.length > 0) this.#prepared.confirm(client, parsed);
-    const ms = performance.now() - sentAt;
-    for (const { statement } of statements) noteRun(statement, ms);
-    return { ...sent, isSound: onExcess === 'finish' || result.refusal === undefined };
+    const ms = (performance.now() - sentAt) / group.length;
+    for (const { request } of group) for (const { statement } of request.statements) noteRun(statement, ms);
+    return { ...sent, isSound: onExcess === 'finish' || result.refusals.size === 0 };
   }
 
   /** Commits what was begun, with what comes after; rolls back what has failed or can't be answered. */
@@ -209,12 +265,13 @@ export class Transactions {
       const steps = statements.map(({ statement: { text }, values }) => ({ ...UNPREPARED, text, values }));
       return runPipeline(client, steps, { trace: this.options.trace });
     };
-    const isBegun = opened.error === undefined && opened.refusal === undefined;
+    const isRefused = opened.refusals.size > 0;
+    const isBegun = opened.error === undefined && !isRefused;
     const closed = isBegun
       ? await send(after(opened.rows.slice(opening)), { statement: this.#commit, values: [] })
       : opened;
     const error = opened.error ?? closed.error;
-    if (closed.refusal || (error && isUsable(error))) await send({ statement: this.#rollback, values: [] });
+    if (isRefused || (error && isUsable(error))) await send({ statement: this.#rollback, values: [] });
     return error ? { ...opened, error } : opened;
   }
 
@@ -265,39 +322,45 @@ function isQuick({ mode, statements }: TransactionRequest): boolean {
   );
 }
 
-function judge(
-  { mode, statements, bracket }: TransactionRequest,
-  { rows, refusal, error }: PipelineResult,
-  opening: number,
-): TransactionOutcome {
+/** What became of one request's statements. */
+interface Ended {
+  /** Of those that were completed. */
+  readonly rows: readonly Rows[];
+  readonly refusal: AppError | undefined;
+  readonly error: Error | undefined;
+  /** Whether the transaction got as far as the first of its statements. */
+  readonly hasBegun: boolean;
+}
+
+function judge({ mode, statements, bracket }: TransactionRequest, ended: Ended): TransactionOutcome {
+  const { rows, refusal, error, hasBegun } = ended;
   if (refusal && (mode === 'read' || bracket)) return failed(refusal);
   if (refusal && error === undefined) return failed(committedUnanswered(refusal));
-  if (error === undefined) return { kind: 'done', results: rows.slice(opening) };
-  const failedAt = rows.length - opening;
-  const isCommit = failedAt === statements.length;
+  if (error === undefined) return { kind: 'done', results: rows };
+  const isCommit = rows.length === statements.length;
   if (!isDatabaseAnswer(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
     if (mode === 'read') return failed(toAppError(error));
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
   }
-  if (failedAt < 0 && !isSessionEnd(error) && !isRefusal(error)) {
+  if (!hasBegun && !isSessionEnd(error) && !isRefusal(error)) {
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
   if (mode === 'read' && error.code === READ_ONLY) {
     return failed(
       new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
-      failedAt,
+      rows.length,
     );
   }
-  return failed(toAppError(error), failedAt < 0 || isCommit ? undefined : failedAt);
+  return failed(toAppError(error), !hasBegun || isCommit ? undefined : rows.length);
 }
 
 /** The cancellation ended it, unless it ended by itself just before. */
-function judgeLate(request: TransactionRequest, result: PipelineResult, opening: number): TransactionOutcome {
-  const { code } = (result.error ?? {}) as { code?: string };
-  if (code !== QUERY_CANCELED) return judge(request, result, opening);
+function judgeLate(request: TransactionRequest, ended: Ended): TransactionOutcome {
+  const { code } = (ended.error ?? {}) as { code?: string };
+  if (code !== QUERY_CANCELED) return judge(request, ended);
   const message = 'The request took too long and was ended; nothing was changed.';
-  return failed(new AppError('REQUEST_TIMEOUT', message, { cause: result.error }));
+  return failed(new AppError('REQUEST_TIMEOUT', message, { cause: ended.error }));
 }
 
 function committedUnanswered(refusal: AppError): AppError {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import { AnswerBudget } from '../../../src/db/answerBudget.js';
 import type { Lease } from '../../../src/db/connection/connectionPool.js';
 import { preparedText, type PreparedText } from '../../../src/db/connection/preparedStatements.js';
 import { Transactions, type TransactionOutcome } from '../../../src/db/connection/transactions.js';
@@ -127,6 +128,35 @@ describe('transactions', () => {
       const seen = texts(await Promise.all(Array.from({ length: 40 }, () => read(statement)))) as string[];
       expect(seen.every((text) => text.endsWith(' on'))).to.equal(true);
       expect(new Set(seen).size).to.be.at.most(4);
+    });
+
+    it('share transactions', async () => {
+      const statement = await hot("select extract(epoch from now())::text || ' ' || pg_backend_pid()");
+      const seen = texts(await Promise.all(Array.from({ length: 32 }, () => read(statement))));
+      expect(new Set(seen).size).to.equal(4);
+    });
+
+    it('are refused alone when their answer is too large', async () => {
+      const answers = new AnswerBudget({ requestBytes: 1_000, processBytes: 1_000_000 });
+      const statement = await hot("select repeat('x', coalesce($1::int, 0))");
+      const sizes = Array.from({ length: 32 }, (_, n) => (n % 3 === 0 ? 2_000 : 10));
+      const outcomes = await Promise.all(
+        sizes.map(async (size) => {
+          const answer = answers.open(1);
+          const outcome = await shop.test.database.transactions.run({
+            tenantid: null,
+            mode: 'read',
+            statements: [{ statement, values: [size] }],
+            answer,
+          });
+          answer.release();
+          return outcome;
+        }),
+      );
+      expect(texts(outcomes)).to.deep.equal(
+        sizes.map((size) => (size > 1_000 ? 'DOCUMENT_TOO_COMPLEX' : 'x'.repeat(size))),
+      );
+      expect(answers.heldBytes).to.equal(0);
     });
 
     it('fail alone, also before others on their connection', async () => {
