@@ -1,6 +1,7 @@
+import { loopGuardSql } from './loopGuardSql.js';
 import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
-import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
+import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
 
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
@@ -22,11 +23,14 @@ interface MatchSource {
   readonly mayClose: string;
 }
 
-// Commits asynchronously: a crash loses the deliveries together with the batch's done mark. No mail can leave before
-// this is durable, because `startSending` commits synchronously and the WAL is flushed in order.
+// The steps, each a CTE that the next one reads: the batch → what its rules match (`found`) → done, by this worker alone
+// (`matched`) → loops (`guarded`) → rate limit slots (`seated`) → the deliveries (`recorded`), which come with all that
+// is needed to send them if they are few (`loaded`).
 //
-// Firings are counted by the minute of the change, so draining a backlog quickly trips nothing; workers lock the counter
-// rows in one order. A rate-limited tenant's slots are allocated from its one row.
+// One statement, because no other worker may see a batch that is done without its deliveries, and because at low load
+// round trips are most of the cost. Commits asynchronously: a crash loses the deliveries together with the batch's done
+// mark. No mail can leave before this is durable, because `startSending` commits synchronously and the WAL is flushed in
+// order.
 //
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries, times of the
 // first and last event.
@@ -47,37 +51,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
         date_trunc('minute', time) as minute, hashtextextended(target || ' ' || key::text, 0) as record
       from found where exists (select from done)
-    ), fired as materialized (
-      select minute, ruleid, record, count(*)::int as fires from matched
-      where code is null and $3::int > 0 group by minute, ruleid, record
-    ), counted as (
-      insert into rowpost.rule_firing as c (createtime, ruleid, record, fired, tripped)
-      select minute, ruleid, record, fires, fires > $3::int from fired order by minute, ruleid, record
-      on conflict (createtime, ruleid, record) do update
-      set fired = c.fired + excluded.fired, tripped = c.fired + excluded.fired > $3::int
-      returning createtime as minute, ruleid, record, fired
-    ), tripped as materialized (
-      select minute, ruleid, record, $3::int - c.fired + f.fires as allowed
-      from counted c join fired f using (minute, ruleid, record) where c.fired > $3::int
-    ), judged as materialized (
-      select m.*, t.ruleid is not null and m.code is null and t.allowed <
-          row_number() over (partition by m.minute, m.ruleid, m.record, m.code is null order by m.position) as trips
-      from matched m left join tripped t using (minute, ruleid, record)
-    ), seated as materialized (
-      select *, case when $4::int > 0 and code is null and not trips
-        then count(*) filter (where code is null and not trips) over (order by position desc) end as before_last
-      from judged
-    ), paced as (
-      insert into rowpost.email_pace as p (tenantid, next_slot)
-      select b.tenantid, now() + interval '1 second' / nullif($4::int, 0) * s.slots
-      from batch b, (select max(before_last) as slots from seated) s where s.slots > 0
-      on conflict (tenantid) do update
-      set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
-      returning next_slot
-    ), placed as materialized (
-      select *, (select next_slot from paced) - interval '1 second' / nullif($4::int, 0) * before_last as slot
-      from seated
-    ), recorded as (
+    ), ${loopGuardSql('$3::int')}, ${rateLimitSlotsSql('$4::int')}, recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
         createtime, state, error_code, error, next_attempt, due, tracked)
       select tenantid, eventid, ruleid, email_type, operation, target, key, delivery, time,
@@ -88,7 +62,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
         slot, case when slot > now() + interval '${QUEUE_AHEAD_SECONDS} seconds' then slot - interval '${QUEUE_AHEAD_SECONDS} seconds'
           when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
-      from placed order by position
+      from seated order by position
       on conflict (eventid, ruleid, createtime) do nothing
       returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
         tracked, attempts, starts, next_attempt

@@ -4,6 +4,29 @@ import type { Knex } from 'knex';
 export const QUEUE_AHEAD_SECONDS = 5;
 
 /**
+ * CTE `seated`: the rows of `guarded` with `slot`, when the delivery may be sent; null without a limit, and for those that
+ * send nothing. Slots follow each other in the order of `position`, from the tenant's one counter. Reads the batch `batch`.
+ * @param perSecond SQL: an integer, 0 for no limit
+ */
+export const rateLimitSlotsSql = (perSecond: string): string => `
+    numbered as materialized (
+      select *, case when ${perSecond} > 0 and code is null and not trips
+        then count(*) filter (where code is null and not trips) over (order by position desc) end as before_last
+      from guarded
+    ), paced as (
+      insert into rowpost.email_pace as p (tenantid, next_slot)
+      select b.tenantid, now() + ${gapSql(perSecond)} * s.slots
+      from batch b, (select max(before_last) as slots from numbered) s where s.slots > 0
+      on conflict (tenantid) do update
+      set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
+      returning next_slot
+    ), seated as materialized (
+      select *, (select next_slot from paced) - ${gapSql(perSecond)} * before_last as slot from numbered
+    )`;
+
+const gapSql = (perSecond: string): string => `interval '1 second' / nullif(${perSecond}, 0)`;
+
+/**
  * Assigns rate limit slots to a tenant's deliveries that all became due at once, because they were resumed or redriven
  * together. Pass the transaction that made them due, so that no relay sees them earlier.
  * @param emailsPerSecond 0 for no limit: nothing changes
@@ -17,7 +40,7 @@ export async function assignRateLimitSlots(
   await knex.raw(ASSIGN_SLOTS, { tenantid, emailsPerSecond });
 }
 
-// As `closeBatch` does for new deliveries: allocated from the tenant's one row.
+// From the same counter as those of new deliveries.
 const ASSIGN_SLOTS = `
   with waiting as materialized (
     select deliveryid, createtime, row_number() over (order by deliveryid desc) as before_last from rowpost.delivery
