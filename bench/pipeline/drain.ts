@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { median } from '../support/load.js';
 import {
   BULL_ON_POSTGRES,
@@ -10,6 +9,7 @@ import {
   type BareSender,
 } from './bareSenders.js';
 import { countStates, writeBacklog } from './backlog.js';
+import { makeEmptyDatabase } from './emptyDatabase.js';
 import type { Findings } from './findings.js';
 import type { Backend, Options } from './options.js';
 import { cpuSeconds } from './processFigures.js';
@@ -74,7 +74,10 @@ async function drainBare(
   findings: Findings,
 ): Promise<number> {
   const { provider } = site;
-  const store = sender.store === 'redis' ? `${site.redis.url}/1` : await makeDatabase(site, sender.script);
+  const store =
+    sender.store === 'redis'
+      ? `${site.redis.url}/1`
+      : await makeEmptyDatabase(site.installation, sender.script);
   const options = { store, provider: provider.url, events, concurrency: CONCURRENCY };
   await fill(sender, options);
   await provider.reset();
@@ -111,16 +114,3 @@ async function readRate(provider: Provider, events: number): Promise<Rate> {
 
 const shown = (rate: Rate): string =>
   `${rate.overall.toFixed(0)} mails/s, median of seconds ${rate.median.toFixed(0)}`;
-
-/** An empty database on the same server. */
-async function makeDatabase({ installation }: Site, script: string): Promise<string> {
-  const name = `bare_${script.replace(/\W/g, '_').toLowerCase()}`;
-  const client = new pg.Client({ connectionString: installation.databaseUrl });
-  await client.connect();
-  await client.query(`drop database if exists ${name} with (force)`);
-  await client.query(`create database ${name}`);
-  await client.end();
-  const url = new URL(installation.databaseUrl);
-  url.pathname = `/${name}`;
-  return url.href;
-}

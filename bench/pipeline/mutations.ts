@@ -23,6 +23,11 @@ export function mutateDirectus(url: string, token: string, connections: number):
   return mutator(`${url}items/item?fields=item_id`, token, connections, (item) => item);
 }
 
+/** By a bare hop's web process. */
+export function mutateBareHop(url: string, connections: number): Mutator {
+  return mutator(url, '', connections, (item) => item);
+}
+
 function mutator(
   url: string,
   token: string,

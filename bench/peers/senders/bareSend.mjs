@@ -17,11 +17,11 @@ export async function runSender(actions) {
 export function createSend(providerUrl) {
   sendgrid.setApiKey('SG.bench');
   sendgrid.client.setDefaultRequest('baseUrl', providerUrl);
-  return (id) =>
+  return (id, subject = `backlog ${id} 0`) =>
     sendgrid.send({
       from: 'Shop <shop@example.com>',
       to: `customer${id % 500}@example.com`,
-      subject: `backlog ${id} 0`,
+      subject,
       html: HTML,
     });
 }

@@ -1,0 +1,39 @@
+import { startChildServer } from '../support/childServer.js';
+import { peerFile } from '../support/peers.js';
+import { makeEmptyDatabase } from './emptyDatabase.js';
+import { mutateBareHop, type Mutator } from './mutations.js';
+import type { Backend } from './options.js';
+import type { Site } from './site.js';
+
+/** Two processes that insert a row, add a BullMQ job after the commit, and call @sendgrid/mail. */
+export interface BareHop {
+  readonly mutator: Mutator;
+  stop(): Promise<void>;
+}
+
+/** @param concurrency mails in flight at once */
+export async function startBareHop(
+  { installation, redis, provider }: Site,
+  backend: Backend,
+  options: { readonly connections: number; readonly concurrency: number },
+): Promise<BareHop> {
+  const database = await makeEmptyDatabase(installation, 'hop');
+  const store = backend === 'redis' ? `${redis.url}/1` : database;
+  const settings = JSON.stringify({
+    database,
+    store,
+    provider: provider.url,
+    concurrency: options.concurrency,
+  });
+  const script = peerFile('senders/bareHop.mjs');
+  const web = await startChildServer(script, ['web', settings], process.execPath);
+  const worker = await startChildServer(script, ['worker', settings], process.execPath);
+  const mutator = mutateBareHop(web.url, options.connections);
+  return {
+    mutator,
+    async stop() {
+      mutator.close();
+      await Promise.all([web.stop(), worker.stop()]);
+    },
+  };
+}
