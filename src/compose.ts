@@ -1,7 +1,7 @@
 import { systemClock } from './clock.js';
 import type { Web } from './api/server.js';
 import { loadConfig, type Config } from './config.js';
-import { divideConnections, type ProcessRole } from './db/connection/budget.js';
+import { divideConnections, type ProcessRole } from './db/connection/connectionBudget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
 import { requireSessions } from './db/connection/pooler.js';

@@ -3,7 +3,7 @@ import { createHandler, type Request, type RequestParams, type Response } from '
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
-import { plannerOf } from '../graphql/plan/planner.js';
+import { planOwnerOf } from '../graphql/plan/planOwner.js';
 import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
 import { oneStep } from '../graphql/steps.js';
 import type { Logger } from '../log.js';
@@ -120,7 +120,7 @@ async function parse(
   request: Request<IncomingMessage, Context>,
   { bodyLimitBytes, planning }: GraphqlEndpointDeps,
 ): Promise<RequestParams | Response> {
-  const planner = plannerOf(request.context.principal);
+  const planner = planOwnerOf(request.context.principal);
   try {
     return await readGraphqlRequest(request.raw, bodyLimitBytes, (work) =>
       planning.run(planner, oneStep(work)),

@@ -1,6 +1,6 @@
 import { withInstallation } from '../compose.js';
 import { UsageError } from '../errors.js';
-import { FieldError } from '../graphql/answer.js';
+import { FieldError } from '../graphql/response.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { DocumentError } from '../graphql/document/document.js';
 import type { ExplainedField } from '../graphql/explain.js';

@@ -1,6 +1,6 @@
 import { openInstallation, type Installation } from '../compose.js';
 import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
-import { closeDatabase } from '../db/connection/databaseGrants.js';
+import { revokePublicAccess } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
 import { restoreLostRoles } from '../db/tenants/lostRoles.js';
@@ -54,7 +54,7 @@ export async function releaseInstallation(installation: Installation): Promise<v
     const { pool, tenants, settings } = database;
     await setDefaultsOfRoles(pool, await tenants.names(), settings);
   }
-  if (!(await closeDatabase(database.pool))) {
+  if (!(await revokePublicAccess(database.pool))) {
     log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');
   }
   const { migrateQueue } = await import('../queue/queue.js');

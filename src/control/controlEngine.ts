@@ -13,14 +13,14 @@ import { explainControlError } from '../db/controlFailure.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
 import type { Principal } from '../db/principal.js';
-import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
+import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
 import { FairCache } from '../graphql/fairCache.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
-import { plannerOf, type Planner } from '../graphql/plan/planner.js';
+import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import type { Steps } from '../graphql/steps.js';
 import { TenantGate } from '../graphql/tenantGate.js';
 import { requireAnswerWithin } from './request/answerLength.js';
@@ -41,7 +41,7 @@ export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
 /** The control objects as GraphQL: `/roles_pbac`. */
 export interface ControlEngine {
   /** Never throws for what a caller did; the answer says it. All mutations of a request are one transaction. */
-  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlAnswer>;
+  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlResponse>;
   /** SDL and the JSON text of an introspection result. */
   describe(): { readonly sdl: string; readonly introspectionJson: string };
 }
@@ -72,7 +72,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     describe: () => description,
     async execute(principal, request, options) {
       try {
-        const planner = plannerOf(principal);
+        const planner = planOwnerOf(principal);
         const ready = await deps.engine.planning.run(planner, documents.read(planner, request));
         const variables = readVariables(ready, request.variables);
         const run: Run = {
@@ -118,7 +118,7 @@ const NO_PASSWORDS: PasswordHashes = {
   },
 };
 
-async function answer(run: Run): Promise<GraphqlAnswer> {
+async function answer(run: Run): Promise<GraphqlResponse> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
@@ -136,7 +136,7 @@ async function answer(run: Run): Promise<GraphqlAnswer> {
 }
 
 /** Counts the answer until it is sent. Throws AppError TOO_BUSY for a query; a mutation is answered in any case. */
-function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): GraphqlAnswer {
+function counted({ deps, principal, ready }: Run, given: GraphqlResponse): GraphqlResponse {
   const { take, release } = deps.engine.answers.open(principal.tenantid);
   const refusal = take(given.body.length);
   if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
@@ -146,15 +146,15 @@ function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): Graphql
   return { ...given, release };
 }
 
-async function query(run: Run): Promise<GraphqlAnswer> {
+async function query(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal } = run;
   requireFewUtilities(ready.operation, ready.fragments);
   const introspecting = introspectQuery(schema, ready, variables);
-  const introspected = await deps.engine.planning.run(plannerOf(principal), introspecting);
+  const introspected = await deps.engine.planning.run(planOwnerOf(principal), introspecting);
   return run.reading.run(principal.tenantid, () => executeOutsideTransaction(run, introspected));
 }
 
-async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlAnswer> {
+async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlResponse> {
   const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
   const document = introspected ? introspected.rest : run.ready.document;
   const executed = document ? await executeWith(context, run, document) : { data: {} };
@@ -163,13 +163,13 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
   return resultAnswer(result, run.deps.log);
 }
 
-async function mutate(run: Run): Promise<GraphqlAnswer> {
+async function mutate(run: Run): Promise<GraphqlResponse> {
   const { ready, variables } = run;
   const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
   return run.transactions.runExclusive(() => mutateInTransaction(run, hashes));
 }
 
-async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlAnswer> {
+async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlResponse> {
   const { deps, principal, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
@@ -269,12 +269,12 @@ function executeWith(
   return Promise.resolve(result);
 }
 
-function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlAnswer {
+function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlResponse {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR')
     log.error({ err: error, id: requestId }, 'a control request failed');
   const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
-  return failedAnswer(shown);
+  return failedResponse(shown);
 }
 
 /** Parsed and validated documents by their text. */
@@ -287,7 +287,7 @@ class Documents {
   ) {}
 
   /** Throws DocumentError. */
-  *read(planner: Planner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
+  *read(planner: PlanOwner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
     // Anonymous visitors have limits of their own.
     const key = `${planner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
     const known = this.#known.get(key);

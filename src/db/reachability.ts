@@ -18,7 +18,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** Causes other than the network that may be temporary. */
-const PASSING: ReadonlySet<string> = new Set([
+const TRANSIENT: ReadonlySet<string> = new Set([
   '53300', // too many connections
   '57P01', // shutting down
   '57P03', // starting up, or in recovery
@@ -43,7 +43,7 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
     }
     if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${hint}`, 'postgres');
     const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${hint}`;
-    const maxWaitMs = PASSING.has(code) ? Infinity : networkWaitMs(code);
+    const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }
 }

@@ -68,7 +68,7 @@ export function isSessionEnd(error: pg.DatabaseError): boolean {
  */
 export function toAppError(
   error: unknown,
-  placeOf: (error: pg.DatabaseError) => ErrorPlace = placeIn,
+  placeOf: (error: pg.DatabaseError) => ErrorLocation = locationIn,
 ): AppError {
   if (error instanceof AppError) return error;
   if (isBug(error)) return new AppError('INTERNAL_ERROR', 'The request failed.', { cause: error });
@@ -93,18 +93,18 @@ type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hin
 export type PostgresError = pg.DatabaseError;
 
 /** The table and columns of an error, under the caller's names. */
-export interface ErrorPlace {
+export interface ErrorLocation {
   readonly table: string | undefined;
   readonly columns: readonly string[];
 }
 
 /** As far as the error itself says it. */
-export function placeIn(error: PostgresError): ErrorPlace {
+export function locationIn(error: PostgresError): ErrorLocation {
   if (isStillReferenced(error)) return { table: error.table, columns: [] };
   return { table: error.table, columns: error.column === undefined ? keyColumns(error) : [error.column] };
 }
 
-function describe(error: pg.DatabaseError, place: ErrorPlace): Description {
+function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
   const state = error.code ?? '';
   const exact = BY_STATE[state]?.(error, place);
   if (exact) return exact;
@@ -129,7 +129,7 @@ function describe(error: pg.DatabaseError, place: ErrorPlace): Description {
 }
 
 const BY_STATE: Readonly<
-  Record<string, (error: pg.DatabaseError, place: ErrorPlace) => Description | undefined>
+  Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
 > = {
   '23505': (error, place) => [
     'UNIQUE_VIOLATION',
@@ -147,13 +147,13 @@ const BY_STATE: Readonly<
   ],
   '23514': (error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks ${error.constraint ?? 'a check'} of ${placeName(place) ?? 'the table'}.`,
+    `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
     names(error, place),
   ],
   // A view's `with check option`
   '44000': (_error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks a check of ${placeName(place) ?? 'the view'}.`,
+    `The row breaks a check of ${locationName(place) ?? 'the view'}.`,
   ],
   '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
@@ -233,7 +233,7 @@ function isStillReferenced({ code, detail }: pg.DatabaseError): boolean {
   return code === '23001' || (code === '23503' && detail?.includes('still referenced') === true);
 }
 
-function missingReference(error: pg.DatabaseError, place: ErrorPlace): Description {
+function missingReference(error: pg.DatabaseError, place: ErrorLocation): Description {
   return [
     'FOREIGN_KEY_VIOLATION',
     `No row for ${place.columns.join(', ') || 'the foreign key'} of ${place.table ?? 'the table'}.`,
@@ -243,16 +243,16 @@ function missingReference(error: pg.DatabaseError, place: ErrorPlace): Descripti
 }
 
 /** PostgreSQL names the referencing table, and the key of the referenced one. */
-function stillReferenced(error: pg.DatabaseError, place: ErrorPlace): Description {
+function stillReferenced(error: pg.DatabaseError, place: ErrorLocation): Description {
   return [
     'FOREIGN_KEY_VIOLATION',
-    `The row is still referenced by ${placeName(place) ?? 'another table'}.`,
+    `The row is still referenced by ${locationName(place) ?? 'another table'}.`,
     names(error, place),
     'Change or delete the rows that reference it first.',
   ];
 }
 
-function placeName({ table, columns }: ErrorPlace): string | undefined {
+function locationName({ table, columns }: ErrorLocation): string | undefined {
   return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
 }
 
@@ -284,7 +284,7 @@ function notOwned(error: pg.DatabaseError): Description {
   ];
 }
 
-function names(error: pg.DatabaseError, { table, columns }: ErrorPlace): ErrorDetails {
+function names(error: pg.DatabaseError, { table, columns }: ErrorLocation): ErrorDetails {
   return {
     ...(table === undefined ? {} : { table }),
     ...(columns.length > 0 ? { column: columns.join(', ') } : {}),

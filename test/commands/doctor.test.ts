@@ -12,7 +12,7 @@ import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
 import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
 import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
-import { closeDatabase } from '../../src/db/connection/databaseGrants.js';
+import { revokePublicAccess } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
 import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
 import {
@@ -39,7 +39,7 @@ describe('rowpost doctor', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    await closeDatabase(testDatabase.database.pool);
+    await revokePublicAccess(testDatabase.database.pool);
     redis = await startRedis();
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-doctor-'));
     provider = createServer((request, response) => {

@@ -3,7 +3,7 @@ import type { ControlEngine } from '../../control/controlEngine.js';
 import { isInstallationAdmin } from '../../control/permissions.js';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import { plannerOf } from '../../graphql/plan/planner.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain } from '../http/failure.js';
@@ -79,7 +79,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       // What was written is shown again when the session has ended meanwhile, so it is read first.
       const known = session !== undefined || deps.consoleSessions.isEnded(req);
       const { values } = await readFields(req, known ? limitBytes : MAX_FORM_BYTES, (work) =>
-        deps.planning.run(session ? plannerOf(session.principal) : VISITORS, oneStep(work)),
+        deps.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
       );
       attempt.values = values;
       if (!session) {

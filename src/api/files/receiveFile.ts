@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginUpload, forgetObject, giveUpObject, type PromisedUpload } from '../../db/files/uploads.js';
+import { beginUpload, forgetObject, abandonObject, type PendingUpload } from '../../db/files/uploads.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
@@ -42,7 +42,7 @@ export async function receiveFile(
 
 interface Attempt {
   readonly principal: Principal;
-  readonly upload: PromisedUpload;
+  readonly upload: PendingUpload;
   readonly objectkey: string;
   readonly size: number;
 }
@@ -113,7 +113,7 @@ const RETRY_MS = 500;
 async function record(
   deps: FileDeps,
   link: FileLink,
-  upload: PromisedUpload,
+  upload: PendingUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   for (let tries = 1; ; tries++) {
@@ -176,7 +176,7 @@ async function clearAway(
 ): Promise<void> {
   try {
     if (!isWritten) await forgetObject(pool, objectkey);
-    else if (await giveUpObject(pool, objectkey, OBJECT_LEASE_MS)) await storage.remove(objectkey);
+    else if (await abandonObject(pool, objectkey, OBJECT_LEASE_MS)) await storage.remove(objectkey);
   } catch (error) {
     log.warn({ err: error, objectkey }, 'an interrupted upload is left to the sweeper');
   }

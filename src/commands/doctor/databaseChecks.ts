@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Installation } from '../../compose.js';
-import { divideConnections } from '../../db/connection/budget.js';
-import { openToPublic } from '../../db/connection/databaseGrants.js';
+import { divideConnections } from '../../db/connection/connectionBudget.js';
+import { publicPrivileges } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
@@ -212,7 +212,7 @@ async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> 
       "PostgreSQL's pg_hba.conf has to let the roles rowpost_… connect with a password.",
     );
   }
-  const open = await openToPublic(pool);
+  const open = await publicPrivileges(pool);
   if (open.length === 0) return good('tenants log in with roles of their own');
   return bad(
     `every role of the cluster may ${open.join(' and ')} in this database`,

@@ -1,9 +1,9 @@
 import { readCapture } from '../../db/capture/capture.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
-import { statementsOf } from '../../db/tenants/tenantStorage.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../errors.js';
-import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { distinct } from '../object/readValues.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
@@ -52,7 +52,7 @@ async function checkTargets(context: ControlContext, rule: Rule): Promise<void> 
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
   }
-  requireMayHold(rule.condition, rule.operations);
+  requireSatisfiable(rule.condition, rule.operations);
 }
 
 /** Read-only tables have no events. Throws AppError READ_ONLY_TABLE. */
@@ -77,7 +77,7 @@ async function requireWriters(
 ): Promise<void> {
   const schema = tables[0]?.schema;
   if (schema === undefined) return;
-  const runner = statementsOf(db);
+  const runner = statementRunner(db);
   const role = (await deps.database.tenants.names()).tenant(tenantid);
   const sqlNames = tables.map(({ sqlName }) => sqlName);
   const held = await heldWrites(runner, schema, role, sqlNames);

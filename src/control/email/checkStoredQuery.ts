@@ -1,6 +1,6 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
 import { AppError } from '../../errors.js';
-import { FieldError } from '../../graphql/answer.js';
+import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
 
 /** Whether a query can run with these of its arguments. Rejects with AppError. */

@@ -1,7 +1,7 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import type { RowEvent } from '../../db/delivery/eventsOfRow.js';
 import { AppError } from '../../errors.js';
-import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/parser.js';
 import { pathsOf } from '../../graphql/filter/walk.js';
 import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
@@ -53,7 +53,7 @@ function columnsIn(condition: string, table: Table): ConditionFacts['columns'] {
 
 function neverHolds(condition: string, operations: readonly string[]): string | undefined {
   try {
-    requireMayHold(condition, operations);
+    requireSatisfiable(condition, operations);
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return error.message;

@@ -3,10 +3,10 @@ import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
 import type { Logger } from '../../log.js';
-import type { GraphqlAnswer } from '../../graphql/answer.js';
+import type { GraphqlResponse } from '../../graphql/response.js';
 
 /** The answer to an executed request. Only AppErrors show their message; any other error is internal. */
-export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlAnswer {
+export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlResponse {
   const errors = result.errors?.map((item) => describe(item, log));
   // Without data nothing was executed: the variables did not fit.
   if (!('data' in result)) return { status: 400, body: JSON.stringify({ errors }) };

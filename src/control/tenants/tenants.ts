@@ -7,7 +7,7 @@ import {
   createTenantSchema,
   dropTenantRole,
   dropTenantSchema,
-  statementsOf,
+  statementRunner,
   checkSchemaName,
   findTenantSchema,
   tenantNotFound,
@@ -78,14 +78,14 @@ export async function adoptTenant(
   requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
   const rootPasswordHash = await hashPassword(rootPassword);
   return db.transaction(async (trx) => {
-    await checkAdoptable(statementsOf(trx), tenant.schema);
+    await checkAdoptable(statementRunner(trx), tenant.schema);
     let left: readonly string[] = [];
     const created = await insertTenant(
       trx,
       { ...tenant, rootPasswordHash },
       async (_trx, tenantid, schema) => {
         await trx('rowpost.tenant').where({ tenantid }).update({ adopted: true });
-        left = await grantSchema(statementsOf(trx), { tenantid, schema });
+        left = await grantSchema(statementRunner(trx), { tenantid, schema });
       },
     );
     return { ...created, left };
@@ -169,7 +169,7 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
     const schema = await findTenantSchema(trx, tenantid);
     const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
     if (isAdopted) {
-      await releaseSchema(statementsOf(trx), { tenantid, schema });
+      await releaseSchema(statementRunner(trx), { tenantid, schema });
       await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     }
     await trx('rowpost.sent_mail').where({ tenantid }).delete();

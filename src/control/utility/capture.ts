@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { setCapture, type Writers } from '../../db/capture/capture.js';
 import type { ControlDb, Database } from '../../db/connection/database.js';
-import { statementsOf } from '../../db/tenants/tenantStorage.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -70,5 +70,5 @@ export async function captureTable(
       `${table.name} has no primary key: the events of a row would not say which it is.`,
     );
   }
-  await setCapture(statementsOf(trx), await database.tenants.names(), tenantid, table, writers);
+  await setCapture(statementRunner(trx), await database.tenants.names(), tenantid, table, writers);
 }

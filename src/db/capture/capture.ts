@@ -9,7 +9,7 @@ import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,
   triggersToDrop,
-  triggersToMake,
+  triggersToCreate,
   type CapturedPart,
   type CaptureState,
 } from './captureTriggers.js';
@@ -36,7 +36,7 @@ export async function setCapture(
   const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
   const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
   if (writers === 'all') {
-    await makeTriggers(runner, names, table, parts);
+    await createTriggers(runner, names, table, parts);
     return;
   }
   for (const part of parts) await run(runner, triggersToDrop(part), part, names);
@@ -58,7 +58,7 @@ export async function readCapturedTables(pool: Pool, tenantid: number): Promise<
  * Gives tables that were made again or renamed, new partitions, and tables of an earlier release the triggers that they
  * lack. Throws what pg throws. @returns in words what could not be done
  */
-export async function settleCapture(
+export async function repairCapture(
   pool: Pool,
   names: RoleNames,
   tenantid: number,
@@ -76,7 +76,7 @@ export async function settleCapture(
       await inTransaction(pool, async (runner) => {
         await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         await store(runner, tenantid, table.sqlName);
-        await makeTriggers(runner, names, table, state.parts);
+        await createTriggers(runner, names, table, state.parts);
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
@@ -98,7 +98,7 @@ export async function readCapture(
   const problems = state.parts.flatMap((part) => {
     const name = `${part.schema}.${part.name}`;
     return [
-      ...(triggersToMake(table, part).length > 0
+      ...(triggersToCreate(table, part).length > 0
         ? [`${name} lacks triggers that capture it: they come with the next look at the tables.`]
         : []),
       ...(part.triggers.some(({ isEnabled }) => !isEnabled)
@@ -113,7 +113,7 @@ export async function readCapture(
 const LOCK_TIMEOUT_MS = 300;
 
 function isSettled(table: Table, { isStored, parts }: CaptureState): boolean {
-  return isStored && parts.every((part) => triggersToMake(table, part).length === 0);
+  return isStored && parts.every((part) => triggersToCreate(table, part).length === 0);
 }
 
 async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
@@ -122,7 +122,7 @@ async function store(runner: StatementRunner, tenantid: number, sqlName: string)
   );
 }
 
-async function makeTriggers(
+async function createTriggers(
   runner: StatementRunner,
   names: RoleNames,
   table: Table,
@@ -132,7 +132,7 @@ async function makeTriggers(
     const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
   }
-  for (const part of parts) await run(runner, triggersToMake(table, part), part, names);
+  for (const part of parts) await run(runner, triggersToCreate(table, part), part, names);
 }
 
 async function run(

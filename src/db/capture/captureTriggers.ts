@@ -45,7 +45,7 @@ export async function readCaptureStates(
 }
 
 /** The statements that give a part of the table the triggers it lacks. */
-export function triggersToMake(table: Table, part: CapturedPart): readonly string[] {
+export function triggersToCreate(table: Table, part: CapturedPart): readonly string[] {
   const args = [
     TRIGGER_VERSION,
     table.sqlName,

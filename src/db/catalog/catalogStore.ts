@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Logger } from '../../log.js';
-import { settleCapture } from '../capture/capture.js';
+import { repairCapture } from '../capture/capture.js';
 import type { TenantConnections } from '../connection/tenantConnections.js';
 import { buildCatalog } from './buildCatalog.js';
 import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';
-import { grantLacking } from './grants.js';
+import { grantMissing } from './grants.js';
 import { readSchema } from './introspect.js';
 import { checkSchemaSize } from './schemaSize.js';
 
@@ -121,7 +121,7 @@ export class CatalogStore {
     const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
     const grants = isSettled ? [] : await this.#settle(tenantid, schema);
     const tables = buildCatalog(schema, await readSchema(pool, schema), grants);
-    const capture = isSettled ? [] : await settleCapture(pool, await tenants.names(), tenantid, tables);
+    const capture = isSettled ? [] : await repairCapture(pool, await tenants.names(), tenantid, tables);
     const read = { ...tables, problems: [...tables.problems, ...capture] };
     if (!isSettled && grants.length === 0 && capture.length === 0) {
       await tenants.recordSettled(tenantid, fingerprint);
@@ -142,7 +142,7 @@ export class CatalogStore {
     const { pool, tenants } = this.deps;
     await checkSchemaSize(pool, schema);
     await tenants.settle(tenantid, schema);
-    return grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
+    return grantMissing(pool, schema, (await tenants.names()).tenant(tenantid));
   }
 
   #fingerprint(schema: string): Promise<string> {

@@ -3,7 +3,7 @@ import type { RawForeignKey, RawTable } from './introspect.js';
 import { NameScope } from './names.js';
 
 /** A relation before naming, with its candidate names, best first. */
-interface Wish {
+interface RelationCandidate {
   readonly names: readonly [preferred: string, fallback: string];
   /** If two relations want a name, the lower rank gets it; if their ranks are equal, neither does. */
   readonly rank: number;
@@ -20,7 +20,7 @@ export function deriveRelations(
   columns: ReadonlyMap<string, ReadonlySet<string>>,
   problems: string[],
 ): Map<string, ReadonlyMap<string, Relation>> {
-  const wishes = new Map<string, Wish[]>(tables.map((table) => [table.name, []]));
+  const wishes = new Map<string, RelationCandidate[]>(tables.map((table) => [table.name, []]));
   const nameOf = (table: string): string => names.get(table) ?? table;
   for (const table of tables) {
     for (const key of table.foreignKeys) {
@@ -45,7 +45,7 @@ export function deriveRelations(
  */
 function nameRelations(
   table: string,
-  wishes: readonly Wish[],
+  wishes: readonly RelationCandidate[],
   columns: ReadonlySet<string>,
   problems: string[],
 ): ReadonlyMap<string, Relation> {
@@ -67,7 +67,7 @@ function nameRelations(
 
 type NameOf = (table: string) => string;
 
-function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
+function toOne(key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(key.target);
   return {
     names: [target, `${stem(key.columns)}_${target}`],
@@ -76,7 +76,7 @@ function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
   };
 }
 
-function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
+function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(child.name);
   return {
     names: [`${target}_collection`, `${stem(key.columns)}_${target}_collection`],
@@ -85,7 +85,7 @@ function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
   };
 }
 
-function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nameOf: NameOf): Wish {
+function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(far.target);
   return {
     names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],

@@ -3,11 +3,11 @@ import pg from 'pg';
 import type { Logger } from '../../log.js';
 import { stopAll } from '../../shutdown.js';
 import type { KeyRing } from '../../secrets.js';
-import type { ConnectionBudget } from './budget.js';
+import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
-import { passwordOf } from './passwordCommand.js';
+import { passwordFromCommand } from './passwordCommand.js';
 import { closeWhenReadOnly } from './readOnly.js';
 import { Replica } from './replica.js';
 import { Replicas } from './replicas.js';
@@ -98,7 +98,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs,
     keepAlive: true,
   };
-  const password = options.passwordCommand === undefined ? undefined : passwordOf(options.passwordCommand);
+  const password = options.passwordCommand === undefined ? undefined : passwordFromCommand(options.passwordCommand);
   const connectTo = (url: string, config: pg.ClientConfig): Connector =>
     createConnector({ url, password, config, connectTimeoutMs: options.connectTimeoutMs, log });
   const startupOptions = asStartupOptions(settings);

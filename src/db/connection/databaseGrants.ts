@@ -9,12 +9,12 @@ import { inTransaction } from './inTransaction.js';
  * has by default, tenants of other installations among them. Roles that could log in keep both. Repeats nothing.
  * @returns false when the service may not, because the database belongs to somebody else
  */
-export function closeDatabase(pool: Pool): Promise<boolean> {
+export function revokePublicAccess(pool: Pool): Promise<boolean> {
   return inTransaction(pool, close);
 }
 
 /** What PUBLIC may still do, in the words of GRANT; empty when the database is closed. */
-export async function openToPublic(pool: Pool): Promise<readonly string[]> {
+export async function publicPrivileges(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ privilege: string }>(PUBLIC_SQL);
   return rows.map(({ privilege }) => privilege);
 }

@@ -9,7 +9,7 @@ const MAX_BYTES = 64 * 1024;
  * A password that is made anew, such as a cloud's IAM token: what a command prints, asked for by each new connection. It runs at
  * most once in half a minute. Throws an Error with code EPASSWORD, as of a connection that can't be made, that says nothing of what it printed.
  */
-export function passwordOf(
+export function passwordFromCommand(
   command: string,
   now: () => number = () => performance.now(),
 ): () => Promise<string> {

@@ -10,7 +10,7 @@ const SWEEPING_MINUTES = 2;
 const UPLOAD_MEMORY_DAYS = 1;
 
 /**
- * Expired objects without a file. From now on no file can claim them; call `forgetSwept` once they are gone from the
+ * Expired objects without a file. From now on no file can claim them; call `deleteSwept` once they are gone from the
  * storage.
  */
 export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
@@ -24,7 +24,7 @@ export async function takeObjects(pool: Pool, most: number): Promise<readonly st
   return rows.map((row) => row.objectkey);
 }
 
-export async function forgetSwept(pool: Pool, objectkeys: readonly string[]): Promise<void> {
+export async function deleteSwept(pool: Pool, objectkeys: readonly string[]): Promise<void> {
   await pool.query('delete from rowpost.file_object where objectkey = any ($1) and sweeping', [objectkeys]);
 }
 
@@ -70,7 +70,7 @@ export async function filesAfter(
  * The files whose row is gone, read as the tenant. Undefined if unknown: the table exists, but its key is not the one
  * recorded.
  */
-export async function findRowless(
+export async function findOrphans(
   pool: Pool,
   transactions: Transactions,
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
@@ -109,7 +109,7 @@ export async function findRowless(
  * Marks the checked files without a row, and deletes those marked for long enough.
  * @returns how many were deleted
  */
-export async function settleRowless(
+export async function deleteOrphans(
   pool: Pool,
   seen: readonly string[],
   rowless: readonly string[],

@@ -5,8 +5,8 @@ import { parseFilter, type ParsedFilter } from '../filter/parser.js';
 /** Size of the cache of parsed filters, in characters. */
 const MAX_CHARACTERS = 2_000_000;
 
-/** Filter expressions sent as variables: each text is parsed once while in use. */
-export class FilterTexts {
+/** A cache of parsed filter expressions that were sent as variables. */
+export class ParsedFilters {
   readonly #parsed = new LRUCache<string, ParsedFilter>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_filter, text) => text.length + 100,

@@ -18,7 +18,7 @@ const MAX_LISTENING_SECONDS = 5;
  * `pg_advisory_lock` in a loop, or LISTEN in a transaction that does not end, stops every write. When half of the locks or
  * a quarter of the queue is taken, sessions of tenants that hold more than a session's share are ended.
  */
-export class ServerShare {
+export class ServerGuard {
   #client: pg.Client | undefined;
 
   constructor(

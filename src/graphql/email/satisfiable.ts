@@ -5,14 +5,14 @@ import { withNullTest } from '../filter/rewrite.js';
 import type { FilterNode, PrincipalNode } from '../filter/tree.js';
 import { partsOf } from '../filter/walk.js';
 
-/** The record that an operation's events lack: all of it is null. */
+/** The record that an operation's events lack: all its columns are null. */
 const ABSENT: Readonly<Record<string, 'old' | 'new'>> = { insert: 'old', delete: 'new' };
 
 /**
- * Rejects a condition that can't hold for any of the rule's operations, so that the mistake is not discovered by
- * missing mails. Throws AppError FILTER_TYPE.
+ * Rejects a condition that can't hold for any of the rule's operations; otherwise the mistake would only be noticed when
+ * mails are missing. Throws AppError FILTER_TYPE.
  */
-export function requireMayHold(condition: string, operations: readonly string[]): void {
+export function requireSatisfiable(condition: string, operations: readonly string[]): void {
   const { tree } = parseFilter(condition);
   const principal = findPrincipal(tree);
   if (principal) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AppError } from '../../src/errors.js';
-import { requireMayHold } from '../../src/graphql/email/neverHolds.js';
+import { requireSatisfiable } from '../../src/graphql/email/satisfiable.js';
 
 const cases: [condition: string, operations: readonly string[], refused: boolean][] = [
   ["old.status = 'paid'", ['insert'], true],
@@ -24,7 +24,7 @@ const cases: [condition: string, operations: readonly string[], refused: boolean
 describe('conditions that can never hold are refused when a rule is saved', () => {
   for (const [condition, operations, refused] of cases) {
     it(`${condition} on ${operations.join()}: ${refused ? 'refused' : 'taken'}`, () => {
-      const check = (): void => requireMayHold(condition, operations);
+      const check = (): void => requireSatisfiable(condition, operations);
       if (refused) expect(check).to.throw(AppError).with.property('code', 'FILTER_TYPE');
       else check();
     });

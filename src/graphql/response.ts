@@ -1,13 +1,13 @@
 import type { ASTNode, GraphQLError } from 'graphql';
 import { AppError } from '../errors.js';
 
-export interface GraphqlAnswer {
+export interface GraphqlResponse {
   /** HTTP status for callers that accept application/graphql-response+json. */
   readonly status: number;
   /** JSON text with data and/or errors. */
   readonly body: string;
   readonly retryAfterSeconds?: number;
-  /** Call when the body has been sent: until then its bytes count as in flight. */
+  /** To be called once the body has been sent: until then its bytes count as in flight. */
   readonly release?: () => void;
 }
 
@@ -24,7 +24,7 @@ export class FieldError extends Error {
 }
 
 /** The request was not executed: syntax, validation, variables, limits. */
-export function requestError(error: AppError, graphqlErrors: readonly GraphQLError[] = []): GraphqlAnswer {
+export function requestError(error: AppError, graphqlErrors: readonly GraphQLError[] = []): GraphqlResponse {
   const errors =
     graphqlErrors.length > 0
       ? graphqlErrors.map((item) => describeGraphqlError(item, error))
@@ -33,29 +33,29 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
 }
 
 /**
- * Unavailability and rate limits are visible to callers and proxies. All other errors are part of the operation's own
- * result.
+ * Callers and proxies see unavailability and rate limits in the HTTP status. All other errors are only part of the
+ * operation's result.
  */
-const NOT_NOW: ReadonlySet<number> = new Set([429, 500, 503]);
-/** Per the draft for the header Idempotency-Key. */
-const OF_REPEATS: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
+const VISIBLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 503]);
+/** Errors with a status of their own, see the Idempotency-Key header draft. */
+const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
 
-/** Nothing of the operation has a result. */
-export function failedAnswer(error: AppError | FieldError): GraphqlAnswer {
+/** The operation as a whole failed. */
+export function failedResponse(error: AppError | FieldError): GraphqlResponse {
   const cause = error instanceof FieldError ? error.error : error;
   const { retryAfterSeconds } = cause;
   return {
-    status: NOT_NOW.has(cause.status) || OF_REPEATS.has(cause.code) ? cause.status : 200,
+    status: VISIBLE_STATUSES.has(cause.status) || IDEMPOTENCY_CODES.has(cause.code) ? cause.status : 200,
     body: JSON.stringify({ errors: [describe(error)], data: null }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
 
 /** @param fields JSON texts by response key, in the order of the document */
-export function dataAnswer(
+export function dataResponse(
   fields: readonly (readonly [key: string, json: string])[],
   errors: readonly FieldError[],
-): GraphqlAnswer {
+): GraphqlResponse {
   let data = '';
   for (const [key, json] of fields) data += `${data === '' ? '' : ','}"${key}":${json}`;
   const prefix =
@@ -65,7 +65,7 @@ export function dataAnswer(
 
 function describe(error: AppError | FieldError): object {
   if (error instanceof AppError) return { message: error.message, extensions: extensions(error) };
-  const locations = error.nodes.flatMap(placeOf);
+  const locations = error.nodes.flatMap(locationOf);
   return {
     message: error.message,
     ...(locations.length > 0 ? { locations } : {}),
@@ -74,8 +74,8 @@ function describe(error: AppError | FieldError): object {
   };
 }
 
-/** The parser knows it. A GraphQLError would count lines from the start of the document for every error. */
-function placeOf({ loc }: ASTNode): readonly { line: number; column: number }[] {
+/** Taken from the parser: a GraphQLError would count lines from the start of the document for every error. */
+function locationOf({ loc }: ASTNode): readonly { line: number; column: number }[] {
   return loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [];
 }
 

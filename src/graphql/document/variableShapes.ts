@@ -7,28 +7,27 @@ import {
   type VariableNode,
 } from 'graphql';
 import { isJsonObject } from '../../losslessJson.js';
-import type { FilterTexts } from '../plan/filterTexts.js';
+import type { ParsedFilters } from '../plan/parsedFilters.js';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** The properties of one variable that determine the plan, as text: requests with equal texts share a plan. */
-export type Shaper = (variables: Variables, filters: FilterTexts) => string;
+/** Renders what the plan depends on in one variable as text: requests with equal texts share a plan. */
+export type VariableShape = (variables: Variables, filters: ParsedFilters) => string;
 
 /**
- * A filter contributes its shape; an ordering, limit, subquery, directive condition or enum its value; an offset
- * whether it is given; an object its keys; everything else only whether it is given. All uses of a variable count,
- * even skipped ones.
+ * A plan depends on the shape of a filter; on the value of an ordering, limit, subquery, directive condition or enum; on
+ * the keys of an object; and for anything else only on its presence. All uses of a variable count, even skipped ones.
  */
-export function findShapers(
+export function findVariableShapes(
   operation: OperationDefinitionNode,
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-): readonly Shaper[] {
-  const shapers = new Map<string, Shaper>();
+): readonly VariableShape[] {
+  const shapers = new Map<string, VariableShape>();
   const look = (argument: ArgumentNode): void => {
     visit(argument.value, {
       Variable(node: VariableNode) {
         const name = node.name.value;
-        shapers.set(`${argument.name.value} ${name}`, shaperFor(argument.name.value, name));
+        shapers.set(`${argument.name.value} ${name}`, shapeFor(argument.name.value, name));
       },
     });
   };
@@ -44,14 +43,14 @@ export function findShapers(
 }
 
 /** The plan's key within its document. */
-export function shapeKey(shapers: readonly Shaper[], variables: Variables, filters: FilterTexts): string {
+export function shapeKey(shapers: readonly VariableShape[], variables: Variables, filters: ParsedFilters): string {
   if (shapers.length === 0) return '';
   let key = '';
   for (const shaper of shapers) key += `${shaper(variables, filters)}\u0000`;
   return key;
 }
 
-function shaperFor(argument: string, name: string): Shaper {
+function shapeFor(argument: string, name: string): VariableShape {
   switch (argument) {
     case 'filter':
     case 'having':
