@@ -25,7 +25,7 @@ const TRANSIENT: ReadonlySet<string> = new Set([
   'NO_PRIMARY',
 ]);
 
-/** Throws UsageError, with a message without host or password; NotReadyError if waiting may help. */
+/** Throws UsageError, whose message contains neither host nor password; NotReadyError if waiting may help. */
 export async function requireReachable(pool: Pool, setting: AddressSetting = 'DATABASE_URL'): Promise<void> {
   const hint = `Set ${setting} to a PostgreSQL 15 or newer.`;
   try {
@@ -77,10 +77,10 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   };
 }
 
-/** More than may be free in files that there are. */
+/** More than existing files may have free. */
 const PROBE_BYTES = 2 ** 20;
 
-/** Writes a table and rolls it back. Throws what PostgreSQL refuses it with. */
+/** Writes a table and rolls back. Throws what PostgreSQL throws. */
 export async function probeWrites(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {

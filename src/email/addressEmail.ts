@@ -7,7 +7,7 @@ import { storable } from './storableText.js';
 
 type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
 
-/** Who a mail is from and to, and about what. Throws EmailProblem when it would lack a sender, subject or recipient. */
+/** Reads sender, recipients and subject of a mail. Throws EmailProblem if any of them is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
@@ -47,7 +47,7 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
   } catch {
-    // Reported below, in terms of the template.
+    // Reported below, with the template's field.
   }
   throw unsendable(
     { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },

@@ -1,7 +1,7 @@
 /** What to do about each error code of a delivery. Mirrors the table of docs/delivery.md; a test compares the two. */
 export interface DeliveryError {
   readonly why: string;
-  /** What the author of the rule and the email type does. */
+  /** What the author of the rule and the email type should do. */
   readonly whatToDo: string;
 }
 
@@ -152,7 +152,7 @@ const BY_CODE: ReadonlyMap<string, DeliveryError> = new Map(
   TABLE.flatMap(([codes, why, whatToDo]) => codes.map((code) => [code, { why, whatToDo }] as const)),
 );
 
-/** Every code has an answer: the rest are further refusals of queries, of the provider, or of the way to it. */
+/** Every code has an entry: other codes are further errors of queries, of the provider, or of the connection to it. */
 export function deliveryError(code: string): DeliveryError {
   const known = BY_CODE.get(code) ?? BY_CODE.get(rowFor(code));
   if (!known) throw new Error('the table lacks a row');

@@ -14,7 +14,7 @@ import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';
 import { requireTable } from './currentRow.js';
-import type { Draft, ReadType } from './emailDraft.js';
+import type { Draft, ReadType } from './readEmailType.js';
 import { contextPaths } from './missingNames.js';
 
 const names = (description: string) => ({

@@ -17,9 +17,9 @@ interface MissingGrant {
 }
 
 /**
- * Grants the tenant's role the privileges that it lacks on the relations of its schema, so that tables of other
- * owners are served like its own.
- * @returns messages for the tenant's administrator on what could not be granted
+ * Grants the tenant's role its missing privileges on the relations of its schema, so that tables of other owners are
+ * served like its own.
+ * @returns messages for the tenant's administrator about what could not be granted
  */
 export async function grantMissing(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
   const problems: string[] = [];

@@ -2,7 +2,7 @@ import type { ColumnPair, Relation } from './catalog.js';
 import type { RawForeignKey, RawTable } from './introspect.js';
 import { NameScope } from './names.js';
 
-/** A relation before naming, with its candidate names, best first. */
+/** A relation before it is named, with its candidate names, best first. */
 interface RelationCandidate {
   readonly names: readonly [preferred: string, fallback: string];
   /** If two relations want a name, the lower rank gets it; if their ranks are equal, neither does. */
@@ -11,8 +11,8 @@ interface RelationCandidate {
 }
 
 /**
- * Relation fields of every table, both ways (names: CONTRACT 3.2, docs/api.md). `names` holds the GraphQL names of the
- * tables, `columns` the names taken in each table. What had to be numbered is added to `problems`.
+ * Relation fields of every table, in both directions (for names see docs/api.md). `names` has the GraphQL names of the
+ * tables, `columns` the names taken in each table. Fields that had to be numbered are added to `problems`.
  */
 export function deriveRelations(
   tables: readonly RawTable[],
@@ -40,8 +40,8 @@ export function deriveRelations(
 }
 
 /**
- * The short name, unless a column has it or another relation has an equal or better claim; otherwise the long one. So
- * adding a join table later renames nothing.
+ * Uses the short name unless a column has it or another relation has an equal or better claim, and the long one otherwise.
+ * So adding a join table later renames nothing.
  */
 function nameRelations(
   table: string,
@@ -85,7 +85,12 @@ function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCa
   };
 }
 
-function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nameOf: NameOf): RelationCandidate {
+function manyToMany(
+  join: RawTable,
+  near: RawForeignKey,
+  far: RawForeignKey,
+  nameOf: NameOf,
+): RelationCandidate {
   const target = nameOf(far.target);
   return {
     names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],
@@ -101,7 +106,7 @@ function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nam
   };
 }
 
-/** Both directions through a table whose primary key is just the columns of its two foreign keys. */
+/** Both directions through a table whose primary key consists of the columns of its two foreign keys. */
 function joinDirections(table: RawTable): readonly (readonly [near: RawForeignKey, far: RawForeignKey])[] {
   const [one, two, third] = table.foreignKeys;
   const primary = table.keys.find((key) => key.primary);

@@ -1,38 +1,38 @@
 import { UsageError } from '../../errors.js';
 
-/** What a process runs decides what it needs connections for. */
+/** What a process runs, which determines what it needs connections for. */
 export type ProcessRole = 'web' | 'relay' | 'worker' | 'all' | 'command';
 
-/** How the connections of one process are divided. Together they are never more than `PG_POOL`. */
+/** How one process's connections are divided. Their sum never exceeds `PG_POOL`. */
 export interface ConnectionBudget {
-  /** Statements of tenants. */
+  /** Tenants' statements. */
   readonly tenants: number;
   /** The service's own statements: sign-in, policies, control objects. */
   readonly service: number;
-  /** Outbox, batches and deliveries, apart from the others so that a busy tenant never holds up mail. */
+  /** Outbox, batches and deliveries; separate, so that a busy tenant never delays mail. */
   readonly ledger: number;
-  /** BullMQ's, where the queue is in PostgreSQL. */
+  /** BullMQ's, if the queue is in PostgreSQL. */
   readonly queue: number;
-  /** The relay's own: one to LISTEN, one to watch what sessions hold. */
+  /** The relay's own: one to LISTEN, one to watch the locks and notifications that sessions hold. */
   readonly listener: number;
 }
 
 type Part = Exclude<keyof ConnectionBudget, 'tenants'>;
 
-/** With this budget each part has its largest share; smaller budgets scale them down, larger ones go to tenants. */
+/** The budget at which each part has its largest share. Smaller budgets scale the shares down; the excess of larger ones goes to tenants. */
 const FULL_BUDGET = 24;
 
-/** The least and the largest share of each part. Some of the service's work holds one connection while it needs another. */
+/** Minimum and maximum share of each part. The service sometimes holds one connection while it needs another. */
 const SHARES: Readonly<Record<ProcessRole, Readonly<Record<Part, readonly [min: number, max: number]>>>> = {
   web: { service: [2, 8], ledger: [1, 2], queue: [0, 0], listener: [0, 0] },
   relay: { service: [2, 3], ledger: [1, 4], queue: [1, 4], listener: [2, 2] },
-  // BullMQ holds two of them to LISTEN; the renewal of its locks must not wait behind the jobs.
+  // BullMQ uses two to LISTEN, and renewing its locks must not wait behind jobs.
   worker: { service: [2, 4], ledger: [1, 6], queue: [4, 8], listener: [0, 0] },
   all: { service: [2, 6], ledger: [1, 4], queue: [4, 6], listener: [2, 2] },
   command: { service: [2, 4], ledger: [1, 2], queue: [1, 1], listener: [0, 0] },
 };
 
-/** @param total `PG_POOL`. Throws UsageError when it is too small for what the process runs. */
+/** @param total `PG_POOL`. Throws UsageError if it is too small for what the process runs. */
 export function divideConnections(
   total: number,
   role: ProcessRole,

@@ -8,15 +8,15 @@ export interface EndedSession {
   readonly locks: number;
 }
 
-/** Share of PostgreSQL's queue of notifications that may wait for one session. */
+/** Share of PostgreSQL's notification queue that one session may hold up. */
 const MAX_NOTIFICATIONS = 0.25;
-/** Who listens reads at once, except in a transaction. */
+/** Listeners read notifications immediately, except in a transaction. */
 const MAX_LISTENING_SECONDS = 5;
 
 /**
- * PostgreSQL has one table of locks and one queue of notifications for everybody, and knows no quota: one tenant's
- * `pg_advisory_lock` in a loop, or LISTEN in a transaction that does not end, stops every write. When half of the locks or
- * a quarter of the queue is taken, sessions of tenants that hold more than a session's share are ended.
+ * PostgreSQL has one lock table and one notification queue for the whole server, without quotas: one tenant's
+ * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks or a
+ * quarter of the queue is in use, this terminates tenants' sessions that hold more than a session's share.
  */
 export class ServerGuard {
   #client: pg.Client | undefined;
@@ -48,8 +48,8 @@ export class ServerGuard {
   }
 
   /**
-   * A transaction that stays open keeps the locks on catalogs that it needs when there are no others to be had. It holds
-   * no snapshot between its statements.
+   * Keeps a transaction open, which retains the catalog locks that it needs when no others are available. It holds no
+   * snapshot between statements.
    */
   async #connect(values: readonly string[]): Promise<pg.Client> {
     const client = this.createClient();
@@ -67,7 +67,7 @@ const SHORT_OF_LOCKS = `(select count(*) from pg_lock_status()) > ${PER_SESSION}
   (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)`;
 const SHORT_OF_NOTIFICATIONS = `pg_notification_queue_usage() > ${MAX_NOTIFICATIONS}`;
 
-// What is known of sessions is the same for a whole transaction otherwise.
+// Otherwise session statistics stay the same for the whole transaction.
 const STATE = `select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS} as "isFull"`;
 
 const END = `

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 
-/** A pending upload created by upload_<t>. */
+/** An upload created by upload_<t> whose bytes have not arrived yet. */
 export interface PendingUpload {
   readonly storagekey: string;
   readonly tenantid: number;
-  /** Who asked for it. */
+  /** The role that requested it. */
   readonly roleid: number;
   /** The table's SQL name. */
   readonly target: string;
@@ -32,7 +32,7 @@ interface BeginRow {
 
 /**
  * Claims an upload, and records the object before its first byte is written. One attempt at a time may proceed.
- * @param leaseMs when the object counts as abandoned, unless `extendObjectLeases` extends the lease
+ * @param leaseMs after which the object counts as abandoned, unless `extendObjectLeases` is called
  */
 export async function beginUpload(
   pool: Pool,
@@ -81,7 +81,7 @@ export async function abandonObject(pool: Pool, objectkey: string, againInMs: nu
   return rowCount === 1;
 }
 
-/** Forgets an object that was never written. */
+/** Removes the record of an object that was never written. */
 export async function forgetObject(pool: Pool, objectkey: string): Promise<void> {
   await pool.query('delete from rowpost.file_object where objectkey = $1', [objectkey]);
 }

@@ -7,7 +7,7 @@ import { literal } from '../sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
 import { AppError } from '../../errors.js';
 
-/** A schema owned by someone else, and the tenant that it is served as. */
+/** A schema with another owner, and the tenant that it is served as. */
 export interface AdoptedSchema {
   readonly tenantid: number;
   readonly schema: string;
@@ -78,7 +78,7 @@ export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSch
   );
 }
 
-/** The statements that give the schema back. */
+/** The statements that undo an adoption. */
 export async function statementsToRelease(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,

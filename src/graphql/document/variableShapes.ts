@@ -43,7 +43,11 @@ export function findVariableShapes(
 }
 
 /** The plan's key within its document. */
-export function shapeKey(shapers: readonly VariableShape[], variables: Variables, filters: ParsedFilters): string {
+export function shapeKey(
+  shapers: readonly VariableShape[],
+  variables: Variables,
+  filters: ParsedFilters,
+): string {
   if (shapers.length === 0) return '';
   let key = '';
   for (const shaper of shapers) key += `${shaper(variables, filters)}\u0000`;

@@ -46,7 +46,11 @@ export class FileUrls {
       const start = `"${marker}${what}:`;
       return () => start;
     };
-    this.terms = { placeholders: { GET: placeholder('GET'), PUT: placeholder('PUT'), KEY: placeholder('KEY') }, urlSeconds, maxBytes };
+    this.terms = {
+      placeholders: { GET: placeholder('GET'), PUT: placeholder('PUT'), KEY: placeholder('KEY') },
+      urlSeconds,
+      maxBytes,
+    };
     this.#placeholders = new RegExp(`${marker}(GET|PUT|KEY):([0-9a-f-]{36}):(\\d*);`, 'g');
   }
 
@@ -98,7 +102,12 @@ export function keyPlaceholder({ placeholders }: FileTerms, storagekey: Sql): Sq
 }
 
 /** A placeholder for a file's URL, as JSON text. */
-export function urlPlaceholder({ placeholders }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
+export function urlPlaceholder(
+  { placeholders }: FileTerms,
+  method: FileLink['method'],
+  storagekey: Sql,
+  size?: Sql,
+): Sql {
   const start = param(placeholders[method], 'text');
   return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
 }

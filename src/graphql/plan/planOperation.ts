@@ -73,7 +73,8 @@ export function* planOperation(
   }
   const { files } = deps;
   const statements = fields.flatMap(statementFields).flatMap((field) => field.statements);
-  const hasFilePlaceholders = files !== undefined && statements.some(({ slots }) => containPlaceholders(files, slots));
+  const hasFilePlaceholders =
+    files !== undefined && statements.some(({ slots }) => containPlaceholders(files, slots));
   return { kind, fields, hasFilePlaceholders };
 }
 

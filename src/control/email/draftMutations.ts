@@ -6,9 +6,9 @@ import type { ControlFields } from '../object/objectFields.js';
 import { inputType } from '../object/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
-import type { Draft } from './emailDraft.js';
+import type { Draft } from './readEmailType.js';
 import { readPlainName } from './emailTypeParts.js';
-import { deleteDraft, saveDraft } from './emailTypeVersion.js';
+import { deleteDraft, saveDraft } from './emailTypeHistory.js';
 
 const email_type = {
   type: new GraphQLNonNull(ID),

@@ -11,10 +11,10 @@ export interface SlownessLimits {
 const CHUNK_BYTES = 65_536;
 
 /**
- * Sends a complete response. One that the client doesn't read is held only within the limits.
+ * Sends a complete response. If the client doesn't read it, it is only held within the limits.
  * @param release called once the response was sent or the client is gone
  */
-export function sendAnswer(
+export function sendResponse(
   res: ServerResponse,
   status: number,
   headers: OutgoingHttpHeaders,
@@ -30,7 +30,7 @@ export function sendAnswer(
     return;
   }
   res.end(body);
-  // Most small responses fit into the socket buffer: they need neither a listener nor a timer.
+  // Most small responses fit into the socket buffer and need neither a listener nor a timer.
   if (res.socket?.writableLength === 0) {
     release?.();
     return;
@@ -68,8 +68,8 @@ export function whenGone(res: ServerResponse, release: () => void): void {
   else res.once('close', release);
 }
 
-/** Disconnects a client that doesn't read a response in time, whoever sends it. */
-export function endSlowAnswer(res: ServerResponse, timeoutMs: number): void {
+/** Disconnects a client that doesn't read a response in time, whoever sends the response. */
+export function endSlowResponse(res: ServerResponse, timeoutMs: number): void {
   res.once('prefinish', () => {
     if (res.socket && res.socket.writableLength > 0) limitSending(res, timeoutMs);
   });

@@ -4,14 +4,14 @@ import type { ControlDb } from '../../db/connection/database.js';
 export interface Excess {
   readonly roleid: number;
   readonly kind: 'capability' | 'class' | 'rule';
-  /** The capability's name, or the number of the class or rule. */
+  /** The capability's name, or the id of the class or rule. */
   readonly what: string;
 }
 
 /**
- * What a role has that `than` lacks: a capability, a class, or a policy rule in scope. Rules for every role are everybody's.
- * @param below whether the roles below it count as well, which have its classes that are inherited in full
- * @returns undefined when `than` has all of it
+ * Finds a capability, class or policy rule in scope that a role has and `than` lacks. Rules for every role don't count.
+ * @param below whether roles below it count too, which have its fully inherited classes
+ * @returns undefined if `than` lacks nothing
  */
 export async function findExcess(
   db: ControlDb,

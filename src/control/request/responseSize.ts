@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.js';
 
-/** As `/query` says it. */
-function answerTooLarge(): AppError {
+/** The same error as for `/query`. */
+function responseTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
 }
 
@@ -9,10 +9,10 @@ function answerTooLarge(): AppError {
 const MAX_LEVELS = 500;
 
 /**
- * Throws AppError DOCUMENT_TOO_COMPLEX when a result is certainly larger as JSON than the bound, without composing it:
- * one long text may stand in it under many aliases. The same for one that nests too deep.
+ * Throws AppError DOCUMENT_TOO_COMPLEX if a result is certainly too large as JSON, without serializing it (one long text
+ * may occur under many aliases), or if it is nested too deeply.
  */
-export function requireAnswerWithin(data: unknown, maxBytes: number): void {
+export function requireResponseWithin(data: unknown, maxBytes: number): void {
   let bytes = 0;
   const add = (value: unknown, levels: number): void => {
     if (levels > MAX_LEVELS) {
@@ -27,7 +27,7 @@ export function requireAnswerWithin(data: unknown, maxBytes: number): void {
         add(item, levels + 1);
       }
     }
-    if (bytes > maxBytes) throw answerTooLarge();
+    if (bytes > maxBytes) throw responseTooLarge();
   };
   add(data, 0);
 }

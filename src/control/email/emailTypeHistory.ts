@@ -2,11 +2,11 @@ import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 
 /**
- * Keeps a save from undoing one that its author has not seen. Locks the email type, so that of two saves at once the second
- * one is refused. Throws AppError EMAIL_TYPE_CHANGED.
- * @param basedOn what the author read; null when anything may be overwritten
+ * Prevents a save from overwriting one that its author has not seen. Locks the email type, so that the second of two
+ * concurrent saves is rejected. Throws AppError EMAIL_TYPE_CHANGED.
+ * @param basedOn the version that the author read; null to overwrite any version
  */
-export async function requireVersion(
+export async function requireUnchanged(
   { db, principal }: ControlContext,
   emailType: string,
   basedOn: number | null | undefined,
@@ -22,7 +22,7 @@ export async function requireVersion(
   });
 }
 
-/** Versions kept of one email type. */
+/** Versions kept per email type. */
 const MAX_VERSIONS = 100;
 
 const RECORD = `
@@ -36,21 +36,21 @@ const TRIM = `
   where v.tenantid = :tenantid and v.email_type = :emailType and t.tenantid = v.tenantid and t.email_type = v.email_type
     and v.version between 1 and t.version - ${MAX_VERSIONS}`;
 
-/** Before the first change of an email type that an earlier release saved: it has no version yet. */
-export async function recordBefore(context: ControlContext, emailType: string): Promise<void> {
+/** Called before a change: an email type that was saved by an earlier release has no version yet. */
+export async function recordFirstVersion(context: ControlContext, emailType: string): Promise<void> {
   await context.db.raw(RECORD, { ...keyOf(context, emailType), creatorid: null });
 }
 
-/** The email type as it is saved now, which ends its draft. */
+/** Records the email type as just saved, and deletes its draft. */
 export async function recordVersion(
   context: ControlContext,
   emailType: string,
   before: string | undefined,
 ): Promise<void> {
   const key = keyOf(context, emailType);
-  if (before === undefined) await forgetVersions(context, emailType);
+  if (before === undefined) await deleteVersions(context, emailType);
   else if (before !== emailType) {
-    await forgetVersions(context, emailType);
+    await deleteVersions(context, emailType);
     await context
       .db('rowpost.email_type_version')
       .where(columnsOf(context, before))
@@ -64,14 +64,14 @@ export async function recordVersion(
   await context.db.raw(TRIM, key);
 }
 
-/** Of a name that is free again, or was. */
-export async function forgetVersions(context: ControlContext, emailType: string): Promise<void> {
+/** Called when a name becomes free, and before it is reused. */
+export async function deleteVersions(context: ControlContext, emailType: string): Promise<void> {
   await context.db('rowpost.email_type_version').where(columnsOf(context, emailType)).delete();
 }
 
 const DRAFT = 0;
 
-/** Keeps a text that is not live, whatever state it is in. */
+/** Saves a draft, valid or not. It is not live. */
 export async function saveDraft(context: ControlContext, emailType: string, input: object): Promise<void> {
   await context
     .db('rowpost.email_type_version')

@@ -2,28 +2,28 @@ import type { ServerResponse } from 'node:http';
 import type { AnswerBudget } from '../../db/answerBudget.js';
 import type { Principal } from '../../db/principal.js';
 import { composeAuthBody, type SchemaDescription } from './authBody.js';
-import { sendAnswer, whenGone, type SlownessLimits } from '../http/sendAnswer.js';
+import { sendResponse, whenGone, type SlownessLimits } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
 import type { Tokens } from './tokens.js';
 
-export interface SignInAnswerDeps {
+export interface SignInResponderDeps {
   readonly tokens: Tokens;
   readonly baseUrl: string;
-  /** Of `/query` for this principal's tenant. */
+  /** The schema of `/query` for the principal's tenant. */
   readonly describe: (principal: Principal) => Promise<SchemaDescription>;
   readonly describeControl: () => SchemaDescription;
-  /** Limits buffered responses: a large schema makes them large. */
+  /** Bounds buffered responses, which contain the schema and may be large. */
   readonly answers: AnswerBudget;
   readonly slowness: SlownessLimits;
 }
 
 /** Throws AppError TOO_BUSY while the tenant's unread responses take too much memory. */
-export type SignInAnswer = (res: ServerResponse, principal: Principal) => Promise<void>;
+export type SignInResponder = (res: ServerResponse, principal: Principal) => Promise<void>;
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** Issues tokens and sends the response common to all ways of signing in. */
-export function createSignInAnswer(deps: SignInAnswerDeps): SignInAnswer {
+export function createSignInResponder(deps: SignInResponderDeps): SignInResponder {
   return async (res, principal) => {
     recordOf(res)?.askedBy(principal);
     const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);
@@ -33,6 +33,6 @@ export function createSignInAnswer(deps: SignInAnswerDeps): SignInAnswer {
     const refusal = take(body.length);
     whenGone(res, release);
     if (refusal?.code === 'TOO_BUSY') throw refusal;
-    sendAnswer(res, 200, HEADERS, body, deps.slowness);
+    sendResponse(res, 200, HEADERS, body, deps.slowness);
   };
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.js';
 import { readCarrier, showCarriers } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const SENDING = `${CONSOLE}/sending`;
 
@@ -23,7 +23,7 @@ const CHANGES = {
     'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
 } as const;
 
-/** What each carrier is to be told; docs/carriers.md has the details. */
+/** How to set up each carrier; docs/carriers.md has the details. */
 const CARRIERS: Readonly<
   Record<string, { readonly name: string; readonly steps: string; readonly secret: string }>
 > = {
@@ -64,8 +64,8 @@ interface Settings {
   readonly email_webhooks: readonly Webhook[];
 }
 
-/** What the tenant sends by, and where its carriers report what became of mails. Secrets go in, and never come out. */
-export function sendingPage({ page, form }: PageKinds, mailTransport: Config['mailTransport']): Router {
+/** The page for the tenant's carriers and their webhooks. Secrets can be set, but are never shown. */
+export function carrierPage({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
   const change = form(async (visit, _req, res) => {
     const { values, ask } = visit;
     const secret = textOf(values, 'secret', Infinity);
@@ -89,7 +89,7 @@ export function sendingPage({ page, form }: PageKinds, mailTransport: Config['ma
     .post(SENDING, change);
 }
 
-/** SendGrid's key is kept apart from the carriers, among which it may have a place already. */
+/** SendGrid's key is stored separately from the carriers, among which SendGrid may already be listed. */
 async function setCarrier(
   ask: Visit['ask'],
   { apikey, ...input }: Readonly<Record<string, string | number>>,
@@ -123,7 +123,7 @@ async function show(
       transport: Utility.email_transport,
       carriers: showCarriers(problem && values),
       isMailbox: mailTransport === 'mailbox',
-      // Those that are in use come first.
+      // Carriers in use come first.
       webhooks: webhooks
         .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))
         .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),

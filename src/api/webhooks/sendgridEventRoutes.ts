@@ -23,7 +23,7 @@ export interface MailEventDeps {
 const SIGNATURE = 'X-Twilio-Email-Event-Webhook-Signature';
 const TIMESTAMP = 'X-Twilio-Email-Event-Webhook-Timestamp';
 
-/** The provider's reports are up to 768 KB. */
+/** The provider's reports have up to 768 KB. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 /**
  * The provider retries a report for up to a day, possibly with its original signature. Events are recorded idempotently,
@@ -37,7 +37,7 @@ const NEWEST_MS = 5 * 60_000;
  * `POST /events/sendgrid/<tenantid>`: SendGrid's event webhook. A report is parsed only if the tenant's key verifies it;
  * a missing tenant or key gets the same response as a wrong signature.
  */
-export function mailEventRoutes(deps: MailEventDeps): Router {
+export function sendgridEventRoutes(deps: MailEventDeps): Router {
   const signatures = new SignatureCheck();
 
   const receive: RequestHandler = async (req, res) => {
@@ -53,7 +53,7 @@ export function mailEventRoutes(deps: MailEventDeps): Router {
     const recorded = await recordMailEvents(deps.ledger, tenantid, events);
     const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
     deps.events.count(counts);
-    deps.log.debug({ tenantid, ...counts }, 'events of mails came');
+    deps.log.debug({ tenantid, ...counts }, 'received mail events');
     res.status(204).end();
   };
   const refuse: RequestHandler = (req, res) => {

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 export const MIN_BYTES_PER_INTERVAL = 65_536;
 
 /** Aborts a download that is too slow: it ties up a file and a socket. */
-export function endWhenSlow(res: ServerResponse, stallMs: number): { stop(): void } {
+export function endSlowDownload(res: ServerResponse, stallMs: number): { stop(): void } {
   const { socket } = res;
   let before = socket?.bytesWritten ?? 0;
   const timer = setInterval(() => {

@@ -18,7 +18,7 @@ import type { RoleInput } from './roleInput.js';
 import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
 
 /** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. */
-export async function makeRole(context: ControlContext, input: RoleInput): Promise<Key> {
+export async function createRole(context: ControlContext, input: RoleInput): Promise<Key> {
   const { principal, db } = context;
   requireCapability(principal, 'create_role');
   requireOwnTenant(principal, input.tenantid);
@@ -60,7 +60,7 @@ async function readGrants(context: ControlContext, input: RoleInput): Promise<Si
   return { capabilities, classes };
 }
 
-/** A role with a password is meant to sign in. */
+/** A role with a password is presumably meant to sign in. */
 function defaultCapabilities({ principal }: ControlContext, input: RoleInput): readonly string[] {
   return input.password != null && holds(principal, 'login') ? ['login'] : [];
 }
@@ -76,7 +76,7 @@ export async function grantable(
   return capabilities;
 }
 
-/** @param names what it must not be, besides the tenant's name. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */
+/** @param names that it must not be similar to, besides the tenant's. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */
 export async function checkPassword(
   { db, principal }: ControlContext,
   password: string,

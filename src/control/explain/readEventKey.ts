@@ -8,16 +8,16 @@ import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../object/badInput.js';
 
 export interface EventKey {
-  /** JSON text, as the row's events hold it. */
+  /** JSON text, as in the row's events. */
   readonly key: string;
-  /** There is a row with this key now. */
+  /** Whether there is currently a row with this key. */
   readonly exists: boolean;
 }
 
 /**
- * The row's type reads the key, as the tenant: so it is the same text as in events, whatever form it is given in.
- * @param key an object by column name, or the value of a key of one column
- * Throws AppError BAD_USER_INPUT.
+ * Has PostgreSQL parse the key as the row's type, as the tenant, so that it becomes the same text as in events whatever
+ * form it was given in. Throws AppError BAD_USER_INPUT.
+ * @param key an object by column name, or the value of a single-column key
  */
 export async function readEventKey(
   database: Pick<Database, 'transactions'>,
@@ -30,7 +30,7 @@ export async function readEventKey(
   const row = identifier(table.schema, table.sqlName);
   const pairs = given.map(({ column }) => sql`${textConstant(column.sqlName)}, ${columnSql(sql`k`, column)}`);
   const isRow = given.map(({ column }) => sql`${columnSql(sql`t`, column)} = ${columnSql(sql`k`, column)}`);
-  // A type that rounds would lead to another row.
+  // If the type rounded the value, it would match another row.
   const isExact = given
     .filter(({ column }) => column.type.kind === 'numeric')
     .map(

@@ -10,7 +10,7 @@ import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 
-/** The input of `create_email_type` or `update_email_type`. */
+/** Input of `create_email_type` or `update_email_type`. */
 export type Draft = Readonly<Record<string, unknown>>;
 
 export type ReadType = EmailType & Pick<Row<typeof emailTypes>, 'queries'>;
@@ -20,8 +20,8 @@ type Read =
   | { readonly ok: false; readonly failure: EmailFailure };
 
 /**
- * The email type that a request names or gives as a draft, checked as it would be when saved. What is wrong with a draft
- * is a value. Throws AppError NOT_FOUND, BAD_USER_INPUT for a request with neither.
+ * The email type that a request names or provides as a draft, checked as it would be when saved. Errors of a draft are
+ * returned as values. Throws AppError NOT_FOUND, or BAD_USER_INPUT for a request with neither.
  */
 export async function readEmailType(
   context: ControlContext,
@@ -47,7 +47,7 @@ export async function readEmailType(
   }
 }
 
-/** The variant of an email type for a locale, as deliveries find it. */
+/** The variant of an email type for a locale, found as for deliveries. */
 export async function findVariant(
   context: ControlContext,
   emailType: string,

@@ -9,7 +9,7 @@ import { emailTypes } from '../objects/emailTypes.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
 import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
 
-/** Of a tenant. All of them are loaded together where a template names them by its data. */
+/** Maximum per tenant. All are loaded together if a template computes their names from data. */
 const MAX_LAYOUTS = 200;
 const MAX_LAYOUT_CHARACTERS = 1_000_000;
 
@@ -18,7 +18,7 @@ interface Layout {
   readonly template: string;
 }
 
-/** Throws AppError TEMPLATE_SYNTAX, EMAIL_LAYOUT_IN_USE for another name, BAD_USER_INPUT when the tenant's layouts become too many or too large. */
+/** Throws AppError TEMPLATE_SYNTAX, EMAIL_LAYOUT_IN_USE if it is renamed, BAD_USER_INPUT if the tenant's layouts become too many or too large. */
 export async function checkEmailLayout(change: {
   readonly context: ControlContext;
   readonly before: Layout | undefined;
@@ -46,15 +46,15 @@ function requestOf({ template }: Layout): TemplateRequest {
 }
 
 /**
- * After a change of layouts: checks everything that loads them, and makes new versions of the email types among it, by
- * which workers notice. Throws AppError TEMPLATE_SYNTAX with the name of what the change would break.
+ * Called after a change of layouts: checks everything that loads them, and creates new versions of the email types among
+ * it, by which workers notice the change. Throws AppError TEMPLATE_SYNTAX with the name of what the change would break.
  */
-export async function checkUsers(context: ControlContext, names: readonly string[]): Promise<void> {
+export async function checkDependents(context: ControlContext, names: readonly string[]): Promise<void> {
   await checkWith(context, names, await readLayoutSources(context));
 }
 
-/** Before a layout is deleted. Throws AppError EMAIL_LAYOUT_IN_USE. */
-export async function leaveUsers(context: ControlContext, name: string): Promise<void> {
+/** Called before a layout is deleted. Throws AppError EMAIL_LAYOUT_IN_USE. */
+export async function requireNoDependents(context: ControlContext, name: string): Promise<void> {
   await lockLayouts(context);
   await requireUnused(context, name);
   await checkWith(context, [name], without(name, await readLayoutSources(context)));
@@ -65,7 +65,7 @@ function without(name: string | undefined, sources: LayoutSources): LayoutSource
 }
 
 async function requireUnused(context: ControlContext, name: string): Promise<void> {
-  const { types, layouts } = await findUsers(context, [name]);
+  const { types, layouts } = await findDependents(context, [name]);
   const user =
     types.find(({ layout_names }) => layout_names?.includes(name))?.email_type ??
     layouts.find((layout) => layout.name !== name && layout.layout_names?.includes(name))?.name;
@@ -81,7 +81,7 @@ async function checkWith(
   sources: LayoutSources,
 ): Promise<void> {
   const { tenantid } = context.principal;
-  const { types, layouts } = await findUsers(context, names);
+  const { types, layouts } = await findDependents(context, names);
   const checkedTypes = await Promise.all(
     types.map(async (type) => ({
       key: { tenantid, email_type: type.email_type },
@@ -106,7 +106,7 @@ async function checkWith(
   for (const { key, use } of checkedLayouts) await context.db('rowpost.email_layouts').where(key).update(use);
 }
 
-async function findUsers({ db, principal }: ControlContext, names: readonly string[]) {
+async function findDependents({ db, principal }: ControlContext, names: readonly string[]) {
   const uses = [sql`(r.any_layout or r.layout_names && ${constant(names, 'text[]')})`];
   const types = await readRows(db, emailTypes, { tenantid: principal.tenantid }, uses);
   const layouts: (Layout & LayoutUse)[] = await db('rowpost.email_layouts')

@@ -1,7 +1,7 @@
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireValue } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';
-import { requireStorablePassword } from '../roles/makeRole.js';
+import { requireStorablePassword } from '../roles/createRole.js';
 import { requireStrongPassword } from '../roles/passwords.js';
 import { requireFreeLogin } from '../roles/rolePermissions.js';
 import { createHashedTenant, deleteTenant, renameTenant, suspendTenant } from './tenants.js';
@@ -15,7 +15,7 @@ interface TenantInput {
 }
 
 /** `create_tenant`. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK, NAME_TAKEN. */
-export async function makeTenant(
+export async function createTenantMutation(
   { db, passwordHashes }: ControlContext,
   { name, schema, root_login, root_password, suspended }: TenantInput,
 ): Promise<Key> {
@@ -34,7 +34,7 @@ export async function makeTenant(
 }
 
 /** `update_tenant`. Throws AppError BAD_USER_INPUT, TENANT_NOT_FOUND, NAME_TAKEN. */
-export async function changeTenant(
+export async function updateTenantMutation(
   { db, deps, afterCommit }: ControlContext,
   { tenantid }: Key,
   { name, suspended, ...others }: TenantInput,
@@ -49,7 +49,7 @@ export async function changeTenant(
 }
 
 /** `delete_tenant`. Throws AppError NOT_FOUND, TENANT_NOT_FOUND. @returns the tenant as it was. */
-export async function removeTenant(
+export async function deleteTenantMutation(
   { db, deps, afterCommit }: ControlContext,
   key: Key,
   find: () => Promise<object>,

@@ -10,7 +10,7 @@ import { registerPostgresMetrics } from '../health/postgresMetrics.js';
 import { findOverdue } from '../health/readiness.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
-import { createSignInAnswer } from './auth/signInAnswer.js';
+import { createSignInResponder } from './auth/signInResponder.js';
 import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
 import { ConsoleSessions } from './console/consoleSession.js';
@@ -29,9 +29,9 @@ import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
 import type { WebDeps } from './webDeps.js';
 import { carrierEventRoutes } from './webhooks/carrierEventRoutes.js';
 import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
-import { mailEventRoutes } from './webhooks/mailEventRoutes.js';
+import { sendgridEventRoutes } from './webhooks/sendgridEventRoutes.js';
 
-export interface PagesDeps extends WebDeps {
+export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
@@ -40,7 +40,7 @@ export interface PagesDeps extends WebDeps {
 }
 
 /** Everything but GraphQL: sign-in, health, metrics and HTML pages. */
-export function createPages(deps: PagesDeps): (req: IncomingMessage, res: ServerResponse) => void {
+export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, res: ServerResponse) => void {
   const { config, database, principals, tokens, authenticator } = deps;
   const app = express();
   app.disable('x-powered-by');
@@ -56,9 +56,9 @@ export function createPages(deps: PagesDeps): (req: IncomingMessage, res: Server
   registerPoolMetrics(deps.metrics.registry, database);
   registerPostgresMetrics(deps.metrics.registry, database, deps.log);
   const events = new MailEventMetrics(deps.metrics.registry);
-  app.use(mailEventRoutes({ ...deps, events }));
+  app.use(sendgridEventRoutes({ ...deps, events }));
   app.use(carrierEventRoutes({ ...deps, events }));
-  const answerSignIn = createSignInAnswer({
+  const answerSignIn = createSignInResponder({
     tokens,
     baseUrl: config.baseUrl,
     answers: deps.engine.answers,
@@ -119,7 +119,7 @@ const notFound: RequestHandler = (_req, res) => sendFailure(res, nothingHere());
 
 function failure({ log }: WebDeps): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
-    // A response has begun: Express cuts the connection, so that it can't pass for complete.
+    // The response has begun: Express breaks the connection, so that it can't be mistaken for complete.
     if (res.headersSent) {
       next(error);
       return;

@@ -5,10 +5,10 @@ import { writeJson } from '../../losslessJson.js';
 import type { Logger } from '../../log.js';
 import type { GraphqlResponse } from '../../graphql/response.js';
 
-/** The answer to an executed request. Only AppErrors show their message; any other error is internal. */
-export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlResponse {
+/** The response to an executed request. Only AppErrors show their message; any other error is internal. */
+export function executionResponse(result: ExecutionResult, log: Logger): GraphqlResponse {
   const errors = result.errors?.map((item) => describe(item, log));
-  // Without data nothing was executed: the variables did not fit.
+  // Without data, nothing was executed: the variables were invalid.
   if (!('data' in result)) return { status: 400, body: JSON.stringify({ errors }) };
   const body = errors ? { errors, data: result.data } : { data: result.data };
   return { status: 200, body: writeJson(body) };
@@ -16,7 +16,7 @@ export function resultAnswer(result: ExecutionResult, log: Logger): GraphqlRespo
 
 function describe(item: GraphQLError, log: Logger): object {
   const { originalError } = item;
-  // graphql's own: a variable or an argument of the wrong type.
+  // An error of graphql-js: a variable or an argument of the wrong type.
   if (!originalError || originalError.name === 'GraphQLError') {
     return { ...item.toJSON(), extensions: extensions(new AppError('BAD_USER_INPUT', item.message)) };
   }

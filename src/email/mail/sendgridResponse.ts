@@ -1,8 +1,8 @@
-import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import type { SendOutcome } from './transport.js';
 
 /** Interprets the response by the statuses that the provider documents. */
-export function readSendgridAnswer(answer: Answer): SendOutcome {
+export function readSendgridResponse(answer: CarrierResponse): SendOutcome {
   const { status, headers, body } = answer;
   const message = describeBody(answer);
   if (status >= 200 && status < 300) {
@@ -18,7 +18,7 @@ export function readSendgridAnswer(answer: Answer): SendOutcome {
     return { kind: 'tenant_paused', httpStatus: status, code, message };
   }
   if (status === 403) {
-    // The same status means a blocked account or an unverified sender address.
+    // This status means either a blocked account or an unverified sender address.
     return concernsSender(body)
       ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
       : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
@@ -38,7 +38,7 @@ function providerErrors(body: unknown): readonly ProviderError[] {
 }
 
 /** The provider's error messages; HTML pages and the like are useless to the tenant. */
-export function describeBody({ status, body }: Answer): string {
+export function describeBody({ status, body }: CarrierResponse): string {
   const words = providerErrors(body)
     .map((item) => (typeof item.message === 'string' ? item.message : ''))
     .filter((text) => text !== '')

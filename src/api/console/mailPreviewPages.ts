@@ -3,7 +3,7 @@ import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CONSOLE } from './consolePath.js';
 import { readDelivery, readRule } from './deliveryPages.js';
 import { toDelivery, type FullDelivery } from './deliveryView.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
 
@@ -24,8 +24,8 @@ interface Preview {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** The mail of a delivery as it would be written now. The frame has an address, and so a policy, of its own. */
-export function mailPages({ page }: PageKinds): Router {
+/** The mail of a delivery as it would be composed now. The frame has its own URL, and thus its own content policy. */
+export function mailPreviewPages({ page }: PageHandlers): Router {
   const mail = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
     const preview = await previewOf(ask, row);
@@ -42,7 +42,7 @@ export function mailPages({ page }: PageKinds): Router {
     const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
     res.setHeader('content-security-policy', MAIL_POLICY);
     res.setHeader('cache-control', 'no-store');
-    // A sandboxed frame has no origin to be keyed by, and Chromium complains.
+    // A sandboxed frame has no origin, and Chromium would log a warning.
     res.removeHeader('origin-agent-cluster');
     res.type('html').send(html ?? '');
   });
@@ -50,7 +50,7 @@ export function mailPages({ page }: PageKinds): Router {
   return Router().get(MAIL, mail).get(`${MAIL}/body`, body);
 }
 
-/** By the rule's rights; of the change as it was made, as a redrive would send it, where that is still kept. */
+/** Runs with the rule's role, and for the original change, as a redrive would, if the change is still kept. */
 async function previewOf(ask: Visit['ask'], row: FullDelivery): Promise<Preview> {
   const rule = await readRule(ask, row.ruleid);
   const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, {
@@ -65,7 +65,7 @@ async function previewOf(ask: Visit['ask'], row: FullDelivery): Promise<Preview>
   return Utility.preview_email;
 }
 
-/** The file of an upload is not part of what can be given. */
+/** Whether the change can be passed on; the file of an upload can't. */
 function isOfChange({ change, operation }: FullDelivery): boolean {
   return change !== null && operation !== 'upload';
 }

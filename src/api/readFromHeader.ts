@@ -3,8 +3,8 @@ import { AppError } from '../errors.js';
 
 export type ReadFrom = 'primary' | 'replica';
 
-/** The header X-Read; undefined without one. Throws AppError BAD_REQUEST. */
-export function readSource({ headers }: IncomingMessage): ReadFrom | undefined {
+/** Reads the header X-Read; undefined without one. Throws AppError BAD_REQUEST. */
+export function readFromHeader({ headers }: IncomingMessage): ReadFrom | undefined {
   const value = headers['x-read'];
   if (value === undefined || value === 'primary' || value === 'replica') return value;
   throw new AppError('BAD_REQUEST', 'X-Read must be primary or replica.', {
