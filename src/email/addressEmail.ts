@@ -1,7 +1,7 @@
 import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
 import { EmailProblem, type Email, type EmailFailure } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { unmarkSigns } from '../templates/index.js';
+import { unmarkSeparators } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
@@ -36,7 +36,7 @@ function readSender(text: string): Address {
   if (sender && valid.length === 1 && invalid.length === 0) return sender;
   throw unsendable(
     { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
-    `the sender is not one address: "${excerpt(unmarkSigns(text))}"`,
+    `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,
   );
 }
 
@@ -51,7 +51,7 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
   }
   throw unsendable(
     { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },
-    `${name} is not a JSON list of addresses: "${excerpt(unmarkSigns(text))}"`,
+    `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { unmarkSigns } from '../templates/index.js';
+import { unmarkSeparators } from '../templates/index.js';
 
 /** `Name <a@b>`; the name may be empty. */
 export interface Address {
@@ -28,7 +28,7 @@ export function parseAddresses(text: string): ParsedAddresses {
   for (const piece of splitList(text)) {
     const address = parseAddress(piece);
     if (address) valid.push(address);
-    else invalid.push(unmarkSigns(piece));
+    else invalid.push(unmarkSeparators(piece));
   }
   return { valid, invalid };
 }
@@ -80,9 +80,9 @@ function splitList(text: string): readonly string[] {
 
 function parseAddress(piece: string): Address | undefined {
   const named = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece);
-  const email = normalize(unmarkSigns(named?.[2] ?? piece));
+  const email = normalize(unmarkSeparators(named?.[2] ?? piece));
   if (email === undefined) return undefined;
-  return { email, name: unquote(unmarkSigns(named?.[1] ?? '')) };
+  return { email, name: unquote(unmarkSeparators(named?.[1] ?? '')) };
 }
 
 function normalize(email: string): string | undefined {

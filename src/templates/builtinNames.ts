@@ -4,8 +4,8 @@ import { PREDICATES } from './jinja2/predicates.js';
 
 const IS_NAME = /^[a-z_]\w*$/i;
 
-/** The built-in names of Jinja2 templates, for editors that complete them. Tests that are operators, such as `==`, are left out. */
-export const WORDS = {
+/** The built-in names of Jinja2 templates, for completion in editors, except tests that are operators, such as `==`. */
+export const BUILTIN_NAMES = {
   functions: sorted(GLOBALS.keys()),
   filters: sorted(FILTERS.keys()),
   tests: sorted(PREDICATES.keys()),
