@@ -29,7 +29,10 @@ const CODES = {
     409,
     'Repeat the request a little later: it gets the response of the first one, or runs if that one failed.',
   ],
-  IDEMPOTENCY_KEY_REUSED: [422, 'Generate a new key, such as a UUID, for each request, and repeat both unchanged.'],
+  IDEMPOTENCY_KEY_REUSED: [
+    422,
+    'Generate a new key, such as a UUID, for each request, and repeat both unchanged.',
+  ],
   INTERNAL_ERROR: [500, 'Not your fault. Report the request id to the operator.'],
 
   // Sign-in and tokens

@@ -52,7 +52,7 @@ export const relayFailures = new Counter({
 });
 export const queueRoundTrips = new Histogram({
   name: 'rowpost_queue_round_trip_seconds',
-  help: "Round trips of a probe to the queue every two seconds.",
+  help: 'Round trips of a probe to the queue every two seconds.',
   buckets: FAST,
   registers,
 });

@@ -197,7 +197,12 @@ export const SETTINGS = {
     0,
     'Number of trusted proxies in front of the service, for X-Forwarded-For.',
   ),
-  bodyLimitBytes: setting('BODY_LIMIT_BYTES', integer(1024), 1_048_576, 'Maximum size of a request body, in bytes.'),
+  bodyLimitBytes: setting(
+    'BODY_LIMIT_BYTES',
+    integer(1024),
+    1_048_576,
+    'Maximum size of a request body, in bytes.',
+  ),
   introspection: setting('GRAPHQL_INTROSPECTION', flag, true, 'Whether signed-in roles may introspect.'),
 
   // Reads and writes
@@ -441,12 +446,7 @@ export const SETTINGS = {
     64,
     'Maximum deliveries in flight in one worker process.',
   ),
-  renderThreads: setting(
-    'RENDER_THREADS',
-    integer(1, 64),
-    2,
-    'Template rendering threads per process.',
-  ),
+  renderThreads: setting('RENDER_THREADS', integer(1, 64), 2, 'Template rendering threads per process.'),
   relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Maximum events in one batch.'),
   relayPollMs: setting(
     'RELAY_POLL_MS',
@@ -464,7 +464,7 @@ export const SETTINGS = {
     'LEASE_MS',
     integer(500),
     6_000,
-    'Duration of a worker's lease on a delivery. Workers renew their leases; one that dies loses them after this time.',
+    'Duration of the lease of a worker on a delivery. Workers renew their leases; one that dies loses them after this time.',
   ),
   tenantEmailsPerSecond: setting(
     'TENANT_EMAILS_PER_SECOND',

@@ -16,7 +16,10 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
     stopping = true;
     log.info({ signal, graceMs }, 'stopping');
     const deadline = setTimeout(() => {
-      log.error({ graceMs }, 'work in flight did not finish within the grace period; leaving it to the next process');
+      log.error(
+        { graceMs },
+        'work in flight did not finish within the grace period; leaving it to the next process',
+      );
       process.exit(1);
     }, graceMs);
     deadline.unref();

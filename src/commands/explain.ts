@@ -8,7 +8,6 @@ import { isJsonObject, parseJson } from '../losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
-
 /** Prints what /query would run for a role, statement by statement, with PostgreSQL's plans. Runs nothing. */
 export const explain: Command = async (args) => {
   const { tenantid, roleid, request } = readArguments(args);
@@ -60,7 +59,6 @@ function readArguments(args: readonly string[]): Arguments {
     },
   };
 }
-
 
 function readVariables(text: string): Readonly<Record<string, unknown>> {
   try {

@@ -62,8 +62,6 @@ export async function releaseInstallation(installation: Installation): Promise<v
   const made = await ensureInstallation(database.knex, installation.pxadminPassword);
   if (made === 'created') log.info('created pxadmin with the given password');
   if (made === 'password-missing') {
-    throw new UsageError(
-      'PXADMIN_PASSWORD, the password of pxadmin, is required at the first release',
-    );
+    throw new UsageError('PXADMIN_PASSWORD, the password of pxadmin, is required at the first release');
   }
 }

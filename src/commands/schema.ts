@@ -6,7 +6,6 @@ import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
-
 /** Prints the SDL of an endpoint, for code generators. */
 export const schema: Command = async (args) => {
   const { endpoint = 'query', tenant, role } = readOptions(args, ['endpoint', 'tenant', 'role']);
@@ -30,4 +29,3 @@ export const schema: Command = async (args) => {
     process.stdout.write(`${sdl}\n`);
   });
 };
-

@@ -8,7 +8,6 @@ import { writeJson } from '../losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
-
 /** Prints what became of a row's changes, and why nothing did. */
 export const why: Command = async (args) => {
   const { tenantid, target, key } = readArguments(args);

@@ -182,7 +182,10 @@ describe('rowpost doctor', () => {
     });
     expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'SendGrid can be reached in 12 ms' });
     for (const status of [407, 429, 500, 503]) {
-      expect(judgeProvider(status, 12)).to.deep.include({ ok: false, says: `SendGrid responds with ${status}` });
+      expect(judgeProvider(status, 12)).to.deep.include({
+        ok: false,
+        says: `SendGrid responds with ${status}`,
+      });
     }
   });
 

@@ -64,7 +64,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'sends to fewer'],
   [['MAIL_TOO_LARGE'], 'more than the carrier accepts', 'sends less, or a link'],
   [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verifies the sender with the provider'],
-  [['SENDER_REFUSED'], 'the SMTP server does not accept mail from the sender', 'uses a sender that it accepts'],
+  [
+    ['SENDER_REFUSED'],
+    'the SMTP server does not accept mail from the sender',
+    'uses a sender that it accepts',
+  ],
   [
     ['RECIPIENT_REFUSED'],
     'the carrier accepts none of the recipients; error has its message',
@@ -93,11 +97,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'the type has unsubscribe set, but the mail has more than one recipient, and its link is for one',
     'sends one mail to each, or sets unsubscribe to none',
   ],
-  [
-    ['LOOP_TRIPPED'],
-    'the rule fired too often for one record',
-    'finds out what keeps changing the record',
-  ],
+  [['LOOP_TRIPPED'], 'the rule fired too often for one record', 'finds out what keeps changing the record'],
   [['RULE_DELETED', 'EMAIL_TYPE_DELETED'], 'it was deleted in the meantime', 'nothing'],
   [
     ['EVENT_TOO_LARGE'],

@@ -12,7 +12,13 @@ export const STATES = [
 ] as const;
 
 /** States of deliveries with an error code, which PostgreSQL finds with an index however many were sent. */
-export const STATES_WITH_ERROR: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
+export const STATES_WITH_ERROR: ReadonlySet<string> = new Set([
+  'retrying',
+  'paused',
+  'failed',
+  'skipped',
+  'unknown',
+]);
 
 /** Events that carriers report. */
 export const EVENTS = [

@@ -131,7 +131,10 @@ export function deliveryPages({ page }: PageHandlers): Router {
       timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
       mayRedrive: isAdmin && FINAL_STATES.has(row.state),
-      notice: req.query['done'] === 'redriven' ? (REDRIVE_RESULTS[row.state] ?? 'It is being sent again.') : undefined,
+      notice:
+        req.query['done'] === 'redriven'
+          ? (REDRIVE_RESULTS[row.state] ?? 'It is being sent again.')
+          : undefined,
     });
   });
 

@@ -38,7 +38,9 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
   let renewing: Promise<void> | undefined;
   const timer = setInterval(() => {
     renewing ??= renew()
-      .catch((error: unknown) => log.warn({ err: error }, 'the leases of uploads in flight could not be extended'))
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'the leases of uploads in flight could not be extended'),
+      )
       .finally(() => {
         renewing = undefined;
         endLost();

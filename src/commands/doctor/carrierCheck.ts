@@ -89,7 +89,8 @@ function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Find
   if (total === 0) return good('no tenant has an account');
   const kinds = [...new Set(verdicts.map(({ kind }) => kind))].toSorted();
   const lines = kinds.map((kind) => describe(verdicts.filter((verdict) => verdict.kind === kind)));
-  const asked = verdicts.length < total ? `; ${verdicts.length} of ${total} accounts were checked in time` : '';
+  const asked =
+    verdicts.length < total ? `; ${verdicts.length} of ${total} accounts were checked in time` : '';
   const says = `${lines.map(({ says: each }) => each).join('; ')}${asked}`;
   return lines.every(({ ok }) => ok)
     ? good(says)

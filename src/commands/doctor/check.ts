@@ -19,7 +19,10 @@ const CHECK_TIMEOUT_MS = 20_000;
 export async function examine(check: Check): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)), CHECK_TIMEOUT_MS);
+    timer = setTimeout(
+      () => resolve(bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)),
+      CHECK_TIMEOUT_MS,
+    );
   });
   try {
     return await Promise.race([check.run(), timeout]);

@@ -258,16 +258,17 @@ export function judgeKeys({ tenants, paused }: KeyStates): Finding {
     );
   }
   const those =
-    paused.length === 0
-      ? ''
-      : `; the carriers reject those of tenants ${shortened(paused.map(String))}`;
+    paused.length === 0 ? '' : `; the carriers reject those of tenants ${shortened(paused.map(String))}`;
   return good(`${tenants === 1 ? '1 tenant has' : `${tenants} tenants have`} an account${those}`);
 }
 
 /** What may be blocking each stage. */
 const OVERDUE: Readonly<Record<Overdue['place'], readonly [what: string, hint: string]>> = {
   events: ['committed events are not read', 'Is a relay running?'],
-  batches: ['batches of events wait', 'Are a relay and enough workers running, and can they reach the queue?'],
+  batches: [
+    'batches of events wait',
+    'Are a relay and enough workers running, and can they reach the queue?',
+  ],
   deliveries: ['deliveries wait', 'Are enough workers running, and do the carriers respond?'],
   retries: ['retries are due', 'Are a relay and enough workers running, and can they reach the queue?'],
 };

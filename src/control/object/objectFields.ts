@@ -109,7 +109,8 @@ async function update(context: ControlContext, object: ControlObject, key: Key, 
 }
 
 async function remove(context: ControlContext, object: ControlObject, key: Key): Promise<object | undefined> {
-  if (object.overrides?.delete) return object.overrides.delete(context, key, () => findRow(context, object, key));
+  if (object.overrides?.delete)
+    return object.overrides.delete(context, key, () => findRow(context, object, key));
   const before = await findRow(context, object, key);
   await object.beforeDelete?.(context, before);
   await deleteRow(context, object, key, before);

@@ -4,7 +4,12 @@ import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireAccount } from '../email/emailApikey.js';
-import { deleteVersions, recordFirstVersion, recordVersion, requireUnchanged } from '../email/emailTypeHistory.js';
+import {
+  deleteVersions,
+  recordFirstVersion,
+  recordVersion,
+  requireUnchanged,
+} from '../email/emailTypeHistory.js';
 import { readCategories, readHeaders } from '../email/headersAndCategories.js';
 import {
   emailOptionsInput,

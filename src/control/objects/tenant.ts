@@ -1,7 +1,11 @@
 import { controlObject } from '../object/declaration.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
-import { updateTenantMutation, createTenantMutation, deleteTenantMutation } from '../tenants/tenantMutations.js';
+import {
+  updateTenantMutation,
+  createTenantMutation,
+  deleteTenantMutation,
+} from '../tenants/tenantMutations.js';
 
 /** Tenants: their tables, roles and emails are isolated from each other. */
 export const tenant = controlObject({
