@@ -17,9 +17,9 @@ ${listed.map((object) => section(object, schema)).join('\n')}`;
 }
 
 function section(object: ControlObject, schema: GraphQLSchema): string {
-  const { table, one = table, changes = ['create', 'update', 'delete'] } = object;
+  const { table, singular = table, changes = ['create', 'update', 'delete'] } = object;
   const isReadOnly = !('mayChange' in object);
-  const mutations = isReadOnly ? 'none' : changes.map((change) => `\`${change}_${one}\``).join(', ');
+  const mutations = isReadOnly ? 'none' : changes.map((change) => `\`${change}_${singular}\``).join(', ');
   const rows = Object.entries(object.columns).flatMap(([name, column]) => {
     const [shown, given] = [fieldOf(schema, table, name), fieldOf(schema, `${table}Input`, name)];
     if (!shown && !given) return [];

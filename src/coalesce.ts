@@ -1,6 +1,6 @@
 /**
- * Coalesces requests into batches. A request that arrives while idle runs at once; those arriving meanwhile run together
- * when it is done. So one statement serves many deliveries under load, without adding latency when idle.
+ * Coalesces requests into batches. A request that arrives while idle runs immediately; those that arrive while it runs are
+ * run together afterwards. So one statement serves many deliveries under load, without adding latency when idle.
  */
 export function coalesce<Request, Answer>(
   run: (requests: readonly Request[]) => Promise<readonly Answer[]>,
@@ -21,7 +21,7 @@ export function coalesce<Request, Answer>(
     } catch (error) {
       const [only] = group;
       if (group.length === 1) only?.reject(error);
-      // One request that PostgreSQL rejects must not fail the others.
+      // A request that PostgreSQL rejects must not fail the others.
       else for (const item of group) await runTogether([item]);
     }
   };

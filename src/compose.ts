@@ -1,7 +1,7 @@
 import { systemClock } from './clock.js';
 import type { Web } from './api/server.js';
 import { loadConfig, type Config } from './config.js';
-import { divideConnections, type ProcessRole } from './db/connection/budget.js';
+import { divideConnections, type ProcessRole } from './db/connection/connectionBudget.js';
 import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
 import { requireSessions } from './db/connection/pooler.js';
@@ -23,21 +23,21 @@ import { createTemplatePool, type TemplatePool } from './templates/index.js';
 import { startTracing } from './tracing/startTracing.js';
 import { UsageError } from './errors.js';
 
-/** Longest rendering of one email before its thread is ended. */
+/** Maximum time to render one email before its thread is terminated. */
 const RENDER_DEADLINE_MS = 5_000;
 
 /** An opened installation: what every process needs. */
 export interface Installation extends Services {
   readonly history: HistoryWatch;
   readonly startup: Startup;
-  /** Known on an embedded installation, and at `release` when PXADMIN_PASSWORD is set. */
+  /** Known in an embedded installation, and at `release` if PXADMIN_PASSWORD is set. */
   readonly pxadminPassword: string | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Opens an installation for a process, starting the embedded PostgreSQL when no DATABASE_URL is set.
- * @param patienceMs how long to wait for a PostgreSQL that is away; interactive commands don't wait
+ * Opens an installation for a process, starting the embedded PostgreSQL if no DATABASE_URL is set.
+ * @param patienceMs how long to wait for PostgreSQL to become available; interactive commands don't wait
  */
 export async function openInstallation(
   processName: string,
@@ -54,7 +54,7 @@ export async function openInstallation(
     ...(role === 'command' || backend.directUrl === undefined
       ? { url: backend.directUrl ?? backend.databaseUrl }
       : { url: backend.databaseUrl, directUrl: backend.directUrl }),
-    // The others read nothing for which they would be good enough.
+    // The other processes only read data that must be current.
     replicaUrls: role === 'command' || role === 'relay' ? [] : config.databaseReplicaUrls,
     maxReplicaLagMs: 1000 * config.maxReplicaLagSeconds,
     preparedStatements: config.preparedStatements,
@@ -120,7 +120,7 @@ export async function openInstallation(
   };
 }
 
-/** On the port that the process will serve probes on. */
+/** Serves probes while waiting, on the port that the process will use for them. */
 async function announceWaiting(
   config: Config,
   role: ProcessRole,
@@ -156,14 +156,14 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
   return openEmbeddedBackend(config, log);
 }
 
-// Each part's modules are loaded on its start: a replacement relay starts faster without the web's.
+// Each part's modules are loaded when it starts: a replacement relay starts faster without those of the web part.
 
-/** The process's template threads. */
+/** Opens the process's template threads. */
 export function openTemplates({ config }: Installation): TemplatePool {
   return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 
-/** HTTP. Doesn't need the queue: mutations commit during a queue outage. */
+/** The HTTP server. Doesn't need the queue, so mutations commit during a queue outage. */
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
   const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
     import('./api/server.js'),
@@ -175,12 +175,12 @@ export async function startWebPart(installation: Installation, templates: Templa
   const control = createControlEngine({ ...installation, templates, transport });
   const checks = { postgres: () => database.pool.query('select') };
   const web = await startWeb({ ...installation, control, checks });
-  // It concerns one request, and must not end all others.
+  // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
   return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
 }
 
-/** For relay and worker. Throws UsageError when the queue is unusable. */
+/** The queue, for relay and worker. Throws UsageError if it is unusable. */
 export async function openQueuePart({ config, database, log, startup }: Installation): Promise<Queue> {
   const [{ openQueue }, { watchQueue }] = await Promise.all([
     import('./queue/queue.js'),

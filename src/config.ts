@@ -5,7 +5,7 @@ import { SETTINGS, type Setting } from './settings.js';
 
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 
-/** All settings, read once by main and passed in. `embedded` is true when no DATABASE_URL is given. */
+/** All settings, read once by main and passed in. `embedded` is true if no DATABASE_URL is given. */
 export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport' | 'storageUrl'>> & {
   readonly production: boolean;
   readonly embedded: boolean;
@@ -64,7 +64,7 @@ function readSetting<T>(
   }
 }
 
-/** Settings that hold secrets; `<name>_FILE` names a file that holds the value instead, as containers mount them. */
+/** Settings that contain secrets. `<name>_FILE` may name a file with the value instead, as mounted by containers. */
 const IN_FILES: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',

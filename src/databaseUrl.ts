@@ -4,22 +4,22 @@ export interface DatabaseHost {
   readonly port: number;
 }
 
-/** `DATABASE_URL` in parts: libpq's syntax, which allows several hosts. */
+/** A parsed `DATABASE_URL`, in libpq's syntax, which allows several hosts. */
 export interface DatabaseAddress {
-  /** One at least, in the order given. */
+  /** At least one, in the given order. */
   readonly hosts: readonly DatabaseHost[];
-  /** The URL with its first host alone, as drivers read it. */
+  /** The URL with only its first host, as drivers expect it. */
   readonly url: string;
-  /** Whether a server whose sessions are read-only by default is passed over, as a standby always is. */
+  /** Whether a server whose sessions are read-only by default is skipped, as a standby always is. */
   readonly requiresWritableSessions: boolean;
 }
 
 const DEFAULT_PORT = 5432;
-/** Scheme and user, hosts, and the rest. What precedes the last `@` is user and password. */
+/** Scheme and user, hosts, and the rest. Everything up to the last `@` is user and password. */
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::(\d+))?$/i;
 
-/** Throws an Error whose message follows the variable's name and quotes nothing of the URL, which holds a password. */
+/** Throws an Error whose message follows the variable's name and quotes nothing of the URL, which may contain a password. */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   const [, start, authority, rest] = PARTS.exec(url) ?? [];
   if (start === undefined || authority === undefined || rest === undefined) {
@@ -48,7 +48,7 @@ function readHost(text: string): DatabaseHost {
   };
 }
 
-/** Everything here writes, so `any` is the primary. */
+/** All connections write, so `any` means the primary. */
 function readSessionAttributes(value: string): boolean {
   if (value === 'read-write') return true;
   if (value === 'any' || value === 'primary') return false;

@@ -4,10 +4,10 @@
  */
 const CODES = {
   // Requests
-  BAD_REQUEST: [400, 'Send the fields that this address takes, with values of their types.'],
+  BAD_REQUEST: [400, 'Send the fields that this endpoint expects, with values of the right types.'],
   BODY_TOO_LARGE: [413, 'Send less in one request. The operator sets the limit with BODY_LIMIT_BYTES.'],
   NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
-  METHOD_NOT_ALLOWED: [405, 'Queries go by GET or POST, mutations by POST.'],
+  METHOD_NOT_ALLOWED: [405, 'Send queries with GET or POST, mutations with POST.'],
   NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send application/json, a urlencoded form or a multipart form.'],
   TOO_BUSY: [503, 'The tenant has too many requests in flight; retry after the time given in Retry-After.'],
@@ -19,7 +19,7 @@ const CODES = {
   REQUEST_TIMEOUT: [503, 'Ask for less in one request: fewer root fields, or fewer mutations at once.'],
   DATABASE_UNAVAILABLE: [
     503,
-    'PostgreSQL does not answer; the request had no effect unless it says otherwise.',
+    'PostgreSQL is unavailable; the request had no effect unless the message says otherwise.',
   ],
   OUTCOME_UNKNOWN: [
     503,
@@ -27,10 +27,13 @@ const CODES = {
   ],
   IDEMPOTENCY_IN_FLIGHT: [
     409,
-    'Repeat the request a little later: it is answered as the first one was, or runs if that one failed.',
+    'Repeat the request a little later: it gets the response of the first one, or runs if that one failed.',
   ],
-  IDEMPOTENCY_KEY_REUSED: [422, 'Make a new key, such as a UUID, for each request; repeat both unchanged.'],
-  INTERNAL_ERROR: [500, 'Not your fault. Quote the request id to the operator.'],
+  IDEMPOTENCY_KEY_REUSED: [
+    422,
+    'Generate a new key, such as a UUID, for each request, and repeat both unchanged.',
+  ],
+  INTERNAL_ERROR: [500, 'Not your fault. Report the request id to the operator.'],
 
   // Sign-in and tokens
   TOKEN_MISSING: [401, 'Send "Authorization: Bearer <access token>".'],
@@ -49,7 +52,7 @@ const CODES = {
   GRAPHQL_SYNTAX: [400, 'The document does not parse.'],
   GRAPHQL_VALIDATION: [
     400,
-    'The document does not fit the schema; compare it with the SDL that /auth returns.',
+    'The document does not match the schema; compare it with the SDL that /auth returns.',
   ],
   DOCUMENT_TOO_COMPLEX: [400, 'Split the request: the document is too deep, too wide or too costly.'],
   BAD_USER_INPUT: [400, 'A value has the wrong type or is missing.'],
@@ -84,39 +87,39 @@ const CODES = {
   ],
   SCHEMA_TOO_LARGE: [
     400,
-    'The tenant has more than 100,000 columns, enum labels in columns and columns of constraints: drop what is not used, or split the tenant.',
+    'The tenant has more than 100,000 columns, enum labels and constraint columns: drop unused ones, or split the tenant.',
   ],
-  TENANT_SQL_FAILED: [400, 'Correct the script at the place given; nothing of it was applied.'],
+  TENANT_SQL_FAILED: [400, 'Correct the script at the given position; none of it was applied.'],
   CAPTURE_DENIED: [403, "The table's owner, or a superuser, has to run the statement that is given."],
   NAME_TAKEN: [409, 'Choose another name.'],
   PASSWORD_TOO_WEAK: [
     400,
-    'Choose one of 8 to 1,024 characters that is neither among the most common passwords nor the login or the name of the tenant.',
+    'Choose one of 8 to 1,024 characters that is not among the most common passwords, nor the login or the name of the tenant.',
   ],
   UNKNOWN_CAPABILITY: [400, 'List them with { capability { capability } } on /roles_pbac.'],
   UNKNOWN_TABLE: [400, "The tenant's schema has no such table. Names are case-sensitive."],
   UNKNOWN_ROLE: [400, 'The tenant has no such role.'],
-  ROLE_CLASS_IN_USE: [409, 'Delete or change the policy rules that name the class first.'],
+  ROLE_CLASS_IN_USE: [409, 'First delete or change the policy rules that refer to the class.'],
 
   // Sign-in through identity providers
   OIDC_PROVIDER_NOT_FOUND: [404, 'List the providers with { oidc_providers { providerid name } }.'],
-  OIDC_PROVIDER_IN_USE: [409, 'Delete the configurations that use the provider first.'],
+  OIDC_PROVIDER_IN_USE: [409, 'First delete the configurations that use the provider.'],
   OIDC_CONFID_NOT_FOUND: [
     404,
-    'Give the confid that create_oidc_config returned, not the providerid, and the tenant it was made in.',
+    'Use the confid that create_oidc_config returned, not the providerid, and the tenant it was created in.',
   ],
   OIDC_ROLE_NOT_MAPPED: [403, 'Map the role to an identity with create_role_oidc, for this confid.'],
   OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
   OIDC_STATE_INVALID: [
     400,
-    'It was finished already, is older than ten minutes, or began in another browser. Start again with POST /oidc.',
+    'It was already completed, is older than ten minutes, or was started in another browser. Start again with POST /oidc.',
   ],
-  OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and agree to what it asks.'],
+  OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and grant the access it asks for.'],
   OIDC_REDIRECT_URI_MISMATCH: [
     400,
     'The redirect URI registered with the provider must be exactly {BASE_URL}/oidc.',
   ],
-  OIDC_CODE_REFUSED: [400, 'The code was used already or is too old. Start again with POST /oidc.'],
+  OIDC_CODE_REFUSED: [400, 'The code was already used or is too old. Start again with POST /oidc.'],
   OIDC_CLIENT_REFUSED: [502, "Check the configuration's client_id and client_secret."],
   OIDC_PROVIDER_ERROR: [502, "Check the provider's addresses, and whether it is up; then start again."],
   OIDC_SIGNATURE_INVALID: [401, "The provider's jwks_uri is wrong, or the provider has rotated its keys."],
@@ -132,21 +135,21 @@ const CODES = {
 
   // Files
   FILE_COLUMN_READ_ONLY: [400, 'Leave the column out: upload_<table> and delete_file_<table> write it.'],
-  FILE_URL_INVALID: [403, 'Use the address exactly as it was given, with the method that it was given for.'],
-  FILE_URL_EXPIRED: [410, 'Ask for a new address: upload_<table> for an upload, thefiles for a download.'],
-  FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload address takes one file, once.'],
+  FILE_URL_INVALID: [403, 'Use the URL exactly as given, with the method it was issued for.'],
+  FILE_URL_EXPIRED: [410, 'Request a new URL: upload_<table> for an upload, thefiles for a download.'],
+  FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload URL accepts one file, once.'],
   FILE_UPLOAD_IN_HAND: [
     409,
-    'Another request is sending this file; wait for its end, or for a minute if it broke off.',
+    'Another request is uploading this file; wait until it ends, or for a minute if it was interrupted.',
   ],
   FILE_TOO_LARGE: [413, 'Send a smaller file. The operator sets the limit with FILE_MAX_BYTES.'],
   FILE_LENGTH_REQUIRED: [411, 'Send Content-Length, or declare the size in upload_<table>.'],
-  FILE_LENGTH_MISMATCH: [400, 'Send as many bytes as Content-Length and the declared size say.'],
-  FILE_TYPE_REFUSED: [415, 'The operator allows types of content with FILE_TYPES.'],
-  FILE_UPLOAD_STALLED: [408, 'The bytes came too slowly, or not at all. Send the file again.'],
-  FILE_RANGE_INVALID: [416, 'Ask for bytes that the file has.'],
-  STORAGE_UNAVAILABLE: [503, 'The storage of files does not answer. Try again later.'],
-  STORAGE_FULL: [507, 'The storage of files is full. The operator has to make room.'],
+  FILE_LENGTH_MISMATCH: [400, 'The number of bytes must match Content-Length and the declared size.'],
+  FILE_TYPE_REFUSED: [415, 'The operator sets the allowed media types with FILE_TYPES.'],
+  FILE_UPLOAD_STALLED: [408, 'The bytes arrived too slowly, or not at all. Send the file again.'],
+  FILE_RANGE_INVALID: [416, 'Request a range within the file.'],
+  STORAGE_UNAVAILABLE: [503, 'The file storage is unavailable. Try again later.'],
+  STORAGE_FULL: [507, 'The file storage is full. The operator has to free space.'],
 
   // Email settings
   EMAIL_APIKEY_MISSING: [
@@ -155,14 +158,14 @@ const CODES = {
   ],
   EMAIL_TRANSPORT_REFUSED: [
     422,
-    'Nothing was changed. Correct the account, or what the carrier says of it, and set it again.',
+    'Nothing was changed. Correct the account, here or at the carrier, and set it again.',
   ],
   EMAIL_TYPE_NOT_FOUND: [400, 'Create the email type first.'],
-  EMAIL_TYPE_CHANGED: [409, 'Read it again, and apply the change to what it is now.'],
-  EMAIL_TYPE_IN_USE: [409, 'Delete or change the rules that use the email type first.'],
-  EMAIL_LAYOUT_IN_USE: [409, 'Change the email types and layouts that name the layout first.'],
+  EMAIL_TYPE_CHANGED: [409, 'Read it again, and apply your change to the current version.'],
+  EMAIL_TYPE_IN_USE: [409, 'First delete or change the rules that use the email type.'],
+  EMAIL_LAYOUT_IN_USE: [409, 'First change the email types and layouts that use the layout.'],
   EMAIL_OPERATION_UNKNOWN: [400, 'Operations are insert, update, delete and upload.'],
-  TEMPLATE_SYNTAX: [400, 'Correct the template at the line and column given.'],
+  TEMPLATE_SYNTAX: [400, 'Correct the template at the given line and column.'],
   EMAIL_QUERY_INVALID: [
     400,
     "The query must be valid on the tenant's /query schema, and must not be a mutation.",
@@ -170,7 +173,7 @@ const CODES = {
   EVENT_SIGNATURE_MISSING: [401, "Turn the signature of the provider's event webhook on."],
   EVENT_SIGNATURE_INVALID: [
     403,
-    'Give the verification key that the provider shows to set_email_webhook_key, or its secret to set_email_webhook, and the address that it answers to the provider.',
+    "Pass the provider's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the provider.",
   ],
   EVENT_SIGNATURE_EXPIRED: [403, "Set the server's clock right; reports older than 25 hours are refused."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
@@ -184,16 +187,16 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, readonly [status: number, h
 /** Details for the caller: names of the caller's own objects, positions, limits. Never SQL, hosts or secrets. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
-/** What is over within seconds, and had no effect. */
+/** Conditions that pass within seconds, and had no effect. */
 const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE']);
 
-/** The only error type shown to callers as is. Everything else becomes INTERNAL_ERROR. */
+/** The only error type that is shown to callers. Everything else becomes INTERNAL_ERROR. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly hint: string;
   readonly details: ErrorDetails;
-  /** For the header Retry-After, where repeating the request helps. */
+  /** For the header Retry-After, if retrying helps. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -213,7 +216,7 @@ export class AppError extends Error {
   }
 }
 
-/** A wrong command line or an incomplete installation: shown to the operator in one line, without a stack trace. */
+/** An invalid command line or an incomplete installation: shown to the operator as one line, without a stack trace. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);

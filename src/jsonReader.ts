@@ -1,15 +1,15 @@
 /** How numbers and objects are represented; chosen by the caller. */
 export interface JsonValues {
-  /** @param literal as written; not called for integers of up to 15 digits, which become JavaScript numbers */
+  /** @param literal as written. Not called for integers of up to 15 digits, which become JavaScript numbers. */
   number(literal: string): unknown;
   /**
-   * For objects with keys that JavaScript would reorder or take for the prototype; other objects are plain.
-   * @param members in source order, duplicate names included
+   * Called for objects with keys that JavaScript would reorder or mistake for the prototype; others become plain objects.
+   * @param members in source order, including duplicate names
    */
   object(members: readonly (readonly [name: string, value: unknown])[]): unknown;
 }
 
-/** A list or an object that is still being read. For an object with an unusual key, the members are kept. */
+/** A list or an object that is still being read. For an object with an unusual key, its members are kept. */
 interface Open {
   readonly list: unknown[] | undefined;
   readonly object: Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * Lets so many lines of one kind into the log each second; the rest are counted. Decides before a line is made, so that what
- * is left out costs next to nothing.
+ * Limits log lines of one kind per second; the rest are counted. Decides before a line is built, so that skipped lines cost
+ * next to nothing.
  */
 export class LogSampler {
   #second = 0;
@@ -8,8 +8,8 @@ export class LogSampler {
   #leftOut = 0;
 
   /**
-   * @param perSecond 0 leaves out all
-   * @param onLeftOut told, with the next line that is written, how many were left out since the one before
+   * @param perSecond 0 skips all lines
+   * @param onLeftOut called before the next line with the number of lines skipped since the previous one
    */
   constructor(
     private readonly perSecond: number,

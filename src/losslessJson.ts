@@ -2,7 +2,7 @@ import { readJson, type JsonValues } from './jsonReader.js';
 
 /** A JSON number that JavaScript would print differently: too long, out of range, or with significant zeros. */
 export class ExactNumber {
-  /** Enumerable, under a name that no GraphQL field can have: where an object is expected, it fails as an unknown field. */
+  /** Enumerable, with a name that no GraphQL field can have: where an object is expected, it fails as an unknown field. */
   readonly '(number)': string;
 
   /** @param text as written in the JSON */
@@ -18,7 +18,7 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** A string, so that no digit is lost where `writeJson` isn't used. Messages of graphql-js quote it too. */
+  /** A string, so that no digit is lost if `writeJson` isn't used. Also quoted in messages of graphql-js. */
   toJSON(): string {
     return this.text;
   }
@@ -34,7 +34,7 @@ const MAY_BE_CHANGED =
 /** @param literal of a number, in JSON or in GraphQL */
 export function toJsonNumber(literal: string): number | ExactNumber {
   const value = Number(literal);
-  // Beyond it, a double may be a neighbour of the number that was written.
+  // Beyond this, a double may be an approximation of the literal.
   const isSafe = Math.abs(value) <= Number.MAX_SAFE_INTEGER;
   return isSafe && String(value) === literal ? value : new ExactNumber(literal);
 }
@@ -68,7 +68,7 @@ function holdsExactNumber(value: unknown): boolean {
   return (Array.isArray(value) ? value : Object.values(value)).some(holdsExactNumber);
 }
 
-/** Undefined for what JSON.stringify leaves out. */
+/** Undefined for values that JSON.stringify omits. */
 function write(value: unknown): string | undefined {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`;

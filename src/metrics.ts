@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 
-/** What this process counts and times, whatever it runs. Labels are few and known: none is a tenant, a path or a text. */
+/** Metrics of this process, whatever it runs. Labels have few, known values: never a tenant, a path or free text. */
 export const processRegistry = new Registry();
 
 const registers = [processRegistry];
@@ -9,32 +9,32 @@ const SLOW = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 export const deliveryOutcomes = new Counter({
   name: 'rowpost_delivery_outcomes_total',
-  help: 'What attempts at deliveries led to: the state of the delivery after each, by carrier.',
+  help: 'Delivery attempts by carrier and by the state of the delivery after the attempt.',
   labelNames: ['state', 'carrier'],
   registers,
 });
 export const commitToAccepted = new Histogram({
   name: 'rowpost_commit_to_accepted_seconds',
-  help: 'Time from a change to the acceptance of its mail, of deliveries that were sent at the first attempt.',
+  help: 'Time from a change to the acceptance of its mail, for deliveries sent at the first attempt.',
   buckets: SLOW,
   registers,
 });
 export const providerCalls = new Histogram({
   name: 'rowpost_provider_call_seconds',
-  help: 'Calls of the mail provider, by carrier and outcome.',
+  help: 'Calls to mail providers, by carrier and outcome.',
   labelNames: ['carrier', 'outcome'],
   buckets: SLOW,
   registers,
 });
 export const renderings = new Histogram({
   name: 'rowpost_render_seconds',
-  help: 'Renderings of templates, with the wait for a thread.',
+  help: 'Time to render templates, including the wait for a thread.',
   buckets: FAST,
   registers,
 });
 export const emailQueries = new Histogram({
   name: 'rowpost_email_query_seconds',
-  help: 'Queries of email types, with the wait for a connection.',
+  help: 'Time of queries of email types, including the wait for a connection.',
   buckets: FAST,
   registers,
 });
@@ -52,38 +52,38 @@ export const relayFailures = new Counter({
 });
 export const queueRoundTrips = new Histogram({
   name: 'rowpost_queue_round_trip_seconds',
-  help: 'Answers of the queue to a probe every two seconds.',
+  help: 'Round trips of a probe to the queue every two seconds.',
   buckets: FAST,
   registers,
 });
 export const queueFailures = new Counter({
   name: 'rowpost_queue_failures_total',
-  help: 'Probes that the queue did not answer, or refused.',
+  help: 'Probes to which the queue did not respond, or with an error.',
   registers,
 });
 export const postgresFailures = new Counter({
   name: 'rowpost_postgres_failures_total',
-  help: 'Probes, one a second, that PostgreSQL did not answer.',
+  help: 'Probes, one per second, to which PostgreSQL did not respond.',
   registers,
 });
 export const replicaReads = new Counter({
   name: 'rowpost_replica_reads_total',
-  help: 'Reads meant for a replica: served by it, failed there and repeated on the primary, or left to the primary because the replica is behind.',
+  help: 'Reads meant for a replica: served by it, failed there and repeated on the primary, or sent to the primary because the replica lags.',
   labelNames: ['outcome'],
   registers,
 });
 export const historyChanges = new Counter({
   name: 'rowpost_history_changes_total',
-  help: 'Times that PostgreSQL was found replaced, promoted or back in time.',
+  help: 'Times that PostgreSQL was found to be replaced, promoted or back in time.',
   labelNames: ['change'],
   registers,
 });
 
-// From zero on, since Prometheus sees no increase in a series that begins with one.
+// Starts at zero, since Prometheus sees no increase in a series that begins with one.
 for (const change of ['replaced', 'promoted', 'back']) historyChanges.inc({ change }, 0);
 for (const outcome of ['served', 'failed', 'behind']) replicaReads.inc({ outcome }, 0);
 
-/** Looked up on every request or mail: plain numbers, turned into metrics at each scrape. */
+/** Incremented on every request or mail, so these are plain numbers, turned into metrics at each scrape. */
 export const cacheLookups = {
   documents: { hit: 0, miss: 0 },
   plans: { hit: 0, miss: 0 },
@@ -105,7 +105,7 @@ new Counter({
   },
 });
 
-/** Runs the work and notes how long it took, also when it fails. */
+/** Runs the work and records how long it took, even if it fails. */
 export async function timed<T>(histogram: Histogram, work: () => Promise<T>): Promise<T> {
   const startedAtMs = performance.now();
   try {
@@ -117,7 +117,7 @@ export async function timed<T>(histogram: Histogram, work: () => Promise<T>): Pr
 
 let collectsDefaults = false;
 
-/** Memory, CPU, event loop and start of the process, from now on. For processes that are scraped. */
+/** Starts collecting memory, CPU, event loop and start time of the process. For processes that are scraped. */
 export function collectProcessMetrics(): void {
   if (collectsDefaults) return;
   collectsDefaults = true;

@@ -5,8 +5,8 @@ import ipaddr from 'ipaddr.js';
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an IP address is anything but public: this machine, its own network, or a translated address whose target
- * is unchecked. Anything that is not an IP address counts as private: resolve names first.
+ * Whether an IP address is not public: this machine, its own network, or a translated address whose target is unchecked.
+ * Anything that is not an IP address counts as private, so resolve names first.
  */
 export function isPrivateAddress(address: string): boolean {
   if (isIP(address) === 0) return true;
@@ -29,7 +29,7 @@ export function visitorNetwork(address: string): string {
   return ipaddr.fromByteArray([...parsed.toByteArray().slice(0, 8), ...Array<number>(8).fill(0)]).toString();
 }
 
-/** The host of a URL as an IP address; undefined when it is a name. */
+/** The host of a URL as an IP address; undefined if it is a name. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   return isIP(host) === 0 ? undefined : host;

@@ -1,12 +1,12 @@
 import type { Logger } from './log.js';
 
-/** Logs the beginning and the end of outages of one thing, not each failure. */
+/** Logs the beginning and the end of an outage of a dependency instead of each failure. */
 export interface Outage {
   failed(error: unknown): void;
   works(): void;
 }
 
-/** @param what begins the sentence: `PostgreSQL`, `the queue` */
+/** @param what begins the message: `PostgreSQL`, `the queue` */
 export function startOutage(log: Logger, what: string): Outage {
   let sinceMs: number | undefined;
   return {

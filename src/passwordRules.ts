@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 const MIN_PASSWORD_LENGTH = 8;
 /** In UTF-16 units. Longer passwords cost more to hash without being stronger. */
 export const MAX_PASSWORD_LENGTH = 1_024;
-/** In UTF-16 units; an email address has at most 254. No role has a longer login, so none is looked up. */
+/** In UTF-16 units; an email address has at most 254. No role has a longer login, so longer ones aren't looked up. */
 export const MAX_LOGIN_LENGTH = 1_024;
 /** A common word with up to this many characters around it is still common: "Sunshine2024!". */
 const MAX_EXTRA_CHARACTERS = 5;
@@ -17,8 +17,8 @@ interface CommonPasswords {
 let common: ReadonlySet<string> | undefined;
 
 /**
- * What is wrong with a new password, as the rest of a sentence; undefined when it is acceptable. Existing passwords stay
- * valid. @param names must not be used as the password: the login, the tenant's name
+ * What is wrong with a new password, as the rest of a sentence; undefined if it is acceptable. Existing passwords stay valid.
+ * @param names must not be used as the password: the login, the tenant's name
  */
 export function passwordWeakness(
   password: string,
@@ -36,7 +36,7 @@ export function passwordWeakness(
   return undefined;
 }
 
-/** The password, and the word it consists of when a few digits and symbols are stripped. */
+/** The password, and the word it is based on without a few digits and symbols. */
 function wordsOf(password: string): readonly string[] {
   const whole = password.toLowerCase();
   const word = whole.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');

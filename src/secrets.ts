@@ -19,7 +19,7 @@ const TAG_BYTES = 16;
 export class KeyRing {
   readonly #keys: ReadonlyMap<string, Buffer>;
   readonly #currentId: string;
-  /** Derived keys by purpose and id: deriving is slower than sealing, and a response may hold many sealed values. */
+  /** Derived keys by purpose and id: deriving is slower than sealing, and a response may contain many sealed values. */
   readonly #derived = new Map<string, Buffer>();
 
   private constructor(keys: ReadonlyMap<string, Buffer>, currentId: string) {
@@ -60,7 +60,7 @@ export class KeyRing {
     return `${this.#currentId}.${this.#encrypt(Buffer.from(plaintext), context).toString('base64')}`;
   }
 
-  /** As `encrypt`, for what is large. @returns the length of the key's id in one byte, the id, nonce, tag and ciphertext */
+  /** As `encrypt`, for large values. @returns the length of the key's id in one byte, the id, nonce, tag and ciphertext */
   encryptBytes(plaintext: Buffer, context: string): Buffer {
     const id = Buffer.from(this.#currentId);
     return Buffer.concat([Buffer.from([id.length]), id, this.#encrypt(plaintext, context)]);
@@ -74,14 +74,14 @@ export class KeyRing {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]);
   }
 
-  /** The reverse of `encrypt`. Throws when the key is unknown, the text was altered or the context differs. */
+  /** The inverse of `encrypt`. Throws if the key is unknown, the text was altered or the context differs. */
   decrypt(ciphertext: string, context: string): string {
     const dot = ciphertext.lastIndexOf('.');
     const bytes = Buffer.from(ciphertext.slice(dot + 1), 'base64');
     return this.#decrypt(ciphertext.slice(0, dot), bytes, context).toString('utf8');
   }
 
-  /** The reverse of `encryptBytes`. Throws as `decrypt` does. */
+  /** The inverse of `encryptBytes`. Throws as `decrypt` does. */
   decryptBytes(ciphertext: Buffer, context: string): Buffer {
     const end = 1 + (ciphertext[0] ?? 0);
     return this.#decrypt(ciphertext.toString('utf8', 1, end), ciphertext.subarray(end), context);
@@ -97,7 +97,7 @@ export class KeyRing {
   /**
    * Encrypts a text for clients, under a key derived per purpose. The nonce is derived from the text, so that no nonce is
    * reused for two texts however many are sealed; sealing is deterministic.
-   * @param purpose e.g. `file links`: the text opens for no other
+   * @param purpose e.g. `file links`; the text can't be opened for another
    * @returns base64url
    */
   seal(text: string, purpose: string): string {
@@ -107,7 +107,7 @@ export class KeyRing {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** The reverse of `seal`. @returns undefined unless one of our keys sealed it for this purpose, in canonical encoding */
+  /** The inverse of `seal`. @returns undefined unless one of our keys sealed it for this purpose, in canonical encoding */
   open(sealed: string, purpose: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
@@ -130,7 +130,7 @@ export class KeyRing {
     return this.#macOf(this.#currentId, owner, purpose).toString('base64url');
   }
 
-  /** @returns a signed number of 64 bits derived deterministically from the current key */
+  /** @returns a signed 64-bit number derived deterministically from the current key */
   number(purpose: string): bigint {
     return this.#macOf(this.#currentId, '', purpose).readBigInt64BE();
   }
@@ -143,7 +143,7 @@ export class KeyRing {
     });
   }
 
-  /** HMAC-SHA-256 under a key derived per purpose; purposes are a fixed few. */
+  /** HMAC-SHA-256 under a key derived per purpose, of which there are few. */
   #macOf(id: string, text: string, purpose: string): Buffer {
     return createHmac('sha256', this.#derive(id, purpose)).update(text).digest();
   }

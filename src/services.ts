@@ -6,7 +6,7 @@ import type { DataEngine } from './graphql/dataEngine.js';
 import type { Logger } from './log.js';
 import type { KeyRing } from './secrets.js';
 
-/** What every part of a process is given; `compose.ts` makes it once. */
+/** What all parts of a process share; created once by `compose.ts`. */
 export interface Services {
   readonly config: Config;
   readonly log: Logger;

@@ -12,7 +12,7 @@ export const optionalText = (value: string): string | undefined => value;
 export const flag = (value: string): boolean => {
   if (/^(1|true|yes|on)$/i.test(value)) return true;
   if (/^(0|false|no|off)$/i.test(value)) return false;
-  throw new Error('is not a yes or a no');
+  throw new Error('is not a yes or no');
 };
 export const list = (value: string): readonly string[] =>
   value

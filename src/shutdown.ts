@@ -6,8 +6,8 @@ export interface Stoppable {
 }
 
 /**
- * Ends the process on SIGTERM or SIGINT: stops the parts sequentially in the given order and exits 0, or 1 when that
- * takes longer than `graceMs`. A second signal exits at once.
+ * Ends the process on SIGTERM or SIGINT: stops the parts sequentially in the given order and exits with 0, or with 1 if that
+ * takes longer than `graceMs`. A second signal exits immediately.
  */
 export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: Logger): void {
   let stopping = false;
@@ -16,7 +16,10 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
     stopping = true;
     log.info({ signal, graceMs }, 'stopping');
     const deadline = setTimeout(() => {
-      log.error({ graceMs }, 'work in hand did not finish within the grace; leaving it to the next process');
+      log.error(
+        { graceMs },
+        'work in flight did not finish within the grace period; leaving it to the next process',
+      );
       process.exit(1);
     }, graceMs);
     deadline.unref();
@@ -36,7 +39,7 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
   process.on('SIGINT', onSignal);
 }
 
-/** While nothing is to be drained a signal ends the process at once, also where it is the first of its container. @returns undoes that */
+/** Makes signals end the process immediately while there is nothing to drain, even as PID 1 of a container. @returns a function that undoes that */
 export function exitOnSignal(): () => void {
   const onSignal = (): void => process.exit(0);
   process.on('SIGTERM', onSignal);

@@ -6,12 +6,12 @@ import { exitOnSignal } from './shutdown.js';
 /** What a process depends on, as `/readyz` names it. */
 export type Dependency = 'postgres' | 'queue';
 
-/** A dependency does not work yet, for a cause that may pass by itself. Without patience it is as final as any other. */
+/** A dependency is not available yet, for a reason that may resolve itself. Without patience, the error is final. */
 export class NotReadyError extends UsageError {
   constructor(
     message: string,
     readonly dependency: Dependency,
-    /** Longest wait that makes sense for this cause. */
+    /** Maximum wait that makes sense for this reason. */
     readonly maxWaitMs = Infinity,
   ) {
     super(message);
@@ -19,22 +19,22 @@ export class NotReadyError extends UsageError {
   }
 }
 
-/** Runs the steps of a start that need a dependency. */
+/** Runs the startup steps that need a dependency. */
 export interface Startup {
-  /** Repeats the step with backoff while it throws NotReadyError, then throws that. Throws what else it throws at once. */
+  /** Retries the step with backoff while it throws NotReadyError, which is eventually rethrown. Other errors are rethrown immediately. */
   step<T>(attempt: () => Promise<T>): Promise<T>;
 }
 
 interface StartupOptions {
-  /** Longest wait in all. */
+  /** Maximum total wait. */
   readonly patienceMs: number;
   readonly log: Logger;
-  /** Answers probes while the process waits. @returns what ends that */
+  /** Serves probes while the process waits. @returns a function that stops that */
   readonly announce: (dependency: Dependency) => Promise<() => Promise<void>>;
 }
 
 const BACKOFF_MS = { first: 100, max: 2_000 } as const;
-/** A name may appear when its container does; a wrong one never does. */
+/** A name may become resolvable when its container starts; a wrong one never does. */
 const NAME_MAX_WAIT_MS = 60_000;
 
 export function createStartup({ patienceMs, log, announce }: StartupOptions): Startup {
@@ -48,7 +48,7 @@ export function createStartup({ patienceMs, log, announce }: StartupOptions): St
           try {
             const result = await attempt();
             if (waiting)
-              log.info({ seconds: secondsSince(begunAtMs) }, `${waiting.dependency} is there: starting`);
+              log.info({ seconds: secondsSince(begunAtMs) }, `${waiting.dependency} is available: starting`);
             return result;
           } catch (error) {
             if (!(error instanceof NotReadyError)) throw error;
@@ -96,7 +96,7 @@ const NETWORK_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** How long waiting may help against a failed connection, in milliseconds; undefined when it does not. */
+/** How long waiting may help after a failed connection; undefined if it doesn't. */
 export function networkWaitMs(code: string): number | undefined {
   if (NETWORK_CODES.has(code)) return Infinity;
   return code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? NAME_MAX_WAIT_MS : undefined;

@@ -46,7 +46,7 @@ function pagePolicy(nonce: string): ReturnType<typeof helmet.contentSecurityPoli
       // as the style elements of GraphiQL's dialogs, carry the nonce too.
       'script-src': [`'nonce-${nonce}'`],
       'style-src': [`'nonce-${nonce}'`],
-      // Its fonts are inlined in its style sheet.
+      // GraphiQL's fonts are inlined in its style sheet.
       'font-src': ['data:'],
     },
   });

@@ -3,7 +3,7 @@ import { createHandler, type Request, type RequestParams, type Response } from '
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
-import { plannerOf } from '../graphql/plan/planner.js';
+import { planOwnerOf } from '../graphql/plan/planOwner.js';
 import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
 import { oneStep } from '../graphql/steps.js';
 import type { Logger } from '../log.js';
@@ -12,10 +12,10 @@ import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readIdempotencyKey } from './idempotencyKey.js';
-import { readSource, type ReadFrom } from './readSource.js';
+import { readFromHeader, type ReadFrom } from './readFromHeader.js';
 import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
 import { recordOf, type RequestRecord } from './http/requestRecord.js';
-import { endSlowAnswer, sendAnswer, type SlownessLimits } from './http/sendAnswer.js';
+import { endSlowResponse, sendResponse, type SlownessLimits } from './http/sendResponse.js';
 import type { VisitorLimits } from './visitorLimits.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
@@ -31,7 +31,7 @@ export interface GraphqlExecutor {
       readonly allowMutation: boolean;
       readonly allowance?: Allowance;
       readonly idempotencyKey?: string | undefined;
-      /** For the log. */
+      /** For log messages. */
       readonly requestId?: string | undefined;
       readonly span?: Span | undefined;
       readonly readFrom?: ReadFrom | undefined;
@@ -40,7 +40,7 @@ export interface GraphqlExecutor {
     readonly status: number;
     readonly body: string;
     readonly retryAfterSeconds?: number;
-    /** Call when the body has been sent. */
+    /** To be called once the body has been sent. */
     readonly release?: () => void;
   }>;
 }
@@ -51,7 +51,7 @@ export interface GraphqlEndpointDeps {
   readonly visitors: VisitorLimits;
   readonly slowness: SlownessLimits;
   readonly bodyLimitBytes: number;
-  /** Reading a large body counts as planning. */
+  /** Parsing a large body counts as planning. */
   readonly planning: Pick<PlanningQueue, 'run'>;
   readonly log: Logger;
 }
@@ -62,7 +62,7 @@ interface Context {
   readonly idempotencyKey: string | undefined;
   readonly readFrom: ReadFrom | undefined;
   readonly record: RequestRecord | undefined;
-  /** To be called when the answer has left. */
+  /** To be called once the response has been sent. */
   release?: (() => void) | undefined;
 }
 
@@ -79,7 +79,7 @@ export function createGraphqlEndpoint(
     let context: Context | undefined;
     const fail = (error: AppError, more?: Readonly<Record<string, string>>): void => {
       context?.release?.();
-      endSlowAnswer(res, deps.slowness.timeoutMs);
+      endSlowResponse(res, deps.slowness.timeoutMs);
       sendFailure(res, error, more);
     };
     try {
@@ -96,7 +96,7 @@ export function createGraphqlEndpoint(
         principal,
         allowance,
         idempotencyKey: readIdempotencyKey(req),
-        readFrom: readSource(req),
+        readFrom: readFromHeader(req),
         record,
       };
       const [body, init] = await handle({
@@ -120,7 +120,7 @@ async function parse(
   request: Request<IncomingMessage, Context>,
   { bodyLimitBytes, planning }: GraphqlEndpointDeps,
 ): Promise<RequestParams | Response> {
-  const planner = plannerOf(request.context.principal);
+  const planner = planOwnerOf(request.context.principal);
   try {
     return await readGraphqlRequest(request.raw, bodyLimitBytes, (work) =>
       planning.run(planner, oneStep(work)),
@@ -136,7 +136,7 @@ async function parse(
         statusText: '',
         headers: {
           'content-type': 'application/json; charset=utf-8',
-          // The unread rest of the body must not be taken for the next request.
+          // The unread rest of the body must not be mistaken for the next request.
           ...(error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {}),
         },
       },
@@ -181,7 +181,7 @@ function send(
   release: (() => void) | undefined,
 ): void {
   const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-  sendAnswer(res, init.status, headers, body, slowness, release);
+  sendResponse(res, init.status, headers, body, slowness, release);
 }
 
 function errorEnvelope(error: AppError): string {

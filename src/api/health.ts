@@ -10,9 +10,9 @@ export interface HealthDeps {
 }
 
 /**
- * `/livez`: the process responds. `/readyz`: it can do its work; else 503 with the names of what is down. What waits for
- * too long is in the body and leaves the status alone: a load balancer that took every web process out because the
- * workers are gone would stop the mutations too, which commit without workers.
+ * `/livez`: the process responds. `/readyz`: it can do its work, otherwise 503 with the names of what is down. An overdue
+ * backlog is reported in the body without affecting the status: if a load balancer removed every web process because the
+ * workers are gone, it would also stop mutations, which don't need workers to commit.
  */
 export function healthRoutes({ checks, findOverdue, isStopping }: HealthDeps): Router {
   return Router()

@@ -4,7 +4,7 @@ import { AppError } from '../errors.js';
 const MAX_KEY_CHARACTERS = 255;
 
 /**
- * The header Idempotency-Key of a POST: a string of structured fields, as the IETF draft has it, or the bare text that most
+ * Reads the header Idempotency-Key of a POST: a structured-field string, as in the IETF draft, or the bare text that most
  * clients send. Throws AppError BAD_REQUEST.
  * https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  */

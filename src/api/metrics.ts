@@ -3,7 +3,7 @@ import { Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics, processRegistry } from '../metrics.js';
 import type { RequestRecord } from './http/requestRecord.js';
 
-/** Paths with a label of their own. All others share one: arbitrary URLs must not become time series. */
+/** Paths with their own label. All others share one, since arbitrary URLs must not become time series. */
 const ROUTES = new Set([
   '/query',
   '/roles_pbac',
@@ -18,10 +18,10 @@ const ROUTES = new Set([
   '/metrics',
 ]);
 
-/** Paths that end in an id, which is left out of the label. */
+/** Paths that end in an id, which the label omits. */
 const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/', '/unsubscribe/'];
 
-/** The path of a request as metrics and log have it: without ids, and never one that is as good as a token. */
+/** The path of a request for metrics and logs: without ids, and never one that works like a token. */
 export function routeOf(path: string): string {
   return ROUTES.has(path) ? path : (ROUTES_WITH_ID.find((start) => path.startsWith(start)) ?? 'other');
 }

@@ -16,11 +16,11 @@ const CODEMIRROR_PACKAGE = require.resolve('codemirror/package.json');
 interface PackagedFile {
   readonly url: string;
   readonly file: string;
-  /** Or it is a style sheet. */
+  /** Otherwise it is a style sheet. */
   readonly isScript: boolean;
 }
 
-// The packages' files for use without a bundler, in loading order.
+// The packages' files for use without a bundler, in load order.
 
 export const GRAPHIQL: readonly PackagedFile[] = [
   packaged(REACT, 'umd/react.production.min.js'),
@@ -52,7 +52,7 @@ function packaged(manifest: string, file: string): PackagedFile {
   };
 }
 
-/** The elements that load the files into a page whose policy allows the nonce. */
+/** The elements that load the files in a page whose policy allows the nonce. */
 export function tagsOf(files: readonly PackagedFile[], nonce: string): string {
   const tags = files.map(({ url, isScript }) =>
     isScript
@@ -62,7 +62,7 @@ export function tagsOf(files: readonly PackagedFile[], nonce: string): string {
   return tags.join('\n    ');
 }
 
-/** Serves these files of the packages, and no other ones. */
+/** Serves only these files of the packages. */
 export function packagedFiles(): Router {
   const router = Router();
   for (const { url, file } of [...GRAPHIQL, ...CODEMIRROR]) router.get(url, serve(file));

@@ -18,9 +18,9 @@ import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
-import { endSlowAnswer } from './http/sendAnswer.js';
+import { endSlowResponse } from './http/sendResponse.js';
 import { HttpMetrics, routeOf } from './metrics.js';
-import { createPages } from './pages.js';
+import { createExpressApp } from './expressApp.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
@@ -30,10 +30,10 @@ export interface Web extends Stoppable {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Longer than load balancers keep idle connections, so that they close first, when no request is in transit. */
+/** Longer than load balancers keep idle connections, so that they close them first, when no request is in flight. */
 const KEEP_ALIVE_MS = 75_000;
 const SWEEP_MS = 50;
-/** A stopping process waits this long for the request of a connection that was just made. */
+/** How long a stopping process waits for the first request of a new connection. */
 const REQUEST_GRACE_MS = 1_000;
 
 /** Starts the HTTP server on `config.port`. Stopping it drains requests in flight. */
@@ -68,7 +68,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ['/query', endpoint(deps.engine)],
     ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
   ]);
-  const pages = createPages({
+  const pages = createExpressApp({
     ...deps,
     ledger: database.ledger,
     tokens,
@@ -102,14 +102,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       void files(req, res);
       return;
     }
-    // The client expects 100 Continue before it sends its body. Uploads are checked first.
+    // The client waits for 100 Continue before it sends its body. Uploads are checked first.
     if (req.headers.expect !== undefined) res.writeContinue();
     const graphqlAt = graphql.get(path);
     if (graphqlAt && !isPageVisit(req)) {
       void graphqlAt(req, res);
       return;
     }
-    endSlowAnswer(res, config.answerTimeoutMs);
+    endSlowResponse(res, config.answerTimeoutMs);
     pages(req, res);
   };
   const server = createServer(answer).on('checkContinue', answer);
@@ -162,15 +162,16 @@ function endSlowRequest(req: IncomingMessage): void {
 }
 
 /**
- * After the delay, idle connections are closed, busy ones after their response, those without a request after a grace
- * period. A load balancer that sends on an idle connection while it is closed can't know whether the request was made.
+ * After the delay, closes idle connections, busy ones after their response, and those without a request after a grace
+ * period. If a connection is closed while a load balancer is sending a request on it, it can't know whether the request
+ * was processed.
  */
 async function close(server: Server, inFlight: () => number, delayMs: number): Promise<void> {
   if (delayMs > 0) await delay(delayMs);
   const graceEndsAt = performance.now() + REQUEST_GRACE_MS;
   const sweep = setInterval(() => {
-    // A connection whose response completes during the stop would otherwise wait for its keep-alive timeout, and one
-    // that sends nothing for ever.
+    // Otherwise a connection whose response completes during the stop would stay open until its keep-alive timeout, and
+    // one that sends nothing forever.
     if (inFlight() === 0 && performance.now() > graceEndsAt) server.closeAllConnections();
     else server.closeIdleConnections();
   }, SWEEP_MS);
@@ -180,7 +181,7 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
   clearInterval(sweep);
 }
 
-/** Lets `Utility.role_token` issue tokens, without the control engine knowing how. */
+/** Lets `Utility.role_token` issue tokens without coupling the control engine to them. */
 function withTokens(control: WebDeps['control'], tokens: Tokens): GraphqlExecutor {
   const issueToken = (subject: Principal): Promise<string> => tokens.issue(subject, 'access');
   return {

@@ -8,7 +8,7 @@ import type { Allowance } from '../graphql/allowance.js';
 import { clientAddress } from './http/clientAddress.js';
 
 const WINDOW_SECONDS = 60;
-/** Refusals are delayed, so that a visitor who retries at once costs little. */
+/** Rejections are delayed, so that visitors who retry immediately cost little. */
 const REFUSAL_DELAY_MS = 1_000;
 const MAX_DELAYED_REFUSALS = 1_000;
 
@@ -19,8 +19,8 @@ interface Counters {
 }
 
 /**
- * Rate limits per minute for anonymous visitors, who share one role however many they are. Counted in memory, per tenant
- * and, so that one visitor can't use up the others' share, per address.
+ * Rate limits per minute for anonymous visitors, who all share one role. Counted in memory, per tenant and, so that one
+ * visitor can't use up the others' share, per address.
  */
 export class VisitorLimits {
   readonly #requests: Counters;
@@ -64,7 +64,7 @@ function counters(perTenant: number, perAddress: number): Counters {
   return { ofTenant: counter(perTenant), ofAddress: counter(perAddress) };
 }
 
-/** Once the tenant's limit is reached, addresses are not counted: their number is unbounded too. */
+/** Once the tenant's limit is reached, addresses are no longer counted, because their number is unbounded. */
 async function spend(
   { ofTenant, ofAddress }: Counters,
   tenant: string,

@@ -8,6 +8,6 @@ export interface WebDeps extends Services {
   readonly control: ControlEngine;
   /** Health checks of `/readyz`, by name. */
   readonly checks: HealthChecks;
-  /** Instead of SNS itself. */
+  /** Replaces SNS in tests. */
   readonly readSns?: ReadSns;
 }

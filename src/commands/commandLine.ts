@@ -4,7 +4,7 @@ import { ArgumentError, type Command } from './command.js';
 
 interface Declaration {
   readonly summary: string;
-  /** Usage lines; defaults to the bare name. */
+  /** Usage lines; by default only the name. */
   readonly usage?: readonly string[];
   /** Loaded lazily: `rowpost render` needs no database driver. */
   readonly load: () => Promise<Command>;
@@ -14,7 +14,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   release: {
     summary: 'Bring the database up to date.',
     usage: [
-      'rowpost release [--id-range <n>]    Ids of tenants and roles start at n × 10 million (n: 0 to 213), for installations that exchange tenants.',
+      'rowpost release [--id-range <n>]    Starts ids of tenants and roles at n × 10 million (n: 0 to 213), for installations that exchange tenants.',
     ],
     load: async () => (await import('./release.js')).release,
   },
@@ -33,7 +33,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
   demo: {
     summary: 'Try the whole service on an embedded database.',
-    usage: ['rowpost demo [--once]    With --once it exits when every email has arrived.'],
+    usage: ['rowpost demo [--once]    With --once, exits when every email has arrived.'],
     load: async () => (await import('./demo.js')).demo,
   },
   tenant: {
@@ -41,13 +41,13 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     usage: [
       'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
       'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password <password> [--print-sql]',
-      'rowpost tenant adopt --schema <schema> --print-sql    What the owners of its tables have yet to grant.',
-      'rowpost tenant release --tenant <id> [--print-sql]    Gives an adopted schema back.',
+      'rowpost tenant adopt --schema <schema> --print-sql    Prints the grants that the owners of its tables still have to run.',
+      'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
       'rowpost tenant sql --tenant <id> -f <file>',
-      'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Whose changes become events.',
-      'rowpost tenant suspend --tenant <id>    Blocks all access; its mail is still sent.',
+      'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Sets whose changes become events.',
+      'rowpost tenant suspend --tenant <id>    Blocks all access; mail for earlier changes is still sent.',
       'rowpost tenant resume --tenant <id>',
-      'rowpost tenant export --tenant <id> --file <file>    Everything but its tables: see docs/backup.md.',
+      'rowpost tenant export --tenant <id> --file <file>    Exports everything except its tables: see docs/backup.md.',
       'rowpost tenant import --file <file>',
       'rowpost tenant list',
     ],
@@ -56,8 +56,8 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   redrive: {
     summary: 'Send deliveries of a tenant again.',
     usage: [
-      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its end was.',
-      'rowpost redrive --tenant <id> --filter <expr>    Those that ended as failed, skipped or unknown and that the filter chooses.',
+      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its outcome.',
+      'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
     ],
     load: async () => (await import('./redrive.js')).redrive,
   },
@@ -65,20 +65,20 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     summary: "Show a GraphQL document's SQL and its plans.",
     usage: [
       "rowpost explain --tenant <id> --role <id> --query '<document>' [--variables '<JSON object>'] [--operation <name>]",
-      '    What /query would run for this role; nothing is run, and values stand as $1, $2, …',
+      '    Shows what /query would run for this role, without running it; values are shown as $1, $2, …',
     ],
     load: async () => (await import('./explain.js')).explain,
   },
   schema: {
     summary: 'Print the GraphQL schema of an endpoint, for code generators.',
     usage: [
-      'rowpost schema --tenant <id> [--role <id>]    /query of the tenant, or what this role is told of it.',
-      'rowpost schema --endpoint roles_pbac    Needs no database.',
+      'rowpost schema --tenant <id> [--role <id>]    /query of the tenant, or as this role sees it.',
+      'rowpost schema --endpoint roles_pbac    Does not need the database.',
     ],
     load: async () => (await import('./schema.js')).schema,
   },
   why: {
-    summary: 'Say what became of the changes of a row, and why nothing did.',
+    summary: 'Explain what became of the changes of a row, and why nothing did.',
     usage: [
       'rowpost why --tenant <id> --table <table> --key <key>',
       `    The key as 7, or as '{"order_id": 7, "line": 1}'. Nothing is changed.`,
@@ -86,13 +86,13 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./why.js')).why,
   },
   doctor: {
-    summary: 'Look at everything that Rowpost stands on.',
+    summary: 'Check everything that Rowpost depends on.',
     load: async () => (await import('./doctor.js')).doctor,
   },
   token: {
     summary: 'rotate the key that signs tokens.',
     usage: [
-      'rowpost token rotate    Sign with a new key; tokens signed with the old one stay good until they expire.',
+      'rowpost token rotate    Signs with a new key; tokens signed with the old one stay valid until they expire.',
     ],
     load: async () => (await import('./token.js')).token,
   },

@@ -18,7 +18,7 @@ export const doctor: Command = async (args) => {
   return failed === 0 ? 0 : 1;
 };
 
-/** @returns how many checks failed. */
+/** @returns the number of failed checks */
 export async function runDoctor(
   env: Readonly<Record<string, string | undefined>>,
   write: (line: string) => void,
@@ -56,7 +56,7 @@ export async function runDoctor(
   return failed;
 }
 
-/** True as well where no tenant has an account yet, or where that can't be found out. */
+/** Also true if no tenant has an account yet, or if that can't be determined. */
 async function isSendgridUsed({ database, keyRing }: Installation): Promise<boolean> {
   const accounts = await tenantAccounts(database, keyRing).catch(() => []);
   return accounts.length === 0 || accounts.some(({ kind }) => kind === 'sendgrid');

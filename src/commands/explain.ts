@@ -1,15 +1,12 @@
 import { withInstallation } from '../compose.js';
 import { UsageError } from '../errors.js';
-import { FieldError } from '../graphql/answer.js';
+import { FieldError } from '../graphql/response.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { DocumentError } from '../graphql/document/document.js';
 import type { ExplainedField } from '../graphql/explain.js';
 import { isJsonObject, parseJson } from '../losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
-import { readOptions } from './options.js';
-
-/** PostgreSQL's int. */
-const MAX_ID = 2_147_483_647;
+import { readId, readOptions } from './options.js';
 
 /** Prints what /query would run for a role, statement by statement, with PostgreSQL's plans. Runs nothing. */
 export const explain: Command = async (args) => {
@@ -27,11 +24,11 @@ export const explain: Command = async (args) => {
 function describe({ path, statements, error }: ExplainedField): string {
   const name = `-- ${path.join('.')}`;
   if (error) return `${name}: ${error.message} (${error.code})\n`;
-  if (statements.length === 0) return `${name}: answered without PostgreSQL\n`;
+  if (statements.length === 0) return `${name}: resolved without PostgreSQL\n`;
   return statements.map(({ sql, plan }) => `${name}\n${sql}\n\n${plan.join('\n')}\n`).join('\n');
 }
 
-/** Errors of the document are the caller's, each in a line. */
+/** Errors of the document are shown as usage errors, one per line. */
 function readable(error: unknown): unknown {
   if (error instanceof FieldError) return error.error;
   if (!(error instanceof DocumentError)) return error;
@@ -61,12 +58,6 @@ function readArguments(args: readonly string[]): Arguments {
       ...(operation === undefined ? {} : { operationName: operation }),
     },
   };
-}
-
-function readId(text: string | undefined, message: string): number {
-  const id = Number(text);
-  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new ArgumentError(message);
-  return id;
 }
 
 function readVariables(text: string): Readonly<Record<string, unknown>> {

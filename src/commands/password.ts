@@ -44,7 +44,7 @@ async function readPassword(): Promise<string> {
       if (line !== '') return line;
       break;
     }
-    throw new ArgumentError('the first line of stdin is to be the new password');
+    throw new ArgumentError('the first line of stdin must be the new password');
   } finally {
     lines.close();
     if (isTerminal) process.stderr.write('\n');

@@ -36,7 +36,7 @@ export const worker = serverCommand('worker', async (installation) => {
   return withHealth(installation, 'worker', queue, [part, closing(queue), closing(templates)]);
 });
 
-/** Probes are answered until the last part has stopped, and say from the beginning that the process stops. */
+/** Serves probes until the last part has stopped; they report the shutdown from its beginning. */
 async function withHealth(
   installation: Installation,
   process: string,
@@ -54,7 +54,7 @@ async function withHealth(
   return [announce, ...parts, health];
 }
 
-/** Everything in one process, on the embedded PostgreSQL when no DATABASE_URL is set. */
+/** Everything in one process, on the embedded PostgreSQL if no DATABASE_URL is set. */
 export const all: Command = async () => {
   const installation = await openInstallation('rowpost', 'all');
   const { parts } = await startEverything(installation);
@@ -65,7 +65,7 @@ export const all: Command = async () => {
 
 /**
  * Migrates the database and starts all parts.
- * @returns the parts in stopping order: first stop accepting requests, then drain the work that they caused
+ * @returns the parts in the order in which to stop them: first stop accepting requests, then drain the work they caused
  */
 export async function startEverything(
   installation: Installation,
@@ -96,10 +96,10 @@ function serverCommand(
     await installation.startup.step(() => requireCurrentSchema(installation.database));
     if (!(await hasSharedRole(installation.database.pool))) {
       throw new UsageError(
-        'the database lacks its roles, as after a dump was restored: run "rowpost release" first',
+        'the database lacks its roles, for example because a dump was restored: run "rowpost release" first',
       );
     }
-    // A process with other keys would fail on what is stored, and set passwords of its own for the tenants' logins.
+    // A process with other keys could not decrypt stored secrets, and would set other passwords for tenants' logins.
     await requireKeysOf(installation.database.knex, installation.keyRing);
     const parts = await start(installation);
     stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);

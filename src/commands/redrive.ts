@@ -4,11 +4,9 @@ import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
 import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, type Command } from './command.js';
-import { readOptions } from './options.js';
+import { readId, readOptions } from './options.js';
 
 const CHUNK_SIZE = 1_000;
-/** PostgreSQL's int. */
-const MAX_TENANTID = 2_147_483_647;
 
 /** Prints one JSON line: {"tenantid":…,"redriven":…}. A running relay and worker send them. */
 export const redrive: Command = async (args) => {
@@ -31,7 +29,7 @@ async function redriveOne(
   return 1;
 }
 
-/** Redrives each delivery once, even if it fails again meanwhile. */
+/** Redrives each delivery once, even if it fails again in the meantime. */
 async function redriveFiltered(
   { config, database, principals }: Installation,
   tenantid: number,
@@ -57,10 +55,7 @@ interface Arguments {
 
 function readArguments(args: readonly string[]): Arguments {
   const { tenant, delivery, filter } = readOptions(args, ['tenant', 'delivery', 'filter']);
-  const tenantid = Number(tenant);
-  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > MAX_TENANTID) {
-    throw new ArgumentError('--tenant takes the id of a tenant');
-  }
+  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
   if ((delivery === undefined) === (filter === undefined))
     throw new ArgumentError('give --delivery or --filter');
   if (delivery !== undefined && !/^\d{1,18}$/.test(delivery))

@@ -1,6 +1,6 @@
 import { openInstallation, type Installation } from '../compose.js';
 import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
-import { closeDatabase } from '../db/connection/databaseGrants.js';
+import { revokePublicAccess } from '../db/connection/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
 import { restoreLostRoles } from '../db/tenants/lostRoles.js';
@@ -12,7 +12,7 @@ import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 
-/** A deployment starts it together with PostgreSQL, and wants to know when that fails. */
+/** Long enough for a PostgreSQL that is deployed at the same time, short enough to report a failure. */
 const PATIENCE_MS = 60_000;
 
 /** Migrates the database and creates `pxadmin` on the first run. Idempotent, and safe to run concurrently. */
@@ -45,7 +45,7 @@ export async function releaseInstallation(installation: Installation): Promise<v
   const applied = await migrate(database.knex);
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
   const { restored, problems } = await restoreLostRoles(database.pool);
-  if (restored > 0) log.info({ tenants: restored }, 'tenants were given the database roles that they lacked');
+  if (restored > 0) log.info({ tenants: restored }, 'recreated missing database roles of tenants');
   for (const problem of problems) log.error(`${problem}: see "rowpost doctor"`);
   for (const { tenantid, schema } of await listTenants(database.knex)) {
     if (schema !== null) await database.tenants.settle(tenantid, schema);
@@ -54,16 +54,14 @@ export async function releaseInstallation(installation: Installation): Promise<v
     const { pool, tenants, settings } = database;
     await setDefaultsOfRoles(pool, await tenants.names(), settings);
   }
-  if (!(await closeDatabase(database.pool))) {
+  if (!(await revokePublicAccess(database.pool))) {
     log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');
   }
   const { migrateQueue } = await import('../queue/queue.js');
   await migrateQueue(config, database);
   const made = await ensureInstallation(database.knex, installation.pxadminPassword);
-  if (made === 'created') log.info('pxadmin was made, with the password given');
+  if (made === 'created') log.info('created pxadmin with the given password');
   if (made === 'password-missing') {
-    throw new UsageError(
-      'PXADMIN_PASSWORD is required at the first release: it becomes the password of pxadmin',
-    );
+    throw new UsageError('PXADMIN_PASSWORD, the password of pxadmin, is required at the first release');
   }
 }

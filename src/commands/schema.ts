@@ -4,10 +4,7 @@ import { buildControlSchema } from '../control/controlSchema.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
-import { readOptions } from './options.js';
-
-/** PostgreSQL's int. */
-const MAX_ID = 2_147_483_647;
+import { readId, readOptions } from './options.js';
 
 /** Prints the SDL of an endpoint, for code generators. */
 export const schema: Command = async (args) => {
@@ -32,9 +29,3 @@ export const schema: Command = async (args) => {
     process.stdout.write(`${sdl}\n`);
   });
 };
-
-function readId(text: string | undefined, message: string): number {
-  const id = Number(text);
-  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new ArgumentError(message);
-  return id;
-}

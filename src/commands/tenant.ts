@@ -22,7 +22,7 @@ import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
 import { findSettingsProblems } from '../control/utility/settingsProblems.js';
 import { ArgumentError, type Command } from './command.js';
-import { readOptions } from './options.js';
+import { readId, readOptions } from './options.js';
 
 const MAX_PROBLEMS = 50;
 
@@ -61,8 +61,8 @@ async function create(args: readonly string[]): Promise<number> {
 }
 
 /**
- * Makes a tenant of an application's schema. Prints the line of `create`; then, with --print-sql, what is left to the
- * owners of its tables. With --print-sql alone, that of a schema which is adopted already.
+ * Creates a tenant for an application's schema. Prints the line of `create`; then, with --print-sql, the statements that
+ * the owners of its tables still have to run. With only --schema and --print-sql, prints those for an adopted schema.
  */
 async function adopt(args: readonly string[]): Promise<number> {
   const { printsSql, rest } = takePrintSql(args);
@@ -88,13 +88,13 @@ async function adopt(args: readonly string[]): Promise<number> {
       created.left.length === 0 || printsSql
         ? []
         : [
-            `${created.left.length} statements are left to others: rowpost tenant adopt --schema ${schema} --print-sql`,
+            `${created.left.length} statements have to be run by the owners: rowpost tenant adopt --schema ${schema} --print-sql`,
           ];
     for (const line of shortened([...left, ...warnings, ...problems])) process.stderr.write(`${line}\n`);
   });
 }
 
-/** Deletes a tenant and gives its schema back to the application; with --print-sql only says what takes back the grants. */
+/** Deletes a tenant and returns its schema to the application; with --print-sql, only prints the statements that revoke the grants. */
 async function release(args: readonly string[]): Promise<number> {
   const { printsSql, rest } = takePrintSql(args);
   const options = readOptions(rest, ['tenant']);
@@ -149,7 +149,7 @@ async function sql(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Says whose changes to a table become events. Prints one JSON line. */
+/** Sets whose changes to a table become events. Prints one JSON line. */
 async function capture(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'table', 'writers']);
   const tenantid = requiredTenant(options);
@@ -175,7 +175,7 @@ async function setSuspended(args: readonly string[], suspended: boolean): Promis
   });
 }
 
-/** Writes a new file, readable by its owner only because it contains password hashes. Prints one JSON line. */
+/** Writes a new file, which only its owner can read because it contains password hashes. Prints one JSON line. */
 async function exportToFile(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'file']);
   const tenantid = requiredTenant(options);
@@ -234,9 +234,7 @@ async function list(): Promise<number> {
 }
 
 function requiredTenant(options: Readonly<Partial<Record<'tenant', string>>>): number {
-  const tenantid = Number(required(options, 'tenant'));
-  if (Number.isInteger(tenantid) && tenantid > 0) return tenantid;
-  throw new ArgumentError('--tenant takes the id of a tenant');
+  return readId(required(options, 'tenant'), '--tenant takes the id of a tenant');
 }
 
 function required(options: Readonly<Partial<Record<string, string>>>, name: string): string {

@@ -6,10 +6,7 @@ import type { RowDelivery } from '../db/delivery/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { writeJson } from '../losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
-import { readOptions } from './options.js';
-
-/** PostgreSQL's int. */
-const MAX_TENANTID = 2_147_483_647;
+import { readId, readOptions } from './options.js';
 
 /** Prints what became of a row's changes, and why nothing did. */
 export const why: Command = async (args) => {
@@ -86,10 +83,7 @@ function readArguments(args: readonly string[]): {
   readonly key: unknown;
 } {
   const { tenant, table, key } = readOptions(args, ['tenant', 'table', 'key']);
-  const tenantid = Number(tenant);
-  if (!Number.isInteger(tenantid) || tenantid < 1 || tenantid > MAX_TENANTID) {
-    throw new ArgumentError('--tenant takes the id of a tenant');
-  }
+  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
   if (table === undefined) throw new ArgumentError('--table is missing');
   if (key === undefined) throw new ArgumentError('--key is missing');
   return { tenantid, target: table, key: readKeyText(key) };

@@ -4,7 +4,7 @@ import type * as declared from './object/declaration.js';
 import { isId } from './object/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
 
-/** The control tables as the list compiler sees them: what is not here can't be read, filtered by or ordered by. */
+/** The control tables for the list compiler: anything missing here can't be read, filtered by or ordered by. */
 export const CONTROL_CATALOG: Catalog = {
   version: 'control',
   schema: 'rowpost',
@@ -50,7 +50,7 @@ function columnOf(name: string, { type, searchedAs }: declared.Column, inPrimary
     generated: false,
     inPrimaryKey,
     inForeignKey: false,
-    // Conditions on them cost no more than those that keep tenants apart, which are tried first.
+    // Conditions on any column cost no more than those that isolate tenants, which come first.
     indexed: true,
     ...(searchedAs === undefined ? {} : { searchedAs }),
   };

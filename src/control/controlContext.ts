@@ -11,16 +11,16 @@ import type { PasswordHashes } from './request/passwordHashes.js';
 /** Dependencies of the control objects. */
 export interface ControlEngineDeps extends Services {
   readonly templates: TemplatePool;
-  /** For test mails. */
+  /** Sends test mails. */
   readonly transport: MailTransport;
 }
 
 export interface ControlOptions {
-  /** False for GET: nothing may change. */
+  /** False for GET, which must not change anything. */
   readonly allowMutation: boolean;
   /** Rate limits of anonymous visitors. */
   readonly allowance?: Allowance;
-  /** For the log. */
+  /** For log messages. */
   readonly requestId?: string | undefined;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
@@ -37,7 +37,7 @@ export interface ControlContext {
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;
-  /** Reads a list field with its sub-selection; one after another, as each takes a connection. */
+  /** Reads a list field with its sub-selection; serialized, since each takes a connection. */
   readonly list: (
     info: GraphQLResolveInfo,
     args: Readonly<Record<string, unknown>>,
@@ -51,6 +51,6 @@ export interface ControlContext {
   readonly countRelatedRead: () => void;
   /** Called once the mutations are committed. */
   readonly afterCommit: (() => void)[];
-  /** Set by the first mutation that fails: the rest are skipped, as all will be rolled back. */
+  /** Set by the first mutation that fails: the rest are skipped, since all will be rolled back. */
   failed: boolean;
 }

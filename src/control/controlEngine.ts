@@ -13,22 +13,22 @@ import { explainControlError } from '../db/controlFailure.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
 import type { Principal } from '../db/principal.js';
-import { failedAnswer, requestError, type GraphqlAnswer } from '../graphql/answer.js';
+import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
 import { FairCache } from '../graphql/fairCache.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
-import { plannerOf, type Planner } from '../graphql/plan/planner.js';
+import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import type { Steps } from '../graphql/steps.js';
 import { TenantGate } from '../graphql/tenantGate.js';
-import { requireAnswerWithin } from './request/answerLength.js';
+import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
-import { resultAnswer } from './request/resultAnswer.js';
+import { executionResponse } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
@@ -40,21 +40,21 @@ export type { ControlEngineDeps, ControlOptions } from './controlContext.js';
 
 /** The control objects as GraphQL: `/roles_pbac`. */
 export interface ControlEngine {
-  /** Never throws for what a caller did; the answer says it. All mutations of a request are one transaction. */
-  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlAnswer>;
+  /** Never throws for caller errors, which are part of the response. All mutations of a request are one transaction. */
+  execute(principal: Principal, request: GraphqlRequest, options: ControlOptions): Promise<GraphqlResponse>;
   /** SDL and the JSON text of an introspection result. */
   describe(): { readonly sdl: string; readonly introspectionJson: string };
 }
 
-/** Size of the cache of parsed and validated documents, in characters of their text. */
-const REMEMBERED_CHARACTERS = 1_000_000;
-/** Previews and test mails of one tenant, running and waiting: rendering threads and connections are shared. */
+/** Size of the cache of parsed and validated documents, in characters. */
+const CACHED_CHARACTERS = 1_000_000;
+/** Limits on previews and test mails of one tenant: rendering threads and connections are shared. */
 const COMPOSING = { running: 2, waiting: 20 };
-/** Transactions of one tenant, running and waiting: connections for control tables are few, and sign-ins need them. */
+/** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
 const CHANGING = { running: 2, waiting: 20 };
-/** Queries of one tenant: more than `COMPOSING`, so that previews don't block lists. */
+/** Limits on queries of one tenant: more than `COMPOSING`, so that previews don't block lists. */
 const READING = { running: 4, waiting: 40 };
-/** Per request: nested lists in a mutation's answer multiply. */
+/** Per request, because nested lists in a mutation's response multiply. */
 const MAX_RELATED_READS = 500;
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
@@ -72,8 +72,8 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     describe: () => description,
     async execute(principal, request, options) {
       try {
-        const planner = plannerOf(principal);
-        const ready = await deps.engine.planning.run(planner, documents.read(planner, request));
+        const owner = planOwnerOf(principal);
+        const ready = await deps.engine.planning.run(owner, documents.read(owner, request));
         const variables = readVariables(ready, request.variables);
         const run: Run = {
           deps,
@@ -109,7 +109,7 @@ interface Run {
   readonly transactions: Semaphore;
 }
 
-/** What a transaction may need besides its own connection, such as to reread the tables: that must not be held by others that wait too. */
+/** Connections that a transaction may need besides its own, for example to reread the tables. Waiting transactions must leave them free. */
 const INNER_CONNECTIONS = 2;
 
 const NO_PASSWORDS: PasswordHashes = {
@@ -118,7 +118,7 @@ const NO_PASSWORDS: PasswordHashes = {
   },
 };
 
-async function answer(run: Run): Promise<GraphqlAnswer> {
+async function answer(run: Run): Promise<GraphqlResponse> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
@@ -127,7 +127,7 @@ async function answer(run: Run): Promise<GraphqlAnswer> {
   if (!run.options.allowMutation) {
     throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
   }
-  // An external call may be slow, so no transaction is open meanwhile.
+  // An external call may be slow, so it runs outside a transaction.
   if (isExternalCall(operation)) return executeOutsideTransaction(run);
   requireFewMutations(operation, fragments);
   const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
@@ -135,8 +135,8 @@ async function answer(run: Run): Promise<GraphqlAnswer> {
   return run.changing.run(tenantid, () => mutate(run));
 }
 
-/** Counts the answer until it is sent. Throws AppError TOO_BUSY for a query; a mutation is answered in any case. */
-function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): GraphqlAnswer {
+/** Counts the response against the budget until it is sent. Throws AppError TOO_BUSY, except for mutations, which always get a response. */
+function counted({ deps, principal, ready }: Run, given: GraphqlResponse): GraphqlResponse {
   const { take, release } = deps.engine.answers.open(principal.tenantid);
   const refusal = take(given.body.length);
   if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
@@ -146,30 +146,30 @@ function counted({ deps, principal, ready }: Run, given: GraphqlAnswer): Graphql
   return { ...given, release };
 }
 
-async function query(run: Run): Promise<GraphqlAnswer> {
+async function query(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal } = run;
   requireFewUtilities(ready.operation, ready.fragments);
   const introspecting = introspectQuery(schema, ready, variables);
-  const introspected = await deps.engine.planning.run(plannerOf(principal), introspecting);
+  const introspected = await deps.engine.planning.run(planOwnerOf(principal), introspecting);
   return run.reading.run(principal.tenantid, () => executeOutsideTransaction(run, introspected));
 }
 
-async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlAnswer> {
+async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlResponse> {
   const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
   const document = introspected ? introspected.rest : run.ready.document;
   const executed = document ? await executeWith(context, run, document) : { data: {} };
   const result = introspected ? withIntrospected(executed, introspected) : executed;
-  requireAnswerWithin(result.data, run.deps.config.maxAnswerBytes);
-  return resultAnswer(result, run.deps.log);
+  requireResponseWithin(result.data, run.deps.config.maxAnswerBytes);
+  return executionResponse(result, run.deps.log);
 }
 
-async function mutate(run: Run): Promise<GraphqlAnswer> {
+async function mutate(run: Run): Promise<GraphqlResponse> {
   const { ready, variables } = run;
   const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
   return run.transactions.runExclusive(() => mutateInTransaction(run, hashes));
 }
 
-async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlAnswer> {
+async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlResponse> {
   const { deps, principal, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
@@ -177,17 +177,17 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
     const result = await executeWith(context, run, ready.document);
     if (result.errors) {
       await trx.rollback();
-      // It was rolled back, so no data is answered.
-      return resultAnswer('data' in result ? { ...result, data: null } : result, deps.log);
+      // It was rolled back, so the response has no data.
+      return executionResponse('data' in result ? { ...result, data: null } : result, deps.log);
     }
-    // Before the commit: an answer that is too large rolls back.
-    requireAnswerWithin(result.data, deps.config.maxAnswerBytes);
+    // Before the commit, so that a response that is too large rolls back.
+    requireResponseWithin(result.data, deps.config.maxAnswerBytes);
     await commit(trx);
     for (const step of context.afterCommit) step();
-    return resultAnswer(result, deps.log);
+    return executionResponse(result, deps.log);
   } finally {
     if (!trx.isCompleted()) await trx.rollback();
-    // Roles and rules take effect here at once; other processes see them within a second.
+    // Roles and rules take effect immediately in this process, and within a second in others.
     deps.principals.forget(principal.tenantid);
   }
 }
@@ -195,7 +195,7 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
 async function commit(trx: ControlTransaction): Promise<void> {
   try {
     await trx.commit();
-    // knex resolves a commit that failed, and says so here.
+    // knex resolves a failed commit, and only reports it here.
     await trx.executionPromise;
   } catch (error) {
     if (isDatabaseAnswer(error) && !isSessionEnd(error)) throw error;
@@ -269,17 +269,17 @@ function executeWith(
   return Promise.resolve(result);
 }
 
-function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlAnswer {
+function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlResponse {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR')
     log.error({ err: error, id: requestId }, 'a control request failed');
   const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
-  return failedAnswer(shown);
+  return failedResponse(shown);
 }
 
 /** Parsed and validated documents by their text. */
 class Documents {
-  readonly #known = new FairCache<ReadyDocument>(REMEMBERED_CHARACTERS, REMEMBERED_CHARACTERS / 4);
+  readonly #known = new FairCache<ReadyDocument>(CACHED_CHARACTERS, CACHED_CHARACTERS / 4);
 
   constructor(
     private readonly schema: GraphQLSchema,
@@ -287,15 +287,15 @@ class Documents {
   ) {}
 
   /** Throws DocumentError. */
-  *read(planner: Planner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
+  *read(owner: PlanOwner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
     // Anonymous visitors have limits of their own.
-    const key = `${planner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
+    const key = `${owner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
     const known = this.#known.get(key);
     if (known) return known;
     yield;
-    const limits = documentLimits(this.deps.config, planner);
+    const limits = documentLimits(this.deps.config, owner);
     const ready = yield* readDocument(text, operationName ?? null, this.schema, limits);
-    this.#known.set(key, ready, key.length, planner.key);
+    this.#known.set(key, ready, key.length, owner.key);
     return ready;
   }
 }

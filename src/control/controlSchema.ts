@@ -1,7 +1,7 @@
 import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
 import type { ControlContext } from './controlContext.js';
-import { emailDrafts } from './email/emailDrafts.js';
+import { emailDrafts } from './email/draftMutations.js';
 import { emailWebhooks, setEmailWebhook } from './email/carrierWebhook.js';
 import { setEmailApikey } from './email/emailApikey.js';
 import { emailTransport, setEmailTransport } from './email/emailTransport.js';
@@ -24,7 +24,7 @@ function typeNamed(name: string): GraphQLObjectType {
   return type;
 }
 
-/** Mutations of `Utility`. Clients of the emailer find `set_email_apikey` at the root as well. */
+/** Mutations of `Utility`. `set_email_apikey` is also at the root, for clients of the emailer. */
 const UTILITY_MUTATIONS: ControlFields = {
   set_email_apikey: setEmailApikey,
   set_email_transport: setEmailTransport,
@@ -38,7 +38,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   ...redriveMutations(typeNamed('email_delivery')),
 };
 
-/** Aggregates over the rows that lists show. */
+/** Aggregates over the rows visible in lists. */
 const AGGREGATES = aggregatesType<ControlContext>((_source, _args, context, info) => context.aggregate(info));
 
 /** The GraphQL schema of `/roles_pbac`. */
@@ -91,7 +91,7 @@ function serialize(fields: ControlFields): ControlFields {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, waiting(field)]));
 }
 
-/** One error rolls back all mutations of a request, so those after it are not tried. */
+/** An error rolls back all mutations of a request, so later ones are not attempted. */
 function stoppingAtFirstError(fields: ControlFields): ControlFields {
   const guard = (
     field: GraphQLFieldConfig<unknown, ControlContext>,

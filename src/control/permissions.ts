@@ -4,7 +4,7 @@ import { AppError } from '../errors.js';
 
 export { isNobody } from '../db/principal.js';
 
-/** Root and `admin` hold every capability within their tenant. */
+/** Root and `admin` have every capability within their tenant. */
 export function holds(principal: Principal, capability: string): boolean {
   return principal.isAdmin || principal.capabilities.includes(capability);
 }
@@ -15,14 +15,14 @@ export function requireCapability(principal: Principal, capability: string): voi
     throw denied(`This needs the capability "${capability}".`, { capability });
 }
 
-/** A role can't grant what it does not hold. Throws AppError PERMISSION_DENIED. */
+/** A role can't grant capabilities that it does not have. Throws AppError PERMISSION_DENIED. */
 export function requireHolding(principal: Principal, capabilities: readonly string[]): void {
   const missing = capabilities.find((capability) => !holds(principal, capability));
   if (missing === undefined) return;
   throw denied(`The role does not hold "${missing}", so it can't grant it.`, { capability: missing });
 }
 
-/** A class confers the rules that name it. Throws AppError PERMISSION_DENIED. */
+/** A class confers the rules that refer to it. Throws AppError PERMISSION_DENIED. */
 export function requireClasses(principal: Principal, classes: readonly number[]): void {
   if (principal.isAdmin) return;
   const missing = classes.find((classid) => !principal.classes.includes(classid));
@@ -35,7 +35,7 @@ function requireAdmin(principal: Principal): void {
   if (!principal.isAdmin) throw denied("This is for the tenant's root role and for admins.");
 }
 
-/** For what belongs to a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema. */
+/** As `requireAdmin`, for a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema */
 export function requireTenantAdmin(principal: Principal): string {
   requireAdmin(principal);
   return requireSchema(principal);
@@ -57,7 +57,7 @@ export function requireSchema({ schema }: Principal): string {
   return schema;
 }
 
-/** Throws AppError PERMISSION_DENIED unless the principal is `pxadmin` or an admin beside it. */
+/** Throws AppError PERMISSION_DENIED unless the principal is `pxadmin` or another admin of the installation. */
 export function requireInstallationAdmin(principal: Principal): void {
   if (!isInstallationAdmin(principal)) throw denied('Only the installation root may do this.');
 }

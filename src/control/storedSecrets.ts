@@ -6,15 +6,15 @@ import { emailTransportsContext } from '../db/delivery/emailTransports.js';
 import { secretContext } from './object/writeRows.js';
 import { signingKeyContext } from '../db/signIn/signingKeys.js';
 
-/** A column of ciphertexts, which are empty or null where nothing is stored. */
+/** A column of ciphertexts, empty or null if nothing is stored. */
 interface SecretColumn<Row> {
   readonly table: string;
   readonly column: string;
-  /** The columns that its context and name are made of. */
+  /** The columns needed for `context` and `nameOf`. */
   readonly key: readonly (keyof Row & string)[];
-  /** What the ciphertext is bound to. */
+  /** The context that the ciphertext is bound to. */
   readonly context: (row: Row) => string;
-  /** As `email API key of tenant 7`. */
+  /** For example, `email API key of tenant 7`. */
   readonly nameOf: (row: Row) => string;
 }
 
@@ -25,7 +25,7 @@ interface KeyColumns {
   readonly kind: string;
 }
 
-/** Every secret that the database keeps; mails kept as they were sent apart. */
+/** Every secret in the database, except mails that are kept as sent. */
 export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
   {
     table: 'signing_key',
@@ -64,14 +64,14 @@ export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
   },
 ];
 
-/** How many of the stored secrets can be read with the present keys. */
+/** Which stored secrets can be decrypted with the current keys. */
 export interface SecretsReadable {
   readonly stored: number;
-  /** What can't be read, as `signing key 3f2a…`, `email API key of tenant 7`. */
+  /** Names of those that can't, for example `signing key 3f2a…`, `email API key of tenant 7`. */
   readonly unreadable: readonly string[];
 }
 
-/** Decrypts every stored secret once, and keeps none. */
+/** Tries to decrypt every stored secret; none is retained. */
 export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
   let stored = 0;
   const unreadable: string[] = [];
@@ -93,7 +93,7 @@ function decrypts(keyRing: KeyRing, ciphertext: string, context: string): boolea
     keyRing.decrypt(ciphertext, context);
     return true;
   } catch {
-    // The reason is one of two: the key is not there, or the row was altered.
+    // Either the key is missing, or the row was altered.
     return false;
   }
 }

@@ -1,17 +1,17 @@
 import { AppError } from '../errors.js';
 
 export interface AnswerLimits {
-  /** Maximum size of one request's answer, all root fields together. */
+  /** Maximum size of one request's response, all root fields together. */
   readonly requestBytes: number;
-  /** Maximum size of all answers in the process. */
+  /** Maximum size of all responses in the process. */
   readonly processBytes: number;
 }
 
-/** A request's share of the budget, from the arrival of its rows until its answer has been sent. */
+/** A request's share of the budget, from the arrival of its rows until its response has been sent. */
 export interface AnswerShare {
   /**
    * Counts received bytes.
-   * @returns the error that aborts the read if the answer is too large for the request, or for the current budget
+   * @returns the error that aborts the read if the response is too large for the request or for the remaining budget
    */
   readonly take: (bytes: number) => AppError | undefined;
   /** Releases all of it. Idempotent. */
@@ -19,9 +19,9 @@ export interface AnswerShare {
 }
 
 /**
- * Bounds the memory for answers, however many root fields, aliases or callers there are. A tenant's answers may take
- * as many bytes as they leave free: half of the budget for one tenant, a third each for two. So there is always room
- * for one more tenant.
+ * Bounds the memory for responses, however many root fields, aliases or callers there are. A tenant's responses may hold
+ * as many bytes as all tenants leave free: half of the budget for one tenant, a third each for two. So there is always
+ * room for one more tenant.
  */
 export class AnswerBudget {
   readonly #tenants = new Map<number, number>();
@@ -58,7 +58,7 @@ export class AnswerBudget {
     };
   }
 
-  /** @returns the bytes that the tenant holds now */
+  /** @returns the bytes that the tenant now holds */
   #add(tenantid: number, bytes: number): number {
     const held = (this.#tenants.get(tenantid) ?? 0) + bytes;
     if (held === 0) this.#tenants.delete(tenantid);

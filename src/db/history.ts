@@ -29,12 +29,12 @@ export interface HistoryPosition {
 const INTERVAL_MS = 1_000;
 
 const WORDS: Readonly<Record<HistoryChange, string>> = {
-  replaced: 'another database is in the place of the one before',
+  replaced: 'the database has been replaced by another one',
   promoted: 'another server took over: what it had not received is lost',
   back: 'PostgreSQL went back in time: what was written since is lost',
 };
 
-/** Single-use values must not rely on this: it notices seconds later. See docs/delivery.md. */
+/** Single-use values must not rely on this, since it takes seconds to notice. See docs/delivery.md. */
 export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log: Logger }): HistoryWatch {
   const listeners: (() => void)[] = [];
   const read = createPositionReader(pool);
@@ -52,7 +52,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
       historyChanges.inc({ change });
       log.error(
         { change },
-        `${WORDS[change]}; all that is still there is delivered, some of it a second time`,
+        `${WORDS[change]}; everything that is still there will be delivered, some of it again`,
       );
       for (const listener of listeners) listener();
     }
@@ -106,7 +106,7 @@ async function chooseStatement(pool: Pool): Promise<string> {
   );
 }
 
-// The timeline is the first part of a WAL file's name; the control file tells it only after the next checkpoint.
+// The timeline is the first part of a WAL file's name; the control file has it only after the next checkpoint.
 const positionSql = (system: string): string => `
   select concat_ws('.', ${system},
       (select oid from pg_catalog.pg_database where datname = current_database()),

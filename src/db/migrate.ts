@@ -15,17 +15,17 @@ const CONFIG = {
 };
 
 /**
- * Half of PostgreSQL's `deadlock_timeout`: where running processes and a migration wait for each other, it is the migration
- * that gives way, not a request; and requests that wait behind it go on.
+ * Half of PostgreSQL's `deadlock_timeout`: if running processes and a migration wait for each other, the migration gives
+ * up, not a request, and requests queued behind it continue.
  */
 const LOCK_TIMEOUT_MS = 500;
 const RETRY_MS = 300;
-/** A transaction that holds its locks for longer has to be ended by somebody. */
+/** A transaction that holds its locks for longer has to be terminated by an operator. */
 const PATIENCE_MS = 120_000;
 
 /**
- * Migrates the control schema, beside running processes. If two processes run it, the second waits for the first. Throws
- * UsageError when others keep their locks.
+ * Migrates the control schema while other processes are running. If two processes run it, the second waits for the first.
+ * Throws UsageError if other sessions don't release their locks.
  * @returns the names of the applied migrations
  */
 export async function migrate(knex: Knex, patienceMs = PATIENCE_MS): Promise<readonly string[]> {
@@ -47,9 +47,9 @@ export async function migrate(knex: Knex, patienceMs = PATIENCE_MS): Promise<rea
 }
 
 /**
- * One migration in a transaction of its own, so that it waits for locks while it holds few.
- * @param fromOutbox locks the outbox first: some of a writer's statements lock it before the view that they write to, some
- * afterwards, and so do migrations
+ * Applies one migration in its own transaction, so that it holds few locks while it waits for others.
+ * @param fromOutbox locks the outbox first: some writers' statements lock it before the view that they write to, others
+ * after it, and migrations do both too
  */
 async function applyNext(knex: Knex, fromOutbox: boolean): Promise<readonly string[]> {
   return knex.transaction(async (trx) => {
@@ -64,7 +64,7 @@ async function applyNext(knex: Knex, fromOutbox: boolean): Promise<readonly stri
 
 function isLocked(error: unknown): boolean {
   const { code = '', name } = error as { readonly code?: string; readonly name?: string };
-  // By another release.
+  // Held by another `release` run.
   return LOCK_STATES.has(code) || name === 'MigrationLocked';
 }
 
@@ -75,7 +75,7 @@ const LOCKED =
 
 /** Names of this build's pending migrations; 'all' if the database was never set up. */
 export async function pendingMigrations(knex: Knex): Promise<readonly string[] | 'all'> {
-  // Listing them would create knex's table, which only a release has the rights for.
+  // Listing them would create knex's table, which only `rowpost release` has the privileges for.
   const { rows } = await knex.raw<{ rows: { present: boolean }[] }>(
     `select to_regclass('rowpost.migration') is not null as present`,
   );

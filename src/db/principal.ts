@@ -27,7 +27,7 @@ export interface Principal {
   readonly isAdmin: boolean;
   /** All access to the tenant is blocked; its mail is still sent. */
   readonly isSuspended: boolean;
-  /** Its queries may be answered by a replica. */
+  /** Its queries may be served by a replica. */
   readonly readsReplica: boolean;
   /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
   readonly schema: string | null;

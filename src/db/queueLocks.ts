@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg';
 
 /**
- * Any role of a database can take any advisory lock: a tenant's code could hold those of BullMQ, whose keys are
- * predictable, and so stop the queue. Its functions are replaced with these, which lock rows that only the service
- * can lock and that survive a wipe of the queue. The shared locks keep `obliterate` out, which nothing here calls.
- * Applied again after each BullMQ migration.
+ * Any role of a database can take any advisory lock, so a tenant's code could hold BullMQ's, whose keys are predictable,
+ * and stop the queue. This replaces BullMQ's functions with ones that lock rows instead, which only the service can lock
+ * and which survive a wipe of the queue. The shared locks only exclude `obliterate`, which nothing here calls. Reapplied
+ * after each BullMQ migration.
  */
 export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
   await client.query(REPLACE_SQL);

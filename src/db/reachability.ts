@@ -18,14 +18,14 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** Causes other than the network that may be temporary. */
-const PASSING: ReadonlySet<string> = new Set([
+const TRANSIENT: ReadonlySet<string> = new Set([
   '53300', // too many connections
   '57P01', // shutting down
   '57P03', // starting up, or in recovery
   'NO_PRIMARY',
 ]);
 
-/** Throws UsageError, with a message without host or password; NotReadyError if waiting may help. */
+/** Throws UsageError, whose message contains neither host nor password; NotReadyError if waiting may help. */
 export async function requireReachable(pool: Pool, setting: AddressSetting = 'DATABASE_URL'): Promise<void> {
   const hint = `Set ${setting} to a PostgreSQL 15 or newer.`;
   try {
@@ -43,7 +43,7 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
     }
     if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${hint}`, 'postgres');
     const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${hint}`;
-    const maxWaitMs = PASSING.has(code) ? Infinity : networkWaitMs(code);
+    const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }
 }
@@ -77,10 +77,10 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   };
 }
 
-/** More than may be free in files that there are. */
+/** More than existing files may have free. */
 const PROBE_BYTES = 2 ** 20;
 
-/** Writes a table and rolls it back. Throws what PostgreSQL refuses it with. */
+/** Writes a table and rolls back. Throws what PostgreSQL throws. */
 export async function probeWrites(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {

@@ -11,7 +11,7 @@ export class Sql {
   ) {}
 }
 
-/** Where a parameter's value comes from when the statement runs. The value goes to PostgreSQL as pg sends it. */
+/** Provides a parameter's value when the statement runs. */
 export type Slot = (inputs: Inputs) => unknown;
 
 /** What a compiled statement is run with. */
@@ -57,7 +57,7 @@ export function literal(text: string): string {
   return textConstant(text).texts.join('');
 }
 
-/** The text of `identifier`, for the same. */
+/** The text of `identifier`, for the same purpose. */
 export function quoted(...names: readonly string[]): string {
   return identifier(...names).texts.join('');
 }
@@ -72,7 +72,7 @@ export function constant(value: unknown, type: string): Sql {
   return param(() => value, type);
 }
 
-/** A whole number as part of the text, for what the planner must know, such as a limit. For values use `param`. */
+/** An integer in the statement's text, for values that the planner must know, such as a limit. Otherwise use `param`. */
 export function wholeNumber(value: number): Sql {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number`);
   return new Sql([String(value)], []);
@@ -94,7 +94,7 @@ export function join(
   return builder.done();
 }
 
-/** Puts pieces side by side. */
+/** Concatenates pieces. */
 class Builder {
   readonly #texts: string[] = [];
   readonly #slots: Slot[] = [];

@@ -50,8 +50,8 @@ export function isRefusal(error: pg.DatabaseError): boolean {
 }
 
 /**
- * Whether a connection broke further on: a pooler says so in PostgreSQL's place, and does not know what became of what it
- * had passed on.
+ * Whether a connection broke behind a pooler, which reports it in PostgreSQL's place and does not know the outcome of what
+ * it had passed on.
  */
 export function isConnectionFailure(error: pg.DatabaseError): boolean {
   return error.code?.startsWith('08') === true;
@@ -68,7 +68,7 @@ export function isSessionEnd(error: pg.DatabaseError): boolean {
  */
 export function toAppError(
   error: unknown,
-  placeOf: (error: pg.DatabaseError) => ErrorPlace = placeIn,
+  placeOf: (error: pg.DatabaseError) => ErrorLocation = locationIn,
 ): AppError {
   if (error instanceof AppError) return error;
   if (isBug(error)) return new AppError('INTERNAL_ERROR', 'The request failed.', { cause: error });
@@ -83,7 +83,7 @@ export function toAppError(
   });
 }
 
-/** A bug in our own code: a broken connection throws a plain Error. */
+/** Whether it is a bug in our own code: a broken connection throws a plain Error. */
 function isBug(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
@@ -92,19 +92,19 @@ type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hin
 
 export type PostgresError = pg.DatabaseError;
 
-/** The table and columns of an error, under the caller's names. */
-export interface ErrorPlace {
+/** The table and columns of an error, by the names the caller knows. */
+export interface ErrorLocation {
   readonly table: string | undefined;
   readonly columns: readonly string[];
 }
 
-/** As far as the error itself says it. */
-export function placeIn(error: PostgresError): ErrorPlace {
+/** As far as the error itself reports them. */
+export function locationIn(error: PostgresError): ErrorLocation {
   if (isStillReferenced(error)) return { table: error.table, columns: [] };
   return { table: error.table, columns: error.column === undefined ? keyColumns(error) : [error.column] };
 }
 
-function describe(error: pg.DatabaseError, place: ErrorPlace): Description {
+function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
   const state = error.code ?? '';
   const exact = BY_STATE[state]?.(error, place);
   if (exact) return exact;
@@ -129,7 +129,7 @@ function describe(error: pg.DatabaseError, place: ErrorPlace): Description {
 }
 
 const BY_STATE: Readonly<
-  Record<string, (error: pg.DatabaseError, place: ErrorPlace) => Description | undefined>
+  Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
 > = {
   '23505': (error, place) => [
     'UNIQUE_VIOLATION',
@@ -147,13 +147,13 @@ const BY_STATE: Readonly<
   ],
   '23514': (error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks ${error.constraint ?? 'a check'} of ${placeName(place) ?? 'the table'}.`,
+    `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
     names(error, place),
   ],
   // A view's `with check option`
   '44000': (_error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks a check of ${placeName(place) ?? 'the view'}.`,
+    `The row breaks a check of ${locationName(place) ?? 'the view'}.`,
   ],
   '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
@@ -179,8 +179,8 @@ const BY_STATE: Readonly<
 };
 
 /**
- * What class 22 means, in words of our own: PostgreSQL's quote the value, which may be of a row that the caller may not
- * see, when a policy rule's filter computes with it.
+ * Our own messages for class 22: PostgreSQL's quote the value, which may come from a row that the caller may not see, if a
+ * policy rule's filter computes with it.
  */
 const VALUE_WORDS: Readonly<Record<string, string>> = {
   '22001': 'A text is longer than its column allows.',
@@ -219,21 +219,21 @@ function refusalOf({ message, column = '' }: pg.DatabaseError): Description | un
   }
 }
 
-/** The column names in `Key (a, b)=(1, 2) already exists.`; the values stay behind. */
+/** The column names in `Key (a, b)=(1, 2) already exists.`, without the values. */
 function keyColumns(error: pg.DatabaseError): readonly string[] {
   const inside = /^Key \((.+?)\)=\(/.exec(error.detail ?? '')?.[1];
   return inside ? inside.split(', ').map((name) => name.replace(/^"(.*)"$/, '$1')) : [];
 }
 
 /**
- * Then the table is the referencing one, and the key in the message belongs to the other. 23001 is from `on delete
- * restrict`.
+ * If so, the error's table is the referencing one, and the key in its message belongs to the other table. 23001 is from
+ * `on delete restrict`.
  */
 function isStillReferenced({ code, detail }: pg.DatabaseError): boolean {
   return code === '23001' || (code === '23503' && detail?.includes('still referenced') === true);
 }
 
-function missingReference(error: pg.DatabaseError, place: ErrorPlace): Description {
+function missingReference(error: pg.DatabaseError, place: ErrorLocation): Description {
   return [
     'FOREIGN_KEY_VIOLATION',
     `No row for ${place.columns.join(', ') || 'the foreign key'} of ${place.table ?? 'the table'}.`,
@@ -242,21 +242,21 @@ function missingReference(error: pg.DatabaseError, place: ErrorPlace): Descripti
   ];
 }
 
-/** PostgreSQL names the referencing table, and the key of the referenced one. */
-function stillReferenced(error: pg.DatabaseError, place: ErrorPlace): Description {
+/** PostgreSQL reports the referencing table, and the key of the referenced one. */
+function stillReferenced(error: pg.DatabaseError, place: ErrorLocation): Description {
   return [
     'FOREIGN_KEY_VIOLATION',
-    `The row is still referenced by ${placeName(place) ?? 'another table'}.`,
+    `The row is still referenced by ${locationName(place) ?? 'another table'}.`,
     names(error, place),
     'Change or delete the rows that reference it first.',
   ];
 }
 
-function placeName({ table, columns }: ErrorPlace): string | undefined {
+function locationName({ table, columns }: ErrorLocation): string | undefined {
   return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
 }
 
-/** PostgreSQL's function that raises row-level security violations, with the SQLSTATE of missing privileges. */
+/** PostgreSQL's function that raises row-level security violations, whose SQLSTATE is that of missing privileges. */
 const CHECKS_ROW_SECURITY = 'ExecWithCheckOptions';
 
 function refusedBySecurity({ message }: pg.DatabaseError): Description {
@@ -269,7 +269,7 @@ function refusedBySecurity({ message }: pg.DatabaseError): Description {
   ];
 }
 
-/** A table without a grant to the tenant's database role has another owner: no policy rule helps. */
+/** The tenant's database role lacks a grant on a table that has another owner; policy rules don't help. */
 function notOwned(error: pg.DatabaseError): Description {
   const [, kind = 'An object', name] =
     /^permission denied for (table|view|materialized view|foreign table|sequence|function|schema) (.+)$/.exec(
@@ -284,7 +284,7 @@ function notOwned(error: pg.DatabaseError): Description {
   ];
 }
 
-function names(error: pg.DatabaseError, { table, columns }: ErrorPlace): ErrorDetails {
+function names(error: pg.DatabaseError, { table, columns }: ErrorLocation): ErrorDetails {
   return {
     ...(table === undefined ? {} : { table }),
     ...(columns.length > 0 ? { column: columns.join(', ') } : {}),

@@ -1,13 +1,13 @@
 import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
 import { EmailProblem, type Email, type EmailFailure } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { unmarkSigns } from '../templates/index.js';
+import { unmarkSeparators } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
 type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
 
-/** Who a mail is from and to, and about what. Throws EmailProblem when it would lack a sender, subject or recipient. */
+/** Reads sender, recipients and subject of a mail. Throws EmailProblem if any of them is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
@@ -36,7 +36,7 @@ function readSender(text: string): Address {
   if (sender && valid.length === 1 && invalid.length === 0) return sender;
   throw unsendable(
     { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
-    `the sender is not one address: "${excerpt(unmarkSigns(text))}"`,
+    `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,
   );
 }
 
@@ -47,11 +47,11 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
   } catch {
-    // Reported below, in terms of the template.
+    // Reported below, with the template's field.
   }
   throw unsendable(
     { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },
-    `${name} is not a JSON list of addresses: "${excerpt(unmarkSigns(text))}"`,
+    `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
   );
 }
 

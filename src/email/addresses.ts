@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { unmarkSigns } from '../templates/index.js';
+import { unmarkSeparators } from '../templates/index.js';
 
 /** `Name <a@b>`; the name may be empty. */
 export interface Address {
@@ -11,11 +11,11 @@ export interface Address {
 const MAX_LOCAL_CHARACTERS = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
 
-/** Unquoted local parts only: no provider delivers to quoted ones. */
+/** Only unquoted local parts: no provider delivers to quoted ones. */
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** Addresses found in a text, and the parts that are invalid. */
+/** The addresses found in a text, and its invalid parts. */
 export interface ParsedAddresses {
   readonly valid: readonly Address[];
   readonly invalid: readonly string[];
@@ -28,12 +28,12 @@ export function parseAddresses(text: string): ParsedAddresses {
   for (const piece of splitList(text)) {
     const address = parseAddress(piece);
     if (address) valid.push(address);
-    else invalid.push(unmarkSigns(piece));
+    else invalid.push(unmarkSeparators(piece));
   }
   return { valid, invalid };
 }
 
-/** An address in comparable form: case is ignored, as no provider has mailboxes that differ only in case. */
+/** An address in comparable form: lower case, since no provider has mailboxes that differ only in case. */
 export const comparable = (email: string): string => email.trim().toLowerCase();
 
 /** Keeps each address only in the first list that has it. */
@@ -49,7 +49,7 @@ export function uniqueAcrossLists(lists: readonly (readonly Address[])[]): reado
   );
 }
 
-/** Quotes the name where needed. */
+/** Quotes the name if needed. */
 export function formatAddress({ email, name }: Address): string {
   if (name === '') return email;
   const quoted = /^[\p{L}\p{N} ._'-]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
@@ -80,9 +80,9 @@ function splitList(text: string): readonly string[] {
 
 function parseAddress(piece: string): Address | undefined {
   const named = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece);
-  const email = normalize(unmarkSigns(named?.[2] ?? piece));
+  const email = normalize(unmarkSeparators(named?.[2] ?? piece));
   if (email === undefined) return undefined;
-  return { email, name: unquote(unmarkSigns(named?.[1] ?? '')) };
+  return { email, name: unquote(unmarkSeparators(named?.[1] ?? '')) };
 }
 
 function normalize(email: string): string | undefined {

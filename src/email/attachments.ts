@@ -17,15 +17,15 @@ const MAX_ATTACHMENTS = 100;
 
 interface NamedFile {
   readonly storagekey: string;
-  /** Whether a query returned it; otherwise the event names it, and it must belong to the event's row. */
+  /** Whether a query returned it; otherwise the event names it, so it must belong to the event's row. */
   readonly isQueried: boolean;
   readonly field: string;
 }
 
 /**
- * The files that the type attaches: `file`, of an upload; those that a query returned; or the one that a column of the
- * record names. A storage key is data, and anybody may have written it: it counts for files of the event's own row, and
- * for those that the query found with the rules of the trigger's role. That role must be allowed to download each.
+ * The files that the type attaches: `file` of an upload, those that a query returned, or the one that a column of the
+ * record names. A storage key is data that anybody may have written, so it is only accepted for files of the event's own
+ * row and for those that a query found under the rules of the trigger's role, which must be allowed to download each file.
  * Throws EmailProblem.
  */
 export async function findAttachments(
@@ -93,7 +93,7 @@ async function loadFiles(
   }
 }
 
-/** Empty where the record or the results name no file. */
+/** Empty if the record or the results name no file. */
 function filesNamed(
   name: string,
   trigger: EmailTrigger,

@@ -30,24 +30,24 @@ export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
   readonly now: () => number;
 }
 
-/** A mail, or why there is none. `queries` are the outcomes of the queries that were run. */
+/** A mail, or why there is none, with the outcomes of the queries that were run. */
 export type Composed = { readonly queries: readonly QueryOutcome[] } & (
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
 );
 
-/** What depends on the name of the email type. */
+/** Operations that depend on the name of the email type. */
 export interface NamedType {
-  /** The page on which a recipient unsubscribes, whose address is in lower case. */
+  /** The URL of a recipient's unsubscribe page. @param address in lower case */
   unsubscribeUrl(address: string): string;
-  /** The variant for a locale, as Intl writes it; undefined where there is none. */
+  /** The variant for a locale in Intl's notation; undefined if there is none. */
   variant(locale: string): Promise<EmailType | undefined>;
 }
 
 /**
- * Makes the mail of a trigger: runs the type's queries with the rights of the trigger's role, and renders every
- * text. Deliveries and previews both come through here, so that a preview is what would be sent. Rejects for bugs and
- * broken connections only.
+ * Composes the mail of a trigger: runs the type's queries with the permissions of the trigger's role, and renders every
+ * text. Used by deliveries and previews alike, so that a preview is what would be sent. Rejects only for bugs and broken
+ * connections.
  */
 export async function composeEmail(
   given: ComposeDeps,
@@ -107,7 +107,7 @@ async function queriesOf(
   return runQueries(deps, trigger, type, { filterOf: textOf, filters });
 }
 
-/** Undefined where the type has none, or data say none. Throws EmailProblem. */
+/** Undefined if the type has no locale, or the data give none. Throws EmailProblem. */
 async function localeOf(
   deps: ComposeDeps,
   trigger: EmailTrigger,
@@ -122,8 +122,8 @@ async function localeOf(
 }
 
 /**
- * The context as JSON text, assembled from JSON fragments; of duplicate names the last one wins. Throws the EmailProblem
- * of a query that failed.
+ * The context as JSON text, assembled from JSON fragments; of duplicate names the last one wins. Throws the EmailProblem of
+ * a failed query.
  */
 function contextJson(
   deps: ComposeDeps,
@@ -150,7 +150,7 @@ function contextJson(
   return `{${[file, ...further, ...results, records, own].join(',')}}`;
 }
 
-/** With a link that acts for the role of the trigger. */
+/** Adds a link that acts for the trigger's role. */
 function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: EmailTrigger): string {
   if (file == null) return 'null';
   const object = JSON.parse(file) as { readonly storagekey: string };

@@ -11,15 +11,15 @@ export interface Email {
   readonly bcc: readonly Address[];
   readonly subject: string;
   readonly html: string;
-  /** The same as plain text; without it the mail is HTML alone. */
+  /** The plain text part; without it, the mail is HTML only. */
   readonly text?: string;
   readonly replyTo?: readonly Address[];
-  /** Further headers by name. Values may hold any characters but control characters. */
+  /** Further headers by name. Values contain no control characters. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the carrier's statistics. */
   readonly categories?: readonly string[];
   readonly attachments?: readonly Attachment[];
-  /** Goes to nobody who has unsubscribed. */
+  /** Not sent to anyone who has unsubscribed. */
   readonly canUnsubscribe?: true;
 }
 
@@ -31,27 +31,27 @@ export interface Attachment {
   readonly size: number;
   /** Key in the file storage. */
   readonly objectkey: string;
-  /** By which the HTML shows it, as `cid:`; without one it is an ordinary attachment. */
+  /** Referenced by the HTML as `cid:`; without one it is an ordinary attachment. */
   readonly contentId?: string;
 }
 
-/** What an email is about: a change to a row, and the role whose rights the type's queries have. */
+/** What an email is about: a change to a row, and the role that runs the type's queries. */
 export interface EmailTrigger {
   readonly tenantid: number;
   readonly queryRoleid: number;
   readonly operation: string;
-  /** The table. Null when the trigger is made up and names none. */
+  /** The table. Null for a synthetic trigger without one. */
   readonly target: string | null;
-  /** The row before and after, as JSON text; null where there is none. */
+  /** The row before and after, as JSON text; null if there is none. */
   readonly old: string | null;
   readonly new: string | null;
-  /** Where the change stands in the outbox. */
+  /** The change's event in the outbox. */
   readonly event?: EventKey;
-  /** The file of an upload, as JSON text without its address. */
+  /** The file of an upload, as JSON text without its URL. */
   readonly file?: string | null;
-  /** Further names for the templates of a made-up trigger. They give way to all others. */
+  /** Further template names of a synthetic trigger, overridden by all others. */
   readonly further?: Readonly<Record<string, unknown>>;
-  /** Where it is traced. */
+  /** The parent span. */
   readonly span?: Span | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface EmailFailure {
   readonly message: string;
   /** The email type's field, as named in validation errors: `template`, `recipients[0]`, `queries[1].filter`. */
   readonly field?: string;
-  /** Counted from 1 in the field's text; in a filter in what it rendered to. */
+  /** From 1, in the field's text or, for a filter, in its rendered text. */
   readonly line?: number;
   readonly column?: number;
   readonly hint?: string;
@@ -76,7 +76,7 @@ export type QueryOutcome =
 /** Aborts composing an email. Doesn't leave this folder except inside a `QueryOutcome`. */
 export class EmailProblem extends Error {
   constructor(
-    /** `retry`: the same may succeed later. `skipped`: the type worked, and there is nobody to send to. */
+    /** `retry`: may succeed later. `skipped`: the type worked, but there is nobody to send to. */
     readonly kind: 'failed' | 'skipped' | 'retry',
     readonly failure: EmailFailure,
   ) {

@@ -9,10 +9,10 @@ import { storable } from './storableText.js';
 const MAX_CATEGORY_CHARACTERS = 255;
 const MAX_REPLY_TO = 100;
 
-/** RFC 3834: so that out-of-office replies don't answer. */
+/** RFC 3834: prevents out-of-office replies. */
 const AUTO_SUBMITTED = { 'Auto-Submitted': 'auto-generated' };
 
-/** Everything of an email but its addresses and attachments. Throws EmailProblem. */
+/** Reads everything of an email except its addresses and attachments. Throws EmailProblem. */
 export function readContent(
   fields: EmailFields,
   { textOf, plainTextOf }: Rendered,

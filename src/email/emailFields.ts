@@ -1,7 +1,7 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { TemplateRequest } from '../templates/index.js';
 
-/** A text of an email type that may be a template, with its name in errors. */
+/** A text of an email type that may be a template, with its name for errors. */
 export type EmailField = Omit<TemplateRequest, 'syntax'>;
 
 export interface EmailFields {
@@ -12,10 +12,10 @@ export interface EmailFields {
   readonly cc: readonly EmailField[];
   readonly bcc: readonly EmailField[];
   readonly replyTo: EmailField | undefined;
-  /** Undefined when the text part is made from the HTML, or left off. */
+  /** Undefined if the text part is derived from the HTML, or omitted. */
   readonly text: EmailField | undefined;
   readonly preheader: EmailField | undefined;
-  /** The language, which picks a variant. */
+  /** The language, which selects a variant. */
   readonly locale: EmailField | undefined;
   /** Named `headers.<name>`. */
   readonly headers: readonly EmailField[];
@@ -66,7 +66,7 @@ function readFields(type: EmailType): EmailFields {
   };
 }
 
-/** As the text of an email type: it has no text part. */
+/** As the `text` of an email type: no text part. */
 const NO_TEXT = 'none';
 
 function textField(name: string, source: string | null | undefined): EmailField | undefined {
@@ -89,8 +89,8 @@ const TAGS = /\{\{[^]*?\}\}|\{%[^]*?%\}|\{#[^]*?#\}/g;
 export const literalText = (source: string): string => source.replace(TAGS, '');
 
 /**
- * No address begins with a bracket: a text that does renders to a JSON list of addresses. Where the author wrote angle
- * brackets or a list, only the author separates addresses; otherwise a value like `{{ addresses }}` may hold several.
+ * No address begins with a bracket, so a text that does renders to a JSON list of addresses. If the author wrote angle
+ * brackets or a list, only the author's own separators count; otherwise a value like `{{ addresses }}` may contain several.
  */
 function addressField(name: string, source: string): EmailField {
   if (name !== 'sender' && source.trimStart().startsWith('[')) return { name, source, mode: 'addressList' };

@@ -1,4 +1,4 @@
-/** Longest value of a header, in characters: a line of a mail (RFC 5322, 2.1.1). */
+/** Maximum length of a header value: a line of a mail (RFC 5322, 2.1.1). */
 export const MAX_HEADER_CHARACTERS = 998;
 
 const ALLOWED = new Set([
@@ -21,19 +21,19 @@ const ALLOWED = new Set([
   'sensitivity',
 ]);
 
-/** Headers by which a mail gives its carrier orders. */
+/** Headers that instruct the carrier. */
 const CARRIER_ORDERS = /^x-(smtpapi|sg|sendgrid|ses|mailgun|mj|mailjet|pm|postmark|resend|msys|mc)(-|$)/;
 
 /**
- * Whether an email type may set a header. All others belong to whoever sends the mail: its addresses, its date and identity,
- * how it is encoded, signed and routed, and how to unsubscribe.
+ * Whether an email type may set a header. All others are reserved for sending the mail: addresses, date and identity,
+ * encoding, signatures and routing, and how to unsubscribe.
  */
 export function mayBeSet(name: string): boolean {
   const known = name.toLowerCase();
   return ALLOWED.has(known) || (/^x-[a-z0-9-]{1,60}$/.test(known) && !CARRIER_ORDERS.test(known));
 }
 
-/** In the words of an error's hint. */
+/** For an error's hint. */
 export const ALLOWED_HEADERS =
   'X-…, Auto-Submitted, Comments, Feedback-ID, Importance, In-Reply-To, Keywords, List-Archive, List-Help, List-ID, ' +
   'List-Owner, List-Post, List-Subscribe, Organization, Precedence, Priority, References, Sensitivity';

@@ -5,7 +5,7 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { storable } from './storableText.js';
 import { isBusy } from './transientErrors.js';
 
-/** Whether the rule reacts to such events, its condition aside. */
+/** Whether the rule applies to such events, apart from its condition. */
 export function covers(
   rule: Pick<EmailRule, 'operations' | 'targets'>,
   event: Pick<OutboxEvent, 'operation' | 'target'>,
@@ -21,7 +21,7 @@ export interface ConditionFailure {
 /** Whether a rule's condition holds for an event, or why it can't be evaluated. */
 export type Judgement = boolean | ConditionFailure;
 
-/** Which condition, and the table that its events are of. */
+/** A rule's condition, and the table of the events. */
 export interface RuleCondition {
   readonly tenantid: number;
   readonly schema: string;
@@ -30,8 +30,8 @@ export interface RuleCondition {
 }
 
 /**
- * In the order of the events. A condition that can't be evaluated, for one event or for all (e.g. its column was dropped),
- * is a failure of these events. Throws AppError while the database is busy or away.
+ * Evaluates a condition for events, in their order. If it can't be evaluated for one event or for all (for example, because
+ * its column was dropped), the result for these events is a failure. Throws AppError if the database is busy or unavailable.
  */
 export async function judgeCondition(
   engine: Pick<DataEngine, 'evaluateCondition'>,

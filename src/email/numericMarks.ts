@@ -8,12 +8,12 @@ export interface MarkDeps {
   readonly principals: Pick<PrincipalSource, 'load'>;
 }
 
-/** Marks a Decimal for templates: an exponent that changes nothing, and that PostgreSQL never prints. */
+/** Marks a Decimal for templates: an exponent that doesn't change the value, and that PostgreSQL never prints. */
 const MARK = 'E0';
 
 /**
- * The records of a trigger with each value of a `numeric` column marked, so that templates keep its digits: JSON alone
- * doesn't tell it from `double precision`. Goes by the table as it is now.
+ * Marks each value of a `numeric` column in a trigger's records, so that templates keep its digits; in JSON it looks like
+ * `double precision`. Uses the table's current columns.
  */
 export async function markedRecords(
   { engine, principals }: MarkDeps,
@@ -37,7 +37,7 @@ function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g;
 const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
-/** The JSON object's text with the numbers of these members, or in their lists, marked. */
+/** Marks the numbers that are values of these members, or in lists that are, in a JSON object's text. */
 export function markNumbers(json: string, members: ReadonlySet<string>): string {
   let depth = 0;
   let last = '';

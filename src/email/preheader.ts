@@ -3,7 +3,7 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 /** `mso-hide` is for Outlook. */
 const STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
 
-/** Adds the text that inboxes show beside the subject: at the start of the body, and hidden there. */
+/** Adds the text that inboxes show next to the subject, hidden at the start of the body. */
 export function withPreheader(html: string, preheader: string): string {
   const text = preheader.replace(/\s+/g, ' ').trim();
   if (text === '') return html;
@@ -12,11 +12,11 @@ export function withPreheader(html: string, preheader: string): string {
   return `${html.slice(0, start)}<div style="${STYLE}">${escaped}</div>${html.slice(start)}`;
 }
 
-/** A body that begins later has its preheader before its head, which is odd and harmless. */
+/** If the body begins later, the preheader goes before the head, which is harmless. */
 const MAX_HEAD_CHARACTERS = 100_000;
 const HEAD_ENDS = /^<(?:!doctype|html|\/head|body)(?=[\s/>])/i;
 
-/** After the tag `body`; where there is none, after what may only stand before it. Comments don't count, nor do quoted signs. */
+/** After the `body` tag or, without one, after everything that must precede it. Ignores comments and quoted characters. */
 function startOfBody(html: string): number {
   const head = html.slice(0, MAX_HEAD_CHARACTERS);
   let start = 0;

@@ -14,9 +14,9 @@ export async function renderEmail(fields: EmailFields, render: RenderTexts): Pro
 }
 
 /**
- * Renders an email with a link to unsubscribe. The link is the recipient's, so the addresses are rendered first. Throws
- * EmailProblem.
- * @param urlOf where a recipient unsubscribes, whose address is in lower case
+ * Renders an email with an unsubscribe link. The link is specific to the recipient, so addresses are rendered first.
+ * Throws EmailProblem.
+ * @param urlOf the unsubscribe URL for an address in lower case
  */
 export async function renderWithLink(
   fields: EmailFields,
@@ -36,7 +36,7 @@ export async function renderWithLink(
   };
 }
 
-/** Filters and locale were rendered before. */
+/** All fields except filters and locale, which were rendered earlier. */
 function textsOf(fields: Partial<EmailFields>): readonly (EmailField | undefined)[] {
   return Object.values({ ...fields, filters: undefined, locale: undefined }).flat();
 }

@@ -9,7 +9,7 @@ export type TextOf = (field: EmailField) => string;
 
 export interface Rendered {
   readonly textOf: TextOf;
-  /** What was made of a field `withPlainText`. */
+  /** The plain text derived from a field `withPlainText`. */
   readonly plainTextOf: (field: EmailField) => string | undefined;
 }
 
@@ -67,7 +67,7 @@ function problemOf({ name }: EmailField, failure: TemplateFailure): EmailProblem
   });
 }
 
-/** Where a template failed, in words; the line is the layout's where it is one of a layout. */
+/** Describes where a template failed; if in a layout, the line is the layout's. */
 export function placeOf(field: string, { line, column, layout }: Omit<TemplateFailure, 'message'>): string {
   return `${field}, ${layout === undefined ? '' : `layout "${layout}", `}line ${line}, column ${column}`;
 }

@@ -15,8 +15,8 @@ export interface QueryDeps {
 }
 
 /**
- * Runs a type's queries together, read only, under the rules of the trigger's role. None sees data older than the
- * trigger's event. Throws EmailProblem when the role is gone.
+ * Runs a type's queries concurrently, read-only, under the rules of the trigger's role. None sees data older than the
+ * trigger's event. Throws EmailProblem if the role is gone.
  */
 export async function runQueries(
   deps: QueryDeps,

@@ -4,11 +4,11 @@ import type { KeyRing } from '../secrets.js';
 import { formatAddress } from './addresses.js';
 import type { Email } from './email.js';
 
-/** A mail as it was handed to a carrier; what the carrier adds is not known. */
+/** A mail as it was handed to a carrier; what the carrier added is unknown. */
 export interface SentMail {
   readonly subject: string;
   readonly html: string;
-  /** Null when the mail is HTML alone. */
+  /** Null if the mail is HTML only. */
   readonly text: string | null;
   readonly sender: string;
   readonly recipients: readonly string[];
@@ -33,11 +33,11 @@ export interface MailKey {
   readonly attempt: number;
 }
 
-/** Of a mail as JSON. */
+/** Maximum size of a mail as JSON. */
 const MAX_KEPT_MAIL_BYTES = 1_048_576;
-/** Compressed, since many mails are recorded in one statement. */
+/** Maximum size after compression, since many mails are recorded in one statement. */
 const MAX_PACKED_BYTES = 262_144;
-/** Up to here compressing takes less time than handing it to another thread. */
+/** Up to this size, compressing takes less time than a thread switch. */
 const MAX_SYNC_BYTES = 65_536;
 const FAST = { level: 1 };
 
@@ -68,7 +68,7 @@ export function toSentMail(email: Email, messageId: string): SentMail {
   };
 }
 
-/** Compresses and encrypts. @returns undefined when the mail is too large to be kept */
+/** Compresses and encrypts a mail. @returns undefined if it is too large to be kept */
 export async function packMail(keyRing: KeyRing, key: MailKey, mail: SentMail): Promise<Buffer | undefined> {
   const json = Buffer.from(JSON.stringify(mail));
   if (json.length > MAX_KEPT_MAIL_BYTES) return undefined;
@@ -76,7 +76,7 @@ export async function packMail(keyRing: KeyRing, key: MailKey, mail: SentMail): 
   return packed.length > MAX_PACKED_BYTES ? undefined : keyRing.encryptBytes(packed, contextOf(key));
 }
 
-/** The reverse of `packMail`. Throws when no key decrypts it. */
+/** The inverse of `packMail`. Throws if no key decrypts it. */
 export async function unpackMail(keyRing: KeyRing, key: MailKey, packed: Buffer): Promise<SentMail> {
   const bytes = keyRing.decryptBytes(packed, contextOf(key));
   const json = await inflate(bytes, { maxOutputLength: MAX_KEPT_MAIL_BYTES });

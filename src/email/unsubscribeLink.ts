@@ -1,15 +1,15 @@
 import type { KeyRing } from '../secrets.js';
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe/';
-/** In place of a sealed subscription: the page of a mail that is a preview or a test. */
+/** Takes the place of a sealed link in previews and test mails. */
 export const PREVIEW = 'preview';
 
 const PURPOSE = 'unsubscribe links';
 
-/** What a link to unsubscribe is about. */
+/** The content of an unsubscribe link. */
 export interface UnsubscribeLink {
   readonly tenantid: number;
-  /** Of the recipient, in lower case. */
+  /** The recipient's, in lower case. */
   readonly address: string;
   readonly emailType: string;
   /** What one click unsubscribes from. */
@@ -17,8 +17,8 @@ export interface UnsubscribeLink {
 }
 
 /**
- * The address of a recipient's page. It is sealed, so that it can't be forged and nobody's log has the recipient's address.
- * It does not expire: it works for as long as SECRET_KEYS has the key.
+ * The URL of a recipient's unsubscribe page. It is sealed, so that it can't be forged and does not put the recipient's
+ * address into logs. It does not expire, but needs its key in SECRET_KEYS.
  */
 export function unsubscribeUrl(
   { baseUrl, keyRing }: { readonly baseUrl: string; readonly keyRing: KeyRing },
@@ -32,7 +32,7 @@ export function unsubscribePreviewUrl(baseUrl: string): string {
   return `${baseUrl}${UNSUBSCRIBE_PATH}${PREVIEW}`;
 }
 
-/** @returns undefined for what was not sealed here */
+/** @returns undefined unless it was sealed by this installation */
 export function openUnsubscribeLink(keyRing: KeyRing, sealed: string): UnsubscribeLink | undefined {
   const text = keyRing.open(sealed, PURPOSE);
   if (text === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Email, EmailFailure } from './email.js';
 /** Gmail clips an email's HTML beyond this. */
 const CLIPPED_FROM_BYTES = 102_000;
 
-/** What is no reason not to send a mail, and good to know before. */
+/** Issues that don't prevent sending but are good to know beforehand. */
 export function warningsOf({ html }: Email): readonly EmailFailure[] {
   const bytes = Buffer.byteLength(html);
   if (bytes <= CLIPPED_FROM_BYTES) return [];

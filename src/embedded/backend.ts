@@ -5,7 +5,7 @@ import type { Stoppable } from '../shutdown.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres.js';
 import { embeddedSecrets } from './secrets.js';
 
-/** Database and keys of an installation without settings. */
+/** The database and keys of an installation without settings. */
 export interface EmbeddedBackend extends Stoppable {
   readonly databaseUrl: string;
   readonly keyRing: KeyRing;
@@ -16,7 +16,7 @@ export interface EmbeddedBackend extends Stoppable {
 export async function openEmbeddedBackend(config: Config, log: Logger): Promise<EmbeddedBackend> {
   const secrets = await embeddedSecrets(config.dataDir);
   if (secrets.pxadminPasswordIsNew && config.pxadminPassword === undefined) {
-    // Printed once, and not logged: logs are kept and copied.
+    // Printed once but not logged, because logs are kept and copied.
     process.stderr.write(
       `The password of pxadmin is ${secrets.pxadminPassword} (kept in ${secrets.pxadminPasswordFile}).\n`,
     );
@@ -25,7 +25,7 @@ export async function openEmbeddedBackend(config: Config, log: Logger): Promise<
     config.databaseUrl === undefined
       ? await startEmbeddedPostgres({ dataDir: config.dataDir, say: (line) => log.info(line) })
       : externalDatabase(config.databaseUrl);
-  if (!postgres.owned) log.info('using a PostgreSQL that is running already');
+  if (!postgres.owned) log.info('using a PostgreSQL that is already running');
   return {
     databaseUrl: postgres.url,
     keyRing: config.secretKeys ?? secrets.keyRing,

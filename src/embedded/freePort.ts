@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Cluster } from './cluster.js';
 
-/** A TCP port of 127.0.0.1 that nothing listens on at this moment: the wanted one, or any when that is taken. */
+/** A TCP port of 127.0.0.1 that is currently free: the wanted one, or any other if that is taken. */
 export async function findFreePort(wanted = 0): Promise<number> {
   if (wanted !== 0 && (await isTaken(wanted))) return findFreePort();
   const probe = createServer().listen(wanted, '127.0.0.1');
@@ -17,7 +17,7 @@ export async function findFreePort(wanted = 0): Promise<number> {
 
 async function isTaken(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  // `once` rejects when the socket reports an error instead.
+  // `once` rejects if the socket emits an error instead.
   const answered = await once(socket, 'connect').then(
     () => true,
     () => false,
@@ -26,7 +26,7 @@ async function isTaken(port: number): Promise<boolean> {
   return answered;
 }
 
-/** The port of the cluster's last start, so that clients find it again; a free one before the first. */
+/** The port of the cluster's previous start, so that clients find it again; any free port at the first. */
 export async function preferredPort(cluster: Cluster): Promise<number> {
   const remembered = Number(await readFile(portFile(cluster), 'utf8').catch(() => ''));
   return Number.isInteger(remembered) && remembered > 0 ? remembered : findFreePort();

@@ -13,24 +13,24 @@ import { serverUser } from './systemUser.js';
 
 /** A PostgreSQL on 127.0.0.1 that needs no installation. */
 export interface EmbeddedPostgres extends Stoppable {
-  /** For a role that may create roles and databases, but is no superuser; it owns the database `rowpost`. */
+  /** Its role may create roles and databases and owns the database `rowpost`, but is not a superuser. */
   readonly url: string;
-  /** False when another Rowpost process runs the server: then stop() leaves it running. */
+  /** False if another Rowpost process runs the server, which stop() then leaves running. */
   readonly owned: boolean;
-  /** Ends the server within 20 s: sessions are cut, committed data stay. */
+  /** Stops the server within 20 s: sessions are terminated, committed data is kept. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Rowpost's own folder, `.rowpost`; made when missing. */
+  /** Rowpost's own folder, `.rowpost`; created if missing. */
   readonly dataDir: string;
-  /** For tests: fast instead of crash-safe, and all of `dataDir` is deleted when the server stops, however that comes. */
+  /** For tests: fast instead of crash-safe, and all of `dataDir` is deleted however the server stops. */
   readonly throwaway?: boolean;
-  /** For tests: main file of the npm package that brings another version of PostgreSQL. */
+  /** For tests: main file of the npm package with another version of PostgreSQL. */
   readonly launcher?: string;
-  /** For tests: `name=value` settings over our own. */
+  /** For tests: `name=value` settings that override our own. */
   readonly settings?: readonly string[];
-  /** Takes lines for the person who waits. */
+  /** Receives progress messages for the user. */
   readonly say: (line: string) => void;
 }
 
@@ -48,9 +48,9 @@ const SETTINGS = [
 const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
 /**
- * Starts the server over its data folder, which is made at the first start and kept ever after. If another process
- * runs it already, that server is used. As root the server runs under an unprivileged account.
- * @throws Error with a line that says what to do
+ * Starts the server on its data folder, which is created at the first start and kept. If another process already runs it,
+ * that server is used. As root, the server runs under an unprivileged account.
+ * @throws Error with a one-line message that says what to do
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   if (process.platform === 'win32')
@@ -113,6 +113,6 @@ async function startOrJoin(launch: Omit<LaunchOptions, 'port'>): Promise<Running
     }
   }
   throw new UsageError(
-    `another PostgreSQL holds ${cluster.data} and takes no connections; see ${cluster.log}, or set DATABASE_URL`,
+    `another PostgreSQL uses ${cluster.data} but accepts no connections; see ${cluster.log}, or set DATABASE_URL`,
   );
 }

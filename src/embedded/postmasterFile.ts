@@ -2,10 +2,10 @@ import { readFile, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { runProgram } from './runProgram.js';
 
-/** What `postmaster.pid` in a data folder tells: is a server running there, and does it take connections? */
+/** What `postmaster.pid` in a data folder reports: whether a server is running, and accepts connections. */
 export type ServerState =
   | { readonly kind: 'none' }
-  /** Starting or stopping: ask again. */
+  /** Starting or stopping; check again. */
   | { readonly kind: 'changing'; readonly pid: number }
   | { readonly kind: 'ready'; readonly pid: number; readonly port: number };
 
@@ -17,7 +17,7 @@ const STATUS_LINE = 7;
 export async function readServerState(data: string): Promise<ServerState> {
   const lines = (await readPostmasterFile(data))?.split('\n');
   const pid = Number(lines?.[PID_LINE]);
-  // A negative pid belongs to a stand-alone backend, which takes no connections.
+  // A negative pid belongs to a stand-alone backend, which accepts no connections.
   if (lines === undefined || !Number.isInteger(pid) || pid <= 0) return { kind: 'none' };
   if (!isAlive(pid)) return { kind: 'none' };
   if (lines[STATUS_LINE]?.trim() === 'ready') return { kind: 'ready', pid, port: Number(lines[PORT_LINE]) };
@@ -25,8 +25,8 @@ export async function readServerState(data: string): Promise<ServerState> {
 }
 
 /**
- * Removes a `postmaster.pid` that a kill -9 or a reboot left behind, when its number now belongs to some other
- * program. PostgreSQL itself sees that a number is free, but refuses to start while any program has it.
+ * Removes a `postmaster.pid` left behind by kill -9 or a reboot if its pid now belongs to another program. PostgreSQL itself
+ * notices an unused pid, but refuses to start while any program has it.
  */
 export async function removeStaleFile(data: string): Promise<void> {
   const before = await readPostmasterFile(data);
@@ -48,7 +48,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // there, but another account's
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // It exists, under another account.
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { SystemUser } from './systemUser.js';
 
-/** What the PostgreSQL programs see of our environment: nothing of it may change how they run. */
+/** The environment of the PostgreSQL programs, restricted so that ours can't change their behaviour. */
 export const PROGRAM_ENV = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export interface ProgramOptions {
@@ -36,7 +36,7 @@ export function runProgram(
     const outputText = (): string => Buffer.concat(chunks).toString('utf8').trim();
     child.on('error', (error) => resolve({ ok: false, output: error.message }));
     child.on('close', (code) => resolve({ ok: code === 0, output: outputText() }));
-    // A program that ends without reading its input is judged by its exit status.
+    // If a program exits without reading its input, only its exit status counts.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input ?? '');
   });

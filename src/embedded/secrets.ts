@@ -7,15 +7,15 @@ import { ensureDataFolder } from './dataFolder.js';
 export interface EmbeddedSecrets {
   readonly keyRing: KeyRing;
   readonly pxadminPassword: string;
-  /** True at the start that made the password: the one time to print it. */
+  /** True only when the password was just generated, which is when to print it. */
   readonly pxadminPasswordIsNew: boolean;
-  /** The file that holds the password, to tell where it can be looked up. */
+  /** The file with the password, to tell users where to look it up. */
   readonly pxadminPasswordFile: string;
 }
 
 /**
- * SECRET_KEYS and PXADMIN_PASSWORD of an installation that was given none: made at the first start, kept in files of
- * mode 600 in `dataDir`. For the embedded mode only.
+ * SECRET_KEYS and PXADMIN_PASSWORD of an installation that has none configured: generated at the first start and kept in
+ * files of mode 600 in `dataDir`. Only for embedded mode.
  */
 export async function embeddedSecrets(dataDir: string): Promise<EmbeddedSecrets> {
   await ensureDataFolder(dataDir);
@@ -30,7 +30,7 @@ export async function embeddedSecrets(dataDir: string): Promise<EmbeddedSecrets>
   };
 }
 
-/** The file appears with its whole content, and of two processes that make it at once, both read the same. */
+/** The file is created atomically; if two processes do so concurrently, both read the same content. */
 async function readOrMake(file: string, make: () => string): Promise<{ text: string; isNew: boolean }> {
   const existing = await readFile(file, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -19,7 +19,7 @@ interface Server {
 export type Launch =
   | { readonly kind: 'ready'; readonly server: Server }
   | { readonly kind: 'port-taken' }
-  /** Another server has, or just had, the data folder. */
+  /** Another server uses, or just used, the data folder. */
   | { readonly kind: 'locked' }
   | { readonly kind: 'failed'; readonly log: string };
 
@@ -38,7 +38,7 @@ export interface LaunchOptions {
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 5_000_000;
 const START_DEADLINE_MS = 60_000;
-/** Sessions get a moment to close; then they are terminated, which normally takes well under a second. */
+/** Sessions get a moment to close before they are terminated, which normally takes well under a second. */
 const STOP_STEPS = [
   ['SIGTERM', 500],
   ['SIGINT', 10_000],
@@ -80,7 +80,7 @@ async function spawnServer(options: LaunchOptions): Promise<ChildProcess> {
         cwd: cluster.home,
         env: PROGRAM_ENV,
         stdio: ['ignore', log.fd, log.fd],
-        // Its own session: Ctrl-C in a terminal is for us, and we stop the server when our work is done.
+        // Its own session, because Ctrl-C in a terminal is meant for us: we stop the server when our work is done.
         detached: true,
         ...user,
       },
@@ -96,7 +96,7 @@ function supervise(
   port: number,
   onUnexpectedExit: () => void,
 ): Server {
-  child.unref(); // it does not keep our process up: the work does
+  child.unref(); // It must not keep our process alive.
   let stopping: Promise<void> | undefined;
   void exited.then(() => {
     if (!stopping) onUnexpectedExit();
@@ -123,7 +123,7 @@ function isRunning(child: ChildProcess): boolean {
 async function beginLog(file: string): Promise<number> {
   const size = await stat(file).then(
     (found) => found.size,
-    () => 0, // the first start
+    () => 0, // The first start.
   );
   if (size <= LOG_LIMIT_BYTES) return size;
   await truncate(file);

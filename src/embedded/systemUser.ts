@@ -15,7 +15,7 @@ const UNPRIVILEGED_ACCOUNTS = ['postgres', 'nobody'];
 
 /**
  * The account for PostgreSQL: undefined (our own) unless we are root.
- * @param dataOwner owner of a data folder that exists already: as root, its server goes on under that account.
+ * @param dataOwner owner of an existing data folder: as root, its server keeps running under that account
  */
 export async function serverUser(dataOwner: SystemUser | undefined): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -35,6 +35,6 @@ async function lookUp(account: string): Promise<SystemUser | undefined> {
     const [uid, gid] = await Promise.all([run('id', ['-u', account]), run('id', ['-g', account])]);
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   } catch {
-    return undefined; // `id` fails when there is no such account
+    return undefined; // `id` fails if there is no such account.
   }
 }

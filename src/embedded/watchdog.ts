@@ -3,10 +3,10 @@ import { Socket } from 'node:net';
 import { PROGRAM_ENV } from './runProgram.js';
 
 /**
- * Waits until its standard input closes, which happens however our process ends, and stops the server then: at first
- * as we would, after ten seconds without ceremony. It gives up after fifteen: a dead process that nobody waits for,
- * as in a container without an init, looks alive forever. The first argument is the server's pid, the others are
- * folders to delete afterwards.
+ * Waits until its standard input closes, which happens however our process ends, and then stops the server: at first as we
+ * would, after ten seconds forcibly. It gives up after fifteen, because a dead process that is never reaped, as in a
+ * container without an init, looks alive forever. The first argument is the server's pid, the others are folders to delete
+ * afterwards.
  */
 const SCRIPT = `
 read -r _
@@ -22,8 +22,8 @@ done
 `;
 
 /**
- * Ensures that a server does not outlive us, even after kill -9. Uses a shell, which takes 1 MB where another Node.js
- * process takes 40.
+ * Ensures that a server does not outlive us, even after kill -9. Uses a shell, which takes 1 MB, while another Node.js
+ * process would take 40.
  * @returns a function that cancels the watchdog once the server has exited
  */
 export function watchOver(serverPid: number, deleteAfterDeath: readonly string[]): () => void {
@@ -31,12 +31,12 @@ export function watchOver(serverPid: number, deleteAfterDeath: readonly string[]
     cwd: '/',
     env: PROGRAM_ENV,
     stdio: ['pipe', 'ignore', 'ignore'],
-    // Its own session: Ctrl-C in a terminal must not end it before us.
+    // Its own session, so that Ctrl-C in a terminal doesn't end it before us.
     detached: true,
   });
   // It must not keep our process alive.
   shell.unref();
   if (shell.stdin instanceof Socket) shell.stdin.unref();
-  shell.stdin.on('error', () => undefined); // it ended before us
+  shell.stdin.on('error', () => undefined); // It ended before us.
   return () => shell.kill('SIGKILL');
 }

@@ -8,8 +8,8 @@ const UNKNOWN = 'application/octet-stream';
 const FORM = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/;
 
 /**
- * The type of a file: by its leading bytes, or for types without a signature, as declared by the client or the name. So
- * an executable can't pass for an image, nor HTML for text.
+ * The type of a file, determined by its leading bytes or, for types without a signature, as declared by the client or the
+ * name. So an executable can't pass as an image, nor HTML as text.
  */
 export async function typeOf(
   start: Buffer,

@@ -1,4 +1,4 @@
-import type { FieldError } from './answer.js';
+import type { FieldError } from './response.js';
 import type { IntrospectionField, Plan, PlannedField, StatementField, UtilityField } from './plan/plan.js';
 import type { FieldResult } from './runPlan.js';
 

@@ -2,10 +2,10 @@ import type { Catalog } from '../db/catalog/catalog.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import { isStaleSchema } from '../db/sqlState.js';
 import { AppError, type ErrorCode } from '../errors.js';
-import { FieldError } from './answer.js';
+import { FieldError } from './response.js';
 import { DocumentError } from './document/document.js';
 
-/** The error for names missing from the catalog. */
+/** Errors that a stale catalog may cause. */
 const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
   'GRAPHQL_VALIDATION',
   'UNKNOWN_TABLE',
@@ -14,8 +14,8 @@ const UNKNOWN_NAMES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The tables may have changed since the catalog was read: a document or statement that does not fit is retried once
- * if there is a newer catalog. The failed try had no effect.
+ * The tables may have changed since the catalog was read: a document or statement that does not match it is retried once
+ * if there is a newer catalog. The failed attempt had no effect.
  */
 export async function withCurrentCatalog<T>(
   catalogs: CatalogStore,

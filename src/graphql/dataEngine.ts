@@ -5,7 +5,7 @@ import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/connection/database.js';
 import type { EventKey, Reads } from '../db/connection/replica.js';
 import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.js';
-import type { PromisedUpload } from '../db/files/uploads.js';
+import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
@@ -14,7 +14,7 @@ import { emailQueries, timed } from '../metrics.js';
 import type { KeyRing } from '../secrets.js';
 import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
-import { dataAnswer, failedAnswer, FieldError, requestError, type GraphqlAnswer } from './answer.js';
+import { dataResponse, failedResponse, FieldError, requestError, type GraphqlResponse } from './response.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import { DocumentError } from './document/document.js';
 import { documentLimits } from './document/limits.js';
@@ -38,51 +38,51 @@ import {
 } from './files/fileRows.js';
 import { FileUrls } from './files/fileUrls.js';
 import { findFirstAnswer, idempotencyOf } from './idempotency.js';
-import { FilterTexts } from './plan/filterTexts.js';
+import { ParsedFilters } from './plan/parsedFilters.js';
 import { PlanCache } from './plan/planCache.js';
-import { plannerOf, rolesOf } from './plan/planner.js';
+import { planOwnerOf, tenantPlans } from './plan/planOwner.js';
 import { PlanningQueue } from './plan/planningQueue.js';
 import type { GraphqlRequest } from './plan/prepareRequest.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { TenantGate } from './tenantGate.js';
 
-export type { GraphqlAnswer } from './answer.js';
+export type { GraphqlResponse } from './response.js';
 export type { GraphqlRequest } from './plan/prepareRequest.js';
 
 /** The tenants' tables as GraphQL. */
 export interface DataEngine {
-  /** A request of /query. Never throws for caller errors, which are part of the response. */
+  /** Serves a request to /query. Never throws for caller errors, which are part of the response. */
   execute(
     principal: Principal,
     request: GraphqlRequest,
     options: {
       readonly allowMutation: boolean;
       readonly allowance?: Allowance;
-      /** For a mutation with an idempotency key. */
+      /** Of a mutation. */
       readonly idempotencyKey?: string | undefined;
-      /** For the log. */
+      /** For log messages. */
       readonly requestId?: string | undefined;
       readonly span?: Span | undefined;
-      /** Where a query reads: a replica is a little behind. As the role's setting says, when absent. */
+      /** Where a query reads: a replica may lag slightly. Defaults to the role's setting. */
       readonly readFrom?: 'primary' | 'replica' | undefined;
     },
-  ): Promise<GraphqlAnswer>;
+  ): Promise<GraphqlResponse>;
   /**
    * The statements that `execute` would run, with PostgreSQL's plans; runs nothing. Throws DocumentError, FieldError,
    * AppError.
    */
   explain(principal: Principal, request: GraphqlRequest): Promise<readonly ExplainedField[]>;
-  /** Counts all answers of the process, including those of control objects. */
+  /** Bounds all responses of the process, including those of control objects. */
   readonly answers: AnswerBudget;
-  /** Planning for all tenants of the process, control objects included. */
+  /** Planning for all tenants of the process, including control objects. */
   readonly planning: PlanningQueue;
   /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
   describe(tenantid: number, schema: string, principal?: Principal): Promise<SchemaDescription>;
   catalog(tenantid: number, schema: string): Promise<Catalog>;
-  /** Rereads the tenant's tables now, grants the tenant's role what it lacks, returns the new catalog. */
+  /** Rereads the tenant's tables now, grants the tenant's role missing privileges, and returns the new catalog. */
   introspect(tenantid: number, schema: string): Promise<Catalog>;
-  /** Whether an email type's query can run on the tenant's tables. Throws AppError EMAIL_QUERY_INVALID with line, column. */
+  /** Throws AppError EMAIL_QUERY_INVALID, with line and column, if an email type's query can't run on the tenant's tables. */
   checkEmailQuery(tenantid: number, schema: string, query: EmailQuery): Promise<void>;
   /** Runs it read-only under the principal's rules. Throws AppError. */
   runEmailQuery(
@@ -90,11 +90,11 @@ export interface DataEngine {
     query: EmailQuery,
     options?: EmailQueryOptions,
   ): Promise<EmailQueryResult>;
-  /** A replica that has the event already; undefined where the primary has to read. */
+  /** A replica that already has the event; undefined if the primary must be read. */
   readsWith(event: EventKey): Promise<Reads | undefined>;
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when a rule's condition doesn't compile against the table. */
   checkCondition(tenantid: number, schema: string, target: string, condition: string): Promise<void>;
-  /** For each event whether the condition holds, or why it can't be evaluated; relations are read as they are now. Throws AppError. */
+  /** Whether the condition holds for each event, or why it can't be evaluated; relations are read in their current state. Throws AppError. */
   evaluateCondition(
     tenantid: number,
     schema: string,
@@ -102,13 +102,13 @@ export interface DataEngine {
     condition: string,
     events: readonly EventRecords[],
   ): Promise<Verdict[]>;
-  /** Throws AppError PERMISSION_DENIED, NOT_FOUND when the principal does not reach the row of files with this capability now. */
+  /** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal can't currently access the files' row with this capability. */
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
-  /** Records a file whose bytes are durable, with its event; see `recordStoredFile`. Throws AppError. */
-  recordFile(principal: Principal, upload: PromisedUpload, bytes: StoredBytes): Promise<RecordedFile>;
+  /** Records a file whose bytes are stored durably, with its event; see `recordStoredFile`. Throws AppError. */
+  recordFile(principal: Principal, upload: PendingUpload, bytes: StoredBytes): Promise<RecordedFile>;
   /**
-   * In the order of `storagekeys`; undefined for a file that is gone, hidden from the principal, or of another row
-   * than the named one. Throws AppError.
+   * In the order of `storagekeys`; undefined for a file that is gone, hidden from the principal, or belongs to another
+   * row. Throws AppError.
    */
   findFiles(
     principal: Principal,
@@ -120,7 +120,7 @@ export interface DataEngine {
   fileLink(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string;
   /** Drops a tenant's cache entries. */
   forget(tenantid: number): void;
-  /** Drops all tenants' cache entries: the database is no longer the same. */
+  /** Drops all tenants' cache entries: the database has been replaced or restored. */
   forgetAll(): void;
 }
 
@@ -134,7 +134,7 @@ export interface DataEngineDeps {
   readonly onCommitted?: () => void;
 }
 
-/** Share of the pool that one tenant may use, so that others never wait for it alone. */
+/** The share of the pool that one tenant may use, so that it alone never blocks the others. */
 const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
@@ -168,7 +168,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
           span,
           reads: readFrom === 'replica' ? replicas.reads() : undefined,
         });
-        return { ...dataAnswer(fields, errors), release: answer.release };
+        return { ...dataResponse(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
         return toAnswer(error, log, requestId);
@@ -178,7 +178,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     async describe(tenantid, schema, principal) {
       const catalog = await catalogs.get(tenantid, schema);
       const { describe } = schemas.of(principal ? visibleCatalog(principal, catalog) : catalog);
-      return engine.planning.run(principal ? plannerOf(principal) : rolesOf(tenantid), describe());
+      return engine.planning.run(principal ? planOwnerOf(principal) : tenantPlans(tenantid), describe());
     },
     catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
     introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),
@@ -226,20 +226,20 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   };
 }
 
-/** What requests share. */
+/** The state that requests share. */
 function openEngine({ config, database, log, onCommitted, ...deps }: DataEngineDeps): EngineDeps {
   const { pool, tenants } = database;
   return {
     catalogs: new CatalogStore({ pool, tenants, log, checkMs: config.schemaCheckMs }),
     schemas: new TenantSchemas(),
-    plans: new PlanCache((planner) => documentLimits(config, planner)),
+    plans: new PlanCache((owner) => documentLimits(config, owner)),
     planning: new PlanningQueue({
       msPerSecond: config.planningMsPerSecond,
       nobodyMsPerSecond: config.nobodyPlanningMsPerSecond,
       waiting: config.tenantConcurrency,
       waitMs: config.connectTimeoutMs,
     }),
-    filters: new FilterTexts(),
+    filters: new ParsedFilters(),
     transactions: database.transactions,
     limits: {
       defaultLimit: config.listDefaultLimit,
@@ -278,11 +278,11 @@ function schemaOf({ schema }: Principal): string {
   return schema;
 }
 
-function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlAnswer {
+function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlResponse {
   if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
   const shown = error instanceof FieldError || error instanceof AppError ? error : toAppError(error);
   const cause = shown instanceof FieldError ? shown.error : shown;
   if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause, id: requestId }, 'a request failed');
   if (cause.code === 'METHOD_NOT_ALLOWED') return requestError(cause);
-  return failedAnswer(shown);
+  return failedResponse(shown);
 }

@@ -7,14 +7,14 @@ import type { Transactions } from '../db/connection/transactions.js';
 import { AppError } from '../errors.js';
 import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
-import { dataAnswer, FieldError } from './answer.js';
+import { dataResponse, FieldError } from './response.js';
 import { assemble, type Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import type { FilesOfEmail } from './files/fileUrls.js';
 import { claimKey, keepAnswer, type Idempotency } from './idempotency.js';
 import { introspect } from './introspect.js';
 import type { IntrospectionField, Plan } from './plan/plan.js';
-import { plannerOf } from './plan/planner.js';
+import { planOwnerOf } from './plan/planOwner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
 import {
   prepareRequest,
@@ -38,25 +38,25 @@ export interface EngineDeps extends PrepareDeps {
   readonly transactions: Transactions;
   readonly answers: AnswerBudget;
   readonly gate: TenantGate;
-  /** A mutation was committed. */
+  /** Called after each commit of a mutation. */
   readonly onCommitted?: () => void;
 }
 
 export interface ExecuteOptions {
   readonly allowMutation: boolean;
-  /** Counts the rows of the answer. */
+  /** Counts the bytes of the response. */
   readonly answer: AnswerShare;
-  /** For an answer that goes into an email: its files. */
+  /** Given if the result goes into an email: collects its files. */
   readonly email?: FilesOfEmail;
   /** What an anonymous visitor may write. */
   readonly allowance?: Allowance | undefined;
   readonly idempotency?: Idempotency | undefined;
   readonly span?: Span | undefined;
-  /** Where a query reads; the primary when absent. */
+  /** Where a query reads; the primary by default. */
   readonly reads?: Reads | undefined;
 }
 
-/** request → plan → statements → transaction → answer. Throws DocumentError, FieldError, AppError. */
+/** request → plan → statements → transaction → response. Throws DocumentError, FieldError, AppError. */
 export async function executeRequest(
   deps: EngineDeps,
   principal: Principal,
@@ -74,16 +74,16 @@ export async function executeRequest(
       request,
       email !== undefined,
     );
-    const planner = plannerOf(principal);
+    const owner = planOwnerOf(principal);
     // An email's query doesn't wait for callers' planning.
-    const prepared = email ? complete(steps) : await deps.planning.run(planner, steps);
+    const prepared = email ? complete(steps) : await deps.planning.run(owner, steps);
     const { variables, plan } = prepared;
     if (plan.kind === 'mutation' && !allowMutation) {
       throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
     }
     const introspections = plan.fields.some(({ kind }) => kind === 'introspection')
       ? await deps.planning.run(
-          planner,
+          owner,
           introspectFields(prepared, tenantSchema.schema, deps.limits.answerBytes, answer),
         )
       : NONE;
@@ -97,7 +97,7 @@ export async function executeRequest(
         answer,
         catalog,
         span,
-        write: plan.hasFileMarks ? (json) => deps.fileUrls.write(json, principal, email) : undefined,
+        write: plan.hasFilePlaceholders ? (json) => deps.fileUrls.write(json, principal, email) : undefined,
         bracket:
           idempotency && plan.kind === 'mutation'
             ? {
@@ -108,7 +108,7 @@ export async function executeRequest(
                     utilities: new Map(),
                     introspections,
                   });
-                  return keepAnswer(principal, idempotency, dataAnswer(fields, errors).body);
+                  return keepAnswer(principal, idempotency, dataResponse(fields, errors).body);
                 },
               }
             : undefined,
@@ -122,7 +122,7 @@ export async function executeRequest(
   });
 }
 
-/** The plan of a request, without running it. Throws DocumentError, FieldError, AppError. */
+/** Plans a request without running it. Throws DocumentError, FieldError, AppError. */
 export async function planRequest(
   deps: EngineDeps,
   principal: Principal,

@@ -10,7 +10,7 @@ import type { GraphqlRequest } from './plan/prepareRequest.js';
 /** A root field of a document, or an aggregate of `Aggregates`. */
 export interface ExplainedField {
   readonly path: readonly string[];
-  /** The statements for PostgreSQL; none if the field is answered without it. */
+  /** The SQL statements; empty if the field is resolved without PostgreSQL. */
   readonly statements: readonly ExplainedStatement[];
   /** Why the field is rejected. */
   readonly error?: AppError;
@@ -24,8 +24,8 @@ export interface ExplainedStatement {
 }
 
 /**
- * Plans the request for the principal and lets PostgreSQL plan its statements, as the tenant's role, in read-only
- * transactions. The plan is the generic one, without values: those of policy rules are not visible to the caller.
+ * Plans the request for the principal and has PostgreSQL plan its statements, as the tenant's role, in read-only
+ * transactions. The plan is the generic one, without parameter values: the caller must not see those of policy rules.
  * Throws DocumentError, FieldError, AppError.
  */
 export async function explainRequest(
@@ -54,13 +54,13 @@ function leaves(field: PlannedField, above: readonly string[]): readonly Leaf[] 
   return field.kind === 'object' ? field.fields.flatMap((inner) => leaves(inner, path)) : [{ path, field }];
 }
 
-/** EXECUTE of a prepared statement: EXPLAIN (GENERIC_PLAN) came with PostgreSQL 16. */
+/** Explains EXECUTE of a prepared statement, because EXPLAIN (GENERIC_PLAN) needs PostgreSQL 16. */
 async function explain(
   transactions: Transactions,
   tenantid: number,
   { statement: { text }, slots }: PlannedStatement,
 ): Promise<ExplainedStatement> {
-  // Names are per connection; one left behind by an error must not be in the way.
+  // Names are per connection: one left behind by an error must not collide.
   const name = `explained_${randomBytes(8).toString('hex')}`;
   const nulls = slots.length === 0 ? '' : `(${slots.map(() => 'null').join(', ')})`;
   const outcome = await transactions.run({

@@ -2,7 +2,7 @@ interface Entry<T> {
   readonly value: T;
   readonly weight: number;
   readonly owner: string;
-  /** Since it was last considered for eviction. */
+  /** Since the entry was last considered for eviction. */
   wasUsed: boolean;
 }
 
@@ -13,8 +13,8 @@ interface Owned {
 }
 
 /**
- * A cache by text, bounded by weight in total and per owner: an owner at its limit evicts only its own entries, which
- * `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest entry goes first unless it was used meanwhile,
+ * A cache keyed by text, bounded by weight in total and per owner: an owner at its limit evicts only its own entries, which
+ * `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest entry goes first unless it was used in the meantime,
  * so a hit costs no more than a lookup.
  */
 export class FairCache<T> {
@@ -58,7 +58,7 @@ export class FairCache<T> {
     if (owned.keys.size === 0) this.#owners.delete(entry.owner);
   }
 
-  /** Makes it the newest. */
+  /** Moves the entry to the newest end. */
   #renew(key: string, entry: Entry<T>): void {
     entry.wasUsed = false;
     this.#entries.delete(key);

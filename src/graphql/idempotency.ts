@@ -6,7 +6,7 @@ import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import { writeJson } from '../losslessJson.js';
 
-/** Makes a mutation take effect once, however often it is sent: a client-chosen key for one request. */
+/** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */
 export interface Idempotency {
   readonly key: string;
   /** SHA-256 of the request, in hexadecimal. */
@@ -25,8 +25,8 @@ export function idempotencyOf(key: string, { query, operationName, variables }: 
 }
 
 /**
- * The answer that a request with this key was given in the last 24 hours.
- * Throws AppError IDEMPOTENCY_KEY_REUSED when that was another request, and what the transaction fails with.
+ * The response that was given to a request with this key in the last 24 hours. Throws AppError IDEMPOTENCY_KEY_REUSED if
+ * that was a different request, or the transaction's error.
  */
 export async function findFirstAnswer(
   transactions: Transactions,
@@ -49,10 +49,10 @@ export function claimKey({ roleid }: Principal, { key, requestHash }: Idempotenc
   return { statement: CLAIM, values: [roleid, key, requestHash] };
 }
 
-/** Maximum size of a stored answer: a small mutation may select all of a tenant's rows. */
+/** Maximum size of a stored response: a small mutation may select all of a tenant's rows. */
 const MAX_KEPT_BYTES = 1_048_576;
 
-/** Fails the transaction if the answer is too large to store. */
+/** Stores the response. Fails the transaction if it is too large. */
 export function keepAnswer({ roleid }: Principal, { key }: Idempotency, body: string): TransactionStatement {
   if (Buffer.byteLength(body) > MAX_KEPT_BYTES) return { statement: REFUSE, values: [] };
   return { statement: KEEP, values: [roleid, key, body] };

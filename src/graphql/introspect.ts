@@ -21,13 +21,13 @@ export interface Introspection {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Maximum length of the answer, in characters. */
+  /** Maximum length of the result, in characters. */
   readonly maxCharacters: number;
 }
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** A field of one place in the document: the same for each of the objects that are selected from there. */
+/** A field of one selection set: the same for every object that the selection set applies to. */
 interface Selected {
   /** The response key and its colon. */
   readonly prefix: string;
@@ -45,9 +45,9 @@ const ROOTS: ReadonlyMap<string, Field> = new Map(
 );
 
 /**
- * Answers `__schema` or `__type` as JSON text. A document's selections are multiplied by the size of the schema:
- * `execute` of graphql-js would answer it in one go, at any length. Throws AppError DOCUMENT_TOO_COMPLEX.
- * @param nodes of one response key
+ * Resolves `__schema` or `__type` to JSON text. The result grows with the document's selections times the size of the
+ * schema, and `execute` of graphql-js would build it uninterrupted and unbounded. Throws AppError DOCUMENT_TOO_COMPLEX.
+ * @param nodes the field nodes of one response key
  */
 export function* introspect(introspection: Introspection, nodes: readonly FieldNode[]): Steps<string> {
   yield;
@@ -76,7 +76,7 @@ class Writer {
   #fieldsSinceStep = 0;
 
   constructor(private readonly introspection: Introspection) {
-    // The parts that introspection resolvers use.
+    // Introspection resolvers use nothing else.
     this.#info = { schema: introspection.schema } as GraphQLResolveInfo;
   }
 
@@ -107,7 +107,7 @@ class Writer {
     const members: string[] = [];
     for (const selection of selections) {
       this.#counted(selection.prefix);
-      // Most are leaves, which need no generator.
+      // Most fields are leaves, which need no generator.
       const { field, prefix, args } = selection;
       if (!field) members.push(prefix + JSON.stringify(type.name));
       else if (selection.nodes[0]?.selectionSet) members.push(yield* this.field(selection, source));

@@ -8,9 +8,9 @@ import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
 import { AppError } from '../errors.js';
 import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
-import { FieldError } from './answer.js';
+import { FieldError } from './response.js';
 import { createAliasSource } from './filter/scope.js';
-import { FilterTexts } from './plan/filterTexts.js';
+import { ParsedFilters } from './plan/parsedFilters.js';
 import { inputsOf } from './runPlan.js';
 import { principalInputs } from './policy/policy.js';
 import { readListArguments } from './read/listArguments.js';
@@ -18,11 +18,11 @@ import { tableNamed, type ReadContext } from './read/readContext.js';
 import { listJson } from './read/rowsSql.js';
 import { selectRows } from './read/selectRows.js';
 
-/** Reads lists of the control objects with the same arguments and the same SQL as the tenants' tables. */
+/** Reads lists of control objects with the arguments and the SQL of lists of tenants' tables. */
 export interface ListReader {
   /**
-   * The rows of a root list field with everything selected below it, in one statement: objects by response key.
-   * Fields missing from the catalog are left to their own resolvers. Throws AppError, also when this reader has read
+   * Reads the rows of a root list field with everything selected below it in one statement: objects by response key.
+   * Fields missing from the catalog are left to their own resolvers. Throws AppError, including when this reader has read
    * more than MAX_ANSWER_BYTES in total.
    */
   read(
@@ -30,7 +30,7 @@ export interface ListReader {
     args: Readonly<Record<string, unknown>>,
     tableName: string,
   ): Promise<unknown[]>;
-  /** A field of `Aggregates`: its objects. Throws AppError, as `read` does. */
+  /** The objects of a field of `Aggregates`. Throws as `read` does. */
   aggregate(info: GraphQLResolveInfo): Promise<unknown[]>;
 }
 
@@ -47,7 +47,7 @@ export interface ListReaderDeps {
 export function createListReader(deps: ListReaderDeps): ListReader {
   const { config } = deps;
   const { transactions } = deps.database;
-  const filters = new FilterTexts();
+  const filters = new ParsedFilters();
   const principal = deps.principal ? principalInputs(deps.principal) : {};
 
   let characters = 0;

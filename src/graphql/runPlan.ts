@@ -5,13 +5,13 @@ import type { Transactions, TransactionStatement } from '../db/connection/transa
 import type { Rows } from '../db/connection/pipeline.js';
 import { AppError } from '../errors.js';
 import type { Span } from '../tracing/tracing.js';
-import { FieldError } from './answer.js';
+import { FieldError } from './response.js';
 import { readError } from './filter/valueError.js';
-import type { FilterTexts } from './plan/filterTexts.js';
+import type { ParsedFilters } from './plan/parsedFilters.js';
 import { statementFields, type Plan, type PlannedStatement, type StatementField } from './plan/plan.js';
 import { constraintError, writeError } from './write/writeError.js';
 
-/** Results of a plan's statements: JSON text by field, or the field's error. */
+/** The result of a field: JSON text, or its error. */
 export type FieldResult = string | FieldError;
 export type FieldResults = ReadonlyMap<StatementField, FieldResult>;
 
@@ -22,7 +22,7 @@ export interface PlanRun {
   readonly answer: AnswerShare;
   readonly catalog: Catalog;
   readonly span?: Span | undefined;
-  /** Replaces PostgreSQL's answer. */
+  /** Rewrites PostgreSQL's results. */
   readonly write?: ((json: string) => string) | undefined;
   /** Statements of the same transaction, before the plan's and after them. */
   readonly bracket?:
@@ -34,8 +34,8 @@ export interface PlanRun {
 }
 
 /**
- * Runs all statements of a plan in one transaction. Throws FieldError, or AppError where no field is to blame, when the
- * transaction failed; nothing was changed then.
+ * Runs all statements of a plan in one transaction. If it fails, nothing was changed, and this throws FieldError, or
+ * AppError if no field is to blame.
  */
 export async function runPlan(
   plan: Plan,
@@ -56,7 +56,7 @@ export async function runPlan(
   }
   if (statements.length === 0) return results;
   const mode = plan.kind === 'mutation' ? 'write' : 'read';
-  // A field's last statement answers it.
+  // A field's last statement has its result.
   const take = (rows: readonly Rows[]): typeof results => {
     rows.forEach((given, index) => {
       const field = sent[index]?.field;
@@ -83,13 +83,13 @@ export async function runPlan(
 /** Inputs of one run: variables, including filter literals, and the principal. */
 export function inputsOf(
   variables: Readonly<Record<string, unknown>>,
-  filters: FilterTexts,
+  filters: ParsedFilters,
   principal: Readonly<Record<string, unknown>>,
 ): Inputs {
   return { variables, literals: (name) => filters.parse(String(variables[name])).literals, principal };
 }
 
-/** A value that no parameter can hold is the field's error. */
+/** A value that no parameter can hold is an error of the field. */
 function bindField(field: StatementField, inputs: Inputs): TransactionStatement[] | FieldError {
   try {
     return field.statements.map(({ statement, slots }) => ({
@@ -102,7 +102,7 @@ function bindField(field: StatementField, inputs: Inputs): TransactionStatement[
   }
 }
 
-/** A value that its column does not take: of which table. */
+/** Adds the table to an error about a value that its column does not accept. */
 function withTable(error: AppError, { table }: StatementField): AppError {
   const { code, message, hint, details, cause } = error;
   if (table === undefined || details['column'] === undefined) return error;

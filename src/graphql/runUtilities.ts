@@ -2,9 +2,9 @@ import type { AnswerShare } from '../db/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
-import { FieldError } from './answer.js';
+import { FieldError } from './response.js';
 import type { Plan, UtilityField } from './plan/plan.js';
-import { plannerOf } from './plan/planner.js';
+import { planOwnerOf } from './plan/planOwner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
 import type { FieldResult } from './runPlan.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
@@ -24,7 +24,7 @@ export async function runUtilities(
   answer: AnswerShare,
 ): Promise<ReadonlyMap<UtilityField, FieldResult>> {
   const results = new Map<UtilityField, FieldResult>();
-  // Once for all aliases of it.
+  // Run once for all aliases of the field.
   let read: Promise<string | AppError> | undefined;
   for (const field of plan.fields) {
     if (field.kind !== 'object') continue;
@@ -39,7 +39,7 @@ export async function runUtilities(
   return results;
 }
 
-/** `{gql, json: {__schema}}` as signing in shows it. */
+/** `{gql, json: {__schema}}`, as in the sign-in response. */
 async function introspect(
   { catalogs, schemas, planning }: UtilityDeps,
   principal: Principal,
@@ -50,6 +50,6 @@ async function introspect(
     return new AppError('PERMISSION_DENIED', message, { details: { capability: 'admin' } });
   }
   const { describe } = schemas.of(await catalogs.introspect(principal.tenantid, schema));
-  const { sdl, introspectionJson } = await planning.run(plannerOf(principal), describe());
+  const { sdl, introspectionJson } = await planning.run(planOwnerOf(principal), describe());
   return `{"gql":${JSON.stringify(sdl)},"json":${introspectionJson}}`;
 }

@@ -1,10 +1,10 @@
 /**
- * Interruptible work: each `yield` precedes a chunk that takes at most a few milliseconds of CPU time.
- * What comes before the first is cheap.
+ * Interruptible work: each `yield` precedes a chunk that takes at most a few milliseconds of CPU time. The part before the
+ * first `yield` is cheap.
  */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Does all of it at once. */
+/** Runs all steps without interruption. */
 export function complete<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

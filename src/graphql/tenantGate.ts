@@ -18,8 +18,8 @@ interface Line {
 }
 
 /**
- * Keeps one tenant from using all connections: a few of its requests run at a time, some wait, the rest are refused
- * at once. A semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
+ * Keeps one tenant from using all connections: a few of its requests run at a time, some wait, and the rest are rejected
+ * immediately. A semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
  */
 export class TenantGate {
   readonly #lines = new Map<number, Line>();

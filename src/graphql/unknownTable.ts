@@ -2,7 +2,7 @@ import type { Catalog } from '../db/catalog/catalog.js';
 import { AppError, type ErrorDetails } from '../errors.js';
 import { suggestion } from './filter/suggestion.js';
 
-/** For a name that no table is served under: says which one is meant, also by its name in the database. */
+/** The error for an unknown table, with a suggestion; also recognises a table's name in the database. */
 export function unknownTable({ tables }: Catalog, name: string, details: ErrorDetails = {}): AppError {
   const served = [...tables.values()].find(({ sqlName }) => sqlName === name);
   const hint = served

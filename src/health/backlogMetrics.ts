@@ -46,7 +46,7 @@ const FIGURES: readonly Figure[] = [
   ],
 ];
 
-/** What waits, as gauges. Installation-wide: the same from every process. */
+/** The backlog as gauges. Installation-wide, so every process reports the same. */
 export function registerBacklogMetrics(registry: Registry, read: BacklogReader): void {
   for (const [name, help, valueOf] of FIGURES) {
     new Gauge({

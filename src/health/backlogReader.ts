@@ -5,10 +5,10 @@ import { cachedReading } from './cachedReading.js';
 
 const CACHE_MS = 5_000;
 
-/** The backlog of the whole installation, seconds old at most; undefined when PostgreSQL does not tell. */
+/** The backlog of the whole installation, at most seconds old; undefined if PostgreSQL is unavailable. */
 export type BacklogReader = () => Promise<Backlog | undefined>;
 
-/** @param alarmSeconds `BACKLOG_ALARM_SECONDS`: an alarm that is due within seconds is not to wait for the cache */
+/** @param alarmSeconds `BACKLOG_ALARM_SECONDS`: the cache must not delay a short alarm */
 export function createBacklogReader(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Logger },
   alarmSeconds: number,

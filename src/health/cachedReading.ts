@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../log.js';
 
-/** Probes and the other metrics don't wait for the database any longer. */
+/** Probes and other metrics don't wait longer for the database. */
 const TIMEOUT_MS = 1_000;
 
 /**
- * Several scrapers and probes cost no more than one.
- * @param what names the reading in the log
- * @returns a function that reads, at most once within `cacheMs`; undefined when PostgreSQL does not answer in time
+ * Caches a reading, so that several scrapers and probes cost no more than one.
+ * @param what names the reading in log messages
+ * @returns a function that reads at most once per `cacheMs`; undefined if PostgreSQL does not respond in time
  */
 export function cachedReading<T>(
   read: () => Promise<T>,
@@ -17,13 +17,13 @@ export function cachedReading<T>(
   let askedAtMs = -Infinity;
   let isReading = false;
   return () => {
-    // One that takes longer than the cache lasts is not run twice.
+    // A reading that takes longer than `cacheMs` is not started twice.
     if (answer && (isReading || performance.now() - askedAtMs < cacheMs)) return answer;
     askedAtMs = performance.now();
     isReading = true;
     const reading = read()
       .catch((error: unknown) => {
-        log.debug({ err: error }, `${what} can not be read`);
+        log.debug({ err: error }, `could not read ${what}`);
         return undefined;
       })
       .finally(() => (isReading = false));

@@ -24,13 +24,13 @@ export interface HealthServerDeps {
 
 export interface HealthServer extends Stoppable {
   readonly port: number;
-  /** From now on the process is not ready. */
+  /** Makes the process not ready. */
   announceStop(): void;
 }
 
 /**
- * Probes and metrics of a relay or worker, on `HEALTH_PORT`. Nobody sends mutations here, so `/readyz` also fails when
- * something has waited for too long.
+ * Serves probes and metrics of a relay or worker on `HEALTH_PORT`. It receives no mutations, so `/readyz` also fails while
+ * the backlog is overdue.
  */
 export async function startHealthServer(deps: HealthServerDeps, port: number): Promise<HealthServer> {
   const { database, config, checks } = deps;

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
 
-/** Connections to PostgreSQL, by what they are for. */
+/** Connections to PostgreSQL by purpose. */
 export function registerPoolMetrics(
   registry: Registry,
   database: Pick<Database, 'poolUse'> & { readonly replicas: Pick<Database['replicas'], 'lags'> },

@@ -8,7 +8,7 @@ import { cachedReading } from './cachedReading.js';
 
 const CACHE_MS = 5_000;
 
-/** What keeps mail from being sent although PostgreSQL answers. No values during an outage. */
+/** Conditions that prevent mail although PostgreSQL responds. No values during an outage. */
 export function registerPostgresMetrics(
   registry: Registry,
   { pool }: Pick<Database, 'pool'>,

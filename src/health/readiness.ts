@@ -1,7 +1,7 @@
 import { overdueIn, type Overdue } from '../db/delivery/overdue.js';
 import type { BacklogReader } from './backlogReader.js';
 
-/** Resolves when a dependency is healthy, else rejects. */
+/** Resolves if a dependency is healthy, and rejects otherwise. */
 export type HealthCheck = () => Promise<unknown>;
 
 /** By name as shown by /readyz: `postgres`, `queue`. */
@@ -9,7 +9,7 @@ export type HealthChecks = Readonly<Record<string, HealthCheck>>;
 
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** @returns the names of the checks that fail, or don't answer in time */
+/** @returns the names of the checks that fail or time out */
 export async function findDown(checks: HealthChecks): Promise<readonly string[]> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => ((await passes(check)) ? [] : [name])),
@@ -31,7 +31,7 @@ async function passes(check: HealthCheck): Promise<boolean> {
   return passed;
 }
 
-/** @returns what has waited longer than the alarm allows; nothing while the backlog can't be read, which `postgres` shows */
+/** @returns what has waited longer than the alarm threshold; empty while the backlog can't be read, which `postgres` reports */
 export async function findOverdue(read: BacklogReader, alarmSeconds: number): Promise<readonly Overdue[]> {
   const backlog = alarmSeconds === 0 ? undefined : await read();
   return backlog ? overdueIn(backlog, alarmSeconds) : [];

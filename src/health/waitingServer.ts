@@ -5,7 +5,7 @@ import { readinessBody } from './readiness.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Answers on a process's port before it can start: alive, not ready, and 503 to everything else. @returns ends that */
+/** Serves a process's port before it can start: alive, not ready, and 503 for everything else. @returns a function that stops it */
 export async function serveWhileWaiting(
   port: number,
   dependency: Dependency,
@@ -19,7 +19,7 @@ export async function serveWhileWaiting(
     res
       .writeHead(isAlive ? 200 : 503, {
         'content-type': 'application/json; charset=utf-8',
-        // The process's own server takes the port over.
+        // The process's own server will take over the port.
         connection: 'close',
         ...(isAlive ? {} : { 'retry-after': String(RETRY_AFTER_SECONDS) }),
       })
@@ -27,7 +27,7 @@ export async function serveWhileWaiting(
   });
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', (error) => {
-      // The start itself will say what is wrong with the port.
+      // Startup itself will report what is wrong with the port.
       log.warn({ err: error, port }, 'probes can not be answered while waiting');
       resolve(false);
     });

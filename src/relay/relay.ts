@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Config } from '../config.js';
-import { ServerShare } from '../db/connection/serverShare.js';
+import { ServerGuard } from '../db/connection/serverGuard.js';
 import { endedBatches } from '../db/delivery/batches.js';
 import type { Database } from '../db/connection/database.js';
 import type { HistoryWatch } from '../db/history.js';
@@ -100,9 +100,9 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
   const { database } = deps;
-  const serverShare = new ServerShare(database.createClient, () => database.tenants.names());
+  const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
   const shares = loop('watching what the server has once', SHARES_MS, async () => {
-    for (const session of await serverShare.endHoarders()) {
+    for (const session of await serverGuard.endHoarders()) {
       log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");
     }
   });
@@ -116,7 +116,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
     async stop() {
       await wakeups.stop();
       await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares]);
-      await serverShare.close();
+      await serverGuard.close();
       await storage.close();
     },
   });

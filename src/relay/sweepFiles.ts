@@ -1,10 +1,10 @@
 import type { Database } from '../db/connection/database.js';
 import {
   filesAfter,
-  findRowless,
-  forgetSwept,
+  findOrphans,
+  deleteSwept,
   pruneUploads,
-  settleRowless,
+  deleteOrphans,
   takeObjects,
 } from '../db/files/sweep.js';
 import type { FileStorage } from '../files/storage/fileStorage.js';
@@ -46,7 +46,7 @@ export class FileSweeper {
     this.#after = last ?? MIN_UUID;
     for (const files of tables) {
       const { tenantid, schema, target, storagekeys } = files;
-      const rowless = await findRowless(database.pool, database.transactions, files);
+      const rowless = await findOrphans(database.pool, database.transactions, files);
       if (!rowless) {
         log.warn(
           { tenantid, target },
@@ -56,7 +56,7 @@ export class FileSweeper {
       }
       // A deleted tenant does not come back; a row may, when its table is reloaded.
       const graceSeconds = schema === null ? 0 : orphanGraceSeconds;
-      const removed = await settleRowless(database.pool, storagekeys, rowless, graceSeconds);
+      const removed = await deleteOrphans(database.pool, storagekeys, rowless, graceSeconds);
       if (removed > 0) log.info({ tenantid, target, removed }, 'files of deleted rows were removed');
     }
   }
@@ -66,7 +66,7 @@ export class FileSweeper {
     for (;;) {
       const objectkeys = await takeObjects(database.pool, OBJECT_CHUNK_SIZE);
       for (const objectkey of objectkeys) await storage.remove(objectkey);
-      await forgetSwept(database.pool, objectkeys);
+      await deleteSwept(database.pool, objectkeys);
       if (objectkeys.length < OBJECT_CHUNK_SIZE) return;
     }
   }

@@ -21,8 +21,8 @@ export type Syntax = 'jinja2' | 'liquid';
  *  - `html`: autoescape is on, with Markup semantics;
  *  - `filter`: a filter expression, whose structure values can't change;
  *  - `json`: a JSON document, whose structure values can't change;
- *  - `address`, `addressList`: mail addresses, a JSON list of them; what separates and quotes them is marked in values,
- *    see `unmarkSigns`.
+ *  - `address`, `addressList`: mail addresses, or a JSON list of them; separators and quotes in values are marked, see
+ *    `unmarkSeparators`.
  */
 export type OutputMode = 'text' | 'html' | 'filter' | 'json' | 'address' | 'addressList';
 
@@ -32,15 +32,15 @@ export interface CompileOptions {
   /** Default `text`. */
   readonly mode?: OutputMode;
   readonly limits?: Partial<TemplateLimits>;
-  /** What the template may extend, include and import, by name; in Jinja2 only. */
+  /** The layouts that the template may extend, include and import, by name; only in Jinja2. */
   readonly layouts?: LayoutSources | undefined;
-  /** The template is a layout itself, to be checked. */
+  /** The template is itself a layout, to be checked. */
   readonly isLayout?: boolean | undefined;
-  /** A missing name or attribute is an error, not nothing. */
+  /** A missing name or attribute is an error instead of rendering as nothing. */
   readonly strict?: boolean;
 }
 
-/** A value of the context that a template reads: names from the context inwards, `[]` for the items of a list. */
+/** A context value that a template reads: a path of names, with `[]` for the items of a list. */
 export interface TemplateRead {
   readonly path: readonly string[];
   readonly line: number;
@@ -49,20 +49,20 @@ export interface TemplateRead {
 
 /** A template ready to render, any number of times. */
 export interface CompiledTemplate {
-  /** Whether a small budget surely bounds what it takes; see `isPlain` in jinja2/plainTemplate.ts. */
+  /** Whether a small budget is sure to bound its resource usage; see `isPlain` in jinja2/plainTemplate.ts. */
   readonly isPlain: boolean;
   readonly uses: UsedLayouts;
-  /** Fails for what surely fails once it renders, such as a layout that is missing. @throws TemplateError */
+  /** Reports errors that are certain to occur when rendering, such as a missing layout. @throws TemplateError */
   check(): void;
-  /** Renders with a context of plain data, which stays unchanged. @throws TemplateError */
+  /** Renders with a context of plain data, which is not modified. @throws TemplateError */
   render(context: Record<string, unknown>): string;
   /**
-   * Renders with a context given as JSON text, keeping what JavaScript would lose of it: `10.0` stays a float
-   * and prints `10.0`, integers beyond 2^53 stay exact.
+   * Renders with a context given as JSON text, without JavaScript's loss of precision: `10.0` stays a float and prints
+   * `10.0`, and integers beyond 2^53 stay exact.
    * @throws TemplateError
    */
   renderJson(contextJson: string | JsonContext): string;
-  /** What it reads, as far as its text says. Of Liquid nothing is known. */
+  /** What the template reads, as far as that can be determined statically; empty for Liquid. */
   reads(): readonly TemplateRead[];
 }
 
@@ -157,7 +157,7 @@ function emitterFor(mode: OutputMode, limits: TemplateLimits): BoundedEmitter {
   }
 }
 
-/** Does something for a template, its faults turned into TemplateErrors. */
+/** Performs an action on a template, converting its faults to TemplateErrors. */
 function attempt<T>(source: string, action: () => T): T {
   try {
     return action();

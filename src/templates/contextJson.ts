@@ -6,21 +6,21 @@ import { toFloat } from './values/value.js';
 import type { Value } from './values/value.js';
 
 /**
- * Literals that JSON.parse would lose something of: whole floats (`10.0`, `1e3`), integers beyond 2^53, `-0.0`,
- * and keys that look like indexes, which JavaScript's objects move to the front.
+ * Matches what JSON.parse would not preserve: whole floats (`10.0`, `1e3`), integers beyond 2^53, `-0.0`, and keys that look
+ * like indexes, which JavaScript objects move to the front.
  */
 const NEEDS_OWN_READER = /\d\.0*(?!\d)|\d[eE]|\d{16}|"\d+"\s*:/;
 
 /**
- * JSON text as values that keep Python's types: `10.0` stays a float, big integers stay exact, `10.00E0` is a Decimal.
- * @throws SyntaxError when it is no JSON
+ * Parses JSON text to values with Python's types: `10.0` stays a float, big integers stay exact, `10.00E0` is a Decimal.
+ * @throws SyntaxError if it is not JSON
  */
 export function parseContextJson(text: string): Value {
   return (NEEDS_OWN_READER.test(text) ? readJson(text, VALUES, MAX_DEPTH) : JSON.parse(text)) as Value;
 }
 
 const MAX_DEPTH = 500;
-/** The exponent of a number that is a Decimal, as whoever made the context says: `10.00E0`. */
+/** The exponent with which the creator of the context marks Decimals: `10.00E0`. */
 const DECIMAL_MARK = 'E0';
 
 const VALUES: JsonValues = {
@@ -31,6 +31,6 @@ const VALUES: JsonValues = {
 function numberOf(literal: string): Value {
   if (literal.endsWith(DECIMAL_MARK)) return Decimal.parse(literal.slice(0, -DECIMAL_MARK.length));
   if (/[.eE]/.test(literal)) return toFloat(Number(literal));
-  // An int of Python has no more digits; reading them all would take long, and this keeps them.
+  // Python's ints have no more digits, and converting them would take long. A Decimal keeps them.
   return literal.length > MAX_DIGITS ? Decimal.parse(literal) : fromBigInt(BigInt(literal));
 }

@@ -2,7 +2,7 @@ import type { Emitter } from 'liquidjs';
 import { limitFault } from './errors.js';
 import type { Value } from './values/value.js';
 
-/** Collects what a template prints, up to a number of characters. LiquidJS does not bound its own emitters. */
+/** Collects a template's output, up to a maximum length. LiquidJS does not bound its own emitters. */
 export class BoundedEmitter implements Emitter {
   buffer = '';
 
@@ -20,12 +20,12 @@ export class BoundedEmitter implements Emitter {
     }
   }
 
-  /** Text of the template itself, which its author vouches for. */
+  /** Writes trusted text of the template itself. */
   writeStatic(text: string): void {
     this.writeText(text);
   }
 
-  /** A value that the template prints, and its text. */
+  /** Writes a value that the template prints, as the given text. */
   writeValue(_value: Value, text: string): void {
     this.writeText(text);
   }

@@ -1,19 +1,19 @@
 /**
- * What a template can fail with:
+ * How a template can fail:
  *  - `syntax`: it does not compile;
- *  - `render`: it compiled, and this context made it fail;
- *  - `limit`: it asked for more time, memory, steps or output than it may have.
+ *  - `render`: it compiled, but failed with this context;
+ *  - `limit`: it exceeded a limit on time, memory, steps or output.
  */
 export type TemplateErrorKind = 'syntax' | 'render' | 'limit';
 
-/** A place in a template: line and column count from 1, columns in UTF-16 units. */
+/** A position in a template: line and column from 1, columns in UTF-16 units. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
   readonly sourceLine: string;
 }
 
-/** The plain form of a TemplateError, as it crosses threads and goes to users. */
+/** The plain form of a TemplateError, for passing between threads and to users. */
 export interface TemplateErrorJson {
   readonly kind: TemplateErrorKind;
   readonly message: string;
@@ -21,11 +21,11 @@ export interface TemplateErrorJson {
   readonly column: number;
   readonly sourceLine: string;
   readonly hint?: string;
-  /** The layout that the place is in; left out for the template itself. */
+  /** The layout that the position is in; absent for the template itself. */
   readonly layout?: string;
 }
 
-/** Every failure of a template, with its place in the source. */
+/** A failure of a template, with its position in the source. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
   readonly line: number;
@@ -64,13 +64,12 @@ export class TemplateError extends Error {
 }
 
 /**
- * A failure whose place is not known where it happens (inside a filter, an operator, a limit).
- * The node that was being evaluated catches it and notes its own offset; the outermost caller turns it
- * into a TemplateError.
+ * A failure whose position is unknown where it occurs (in a filter, an operator, a limit). The node being evaluated catches
+ * it and adds its own offset; the outermost caller turns it into a TemplateError.
  */
 export class Fault extends Error {
   offset = -1;
-  /** The template that the offset is of; undefined for the one that is rendered. */
+  /** The template that the offset refers to; undefined for the one being rendered. */
   origin: Origin | undefined;
 
   constructor(
@@ -82,14 +81,14 @@ export class Fault extends Error {
   }
 }
 
-/** A template by its name, and its source with normalised newlines. */
+/** A template's name, and its source with normalised newlines. */
 export interface Origin {
-  /** Undefined for the template that is rendered. */
+  /** Undefined for the template being rendered. */
   readonly name: string | undefined;
   readonly source: string;
 }
 
-/** Notes which template a fault's place is in, unless that is known. Without a place yet, it gets the caller's. */
+/** Records which template a fault's position is in, unless known. A fault without a position will get the caller's. */
 export function blame(error: unknown, origin: Origin): unknown {
   if (error instanceof Fault && error.offset >= 0) error.origin ??= origin;
   return error;
@@ -100,12 +99,12 @@ export function renderFault(message: string, hint?: string): Fault {
   return new Fault('render', message, hint);
 }
 
-/** A limit that was reached. */
+/** The failure for an exceeded limit. */
 export function limitFault(message: string): Fault {
   return new Fault('limit', message);
 }
 
-/** Notes where a fault happened, unless a more precise place is known already. */
+/** Records where a fault occurred, unless a more precise position is already known. */
 export function locate(error: unknown, offset: number): unknown {
   if (error instanceof Fault && error.offset < 0) error.offset = offset;
   return error;

@@ -7,6 +7,6 @@ export { DEFAULT_LIMITS } from './limits.js';
 export type { TemplateLimits } from './limits.js';
 export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
-export { unmarkSigns } from './literals/addressEncoder.js';
+export { unmarkSeparators } from './literals/addressEncoder.js';
 export { readLocale } from './format/intlFormats.js';
-export { WORDS } from './words.js';
+export { BUILTIN_NAMES } from './builtinNames.js';

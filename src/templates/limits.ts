@@ -8,19 +8,19 @@ export interface TemplateLimits {
   readonly nesting: number;
   /** Nodes of the syntax tree. */
   readonly nodes: number;
-  /** Evaluated nodes plus the work of built-ins, one step per item or character handled. */
+  /** Evaluated nodes plus the work of built-ins: one step per item or character processed. */
   readonly steps: number;
   /** Wall-clock time in milliseconds. */
   readonly timeMs: number;
   /** Steps between two checks of the clock. */
   readonly clockSteps: number;
-  /** Characters and items that values made by the template may hold, added up over the render. */
+  /** Total characters and items in values created by the template during the render. */
   readonly allocations: number;
   /** Characters of output. */
   readonly outputLength: number;
   /** Items of one `range()`. */
   readonly range: number;
-  /** Macros, blocks, layouts and recursive loops inside one another. */
+  /** Nesting depth of macros, blocks, layouts and recursive loops. */
   readonly callDepth: number;
   /** Width or precision of one padded or formatted value, in characters. */
   readonly formatWidth: number;
@@ -53,17 +53,17 @@ export class Budget {
     this.nextCheck = Math.min(limits.clockSteps, limits.steps + 1);
   }
 
-  /** One node evaluated, one iteration begun. */
+  /** Charges for evaluating a node or beginning an iteration. */
   step(): void {
     if (++this.steps >= this.nextCheck) this.checkpoint();
   }
 
-  /** Work on `count` items or characters that makes nothing new. */
+  /** Charges for work on `count` items or characters that allocates nothing. */
   work(count: number): void {
     if ((this.steps += count) >= this.nextCheck) this.checkpoint();
   }
 
-  /** Work that makes a value of `count` items or characters. Call it before making the value. */
+  /** Charges for a value of `count` items or characters. Call it before creating the value. */
   allocate(count: number): void {
     this.allocations += count;
     if (this.allocations > this.limits.allocations) {
@@ -72,7 +72,7 @@ export class Budget {
     this.work(count);
   }
 
-  /** Entering a macro, a block, a layout or a recursive loop; pair with leaveCall. */
+  /** Call when entering a macro, a block, a layout or a recursive loop; pair with leaveCall. */
   enterCall(): void {
     if (++this.depth > this.limits.callDepth) {
       throw limitFault(`macros and layouts nest too deeply (limit ${this.limits.callDepth})`);
@@ -83,7 +83,7 @@ export class Budget {
     this.depth--;
   }
 
-  /** A width or precision asked of a formatting function. */
+  /** Checks a width or precision passed to a formatting function. */
   checkWidth(width: number): void {
     if (width > this.limits.formatWidth) {
       throw limitFault(`format width ${width} is too large (limit ${this.limits.formatWidth})`);

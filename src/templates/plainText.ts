@@ -1,11 +1,11 @@
 import { Parser, type Handler } from 'htmlparser2';
 
-/** No text is made of larger HTML. The parser takes quadratic time for elements that are never closed. */
+/** Larger HTML is not converted: the parser takes quadratic time for unclosed elements. */
 const MAX_HTML_CHARACTERS = 200_000;
 const MAX_TAGS_AND_LINES = 20_000;
 const MAX_TEXT_CHARACTERS = 400_000;
 
-/** An email's text without its markup; empty when there is none, or too much of either. */
+/** Converts an email's HTML to plain text; empty if there is no text, or too much of either. */
 export function plainText(html: string): string {
   if (html.length > MAX_HTML_CHARACTERS) return '';
   if ((html.match(/<\/?[a-z]|\n/gi)?.length ?? 0) > MAX_TAGS_AND_LINES) return '';
@@ -25,7 +25,7 @@ const UNREAD = new Set([
   'svg',
   'object',
 ]);
-/** Of the lines before and after: 2 leaves an empty one between. */
+/** Line breaks before and after an element: 2 leaves an empty line. */
 const LINE_BREAKS: Readonly<Record<string, number>> = {
   ...linesOf(2, 'p h1 h2 h3 h4 h5 h6 table ul ol dl blockquote pre hr'),
   ...linesOf(
@@ -36,17 +36,17 @@ const LINE_BREAKS: Readonly<Record<string, number>> = {
 const MAX_INDENTATION = 4;
 const RULE = '-'.repeat(40);
 
-/** Writes text as the parser reads it: in one pass, because every mail takes it. */
+/** Writes text while the parser reads, in a single pass, because this runs for every mail. */
 class PlainText implements Partial<Handler> {
   #text = '';
   /** Line breaks before the next word. */
   #breaks = 0;
   #isSpaced = false;
-  /** Elements open within one that is not shown, itself included. */
+  /** Open elements inside a hidden one, including itself. */
   #unread = 0;
   #preformatted = 0;
   #quotations = 0;
-  /** Of each open list its last number; undefined for bullets. */
+  /** The last number of each open list; undefined for bullets. */
   readonly #lists: (number | undefined)[] = [];
   readonly #links: { readonly href: string; readonly start: number }[] = [];
 
@@ -80,7 +80,7 @@ class PlainText implements Partial<Handler> {
         return;
       case 'ul':
       case 'ol':
-        // A list within a list goes on without an empty line.
+        // No empty line around a nested list.
         if (this.#lists.length > 0) this.#breaks = Math.min(this.#breaks, 1);
         this.#lists.push(name === 'ol' ? 0 : undefined);
         return;
@@ -120,7 +120,7 @@ class PlainText implements Partial<Handler> {
       }
       return;
     }
-    // Not \s: a non-breaking space stays.
+    // Not \s, which includes the non-breaking space.
     const words = text.replace(/[ \t\n\f\r]+/g, ' ');
     if (words.startsWith(' ')) this.#isSpaced = true;
     const trimmed = words.slice(words.startsWith(' ') ? 1 : 0, words.endsWith(' ') ? -1 : undefined);
@@ -158,7 +158,7 @@ class PlainText implements Partial<Handler> {
     this.#isSpaced = true;
   }
 
-  /** Behind the words of a link, unless they are its address. */
+  /** Writes a link's URL after its text, unless they are the same. */
   #writeAddress(): void {
     const { href, start } = this.#links.pop() ?? { href: '', start: 0 };
     if (href === '' || href.startsWith('#')) return;

@@ -15,14 +15,14 @@ export interface CommandStreams {
   readonly stderr: NodeJS.WritableStream;
 }
 
-/** What went wrong with the command itself, rather than with a template. */
+/** An error of the command itself rather than of a template. */
 class CommandError extends Error {}
 
 /**
  * `rowpost render`: renders a template file with a context file to standard output, or with `--jsonl` one
  * template for each line of standard input.
- * @param argv what follows `render` on the command line
- * @returns the exit code: 0, 1 for a template that fails, 2 for a wrong command line or an unreadable file
+ * @param argv the arguments after `render`
+ * @returns the exit code: 0, 1 if a template fails, 2 for an invalid command line or an unreadable file
  */
 export async function runRenderCommand(argv: readonly string[], io: CommandStreams): Promise<number> {
   try {
@@ -90,7 +90,7 @@ async function readInput(path: string, stdin: NodeJS.ReadableStream): Promise<st
   }
 }
 
-/** The files of a folder, each a layout that is named as its file is. */
+/** The files of a folder as layouts, named by their file names. */
 async function readLayouts(folder: string): Promise<LayoutSources> {
   try {
     const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isFile());
@@ -131,7 +131,7 @@ function renderFile(
   }
 }
 
-/** An error as compilers print theirs, with a caret under its place. */
+/** Formats an error like a compiler, with a caret under its position. */
 function describe(file: string, { line, column, message, sourceLine, hint, layout }: TemplateError): string {
   const caret = `${' '.repeat(Math.max(0, column - 1))}^`;
   return [

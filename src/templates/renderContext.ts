@@ -6,7 +6,7 @@ import type { PlainDict, Value } from './values/value.js';
 
 const MAX_DEPTH = 500;
 
-/** A context given as JSON text (or as a member of an object in it), read once for all the templates that render with it. */
+/** A context given as JSON text (or as a member of an object in it), parsed once for all templates that render with it. */
 export class JsonContext {
   private shared: PlainDict | undefined;
 
@@ -19,7 +19,7 @@ export class JsonContext {
     return typeof context === 'string' ? new JsonContext(context) : context;
   }
 
-  /** Values with Python's types, shared by the templates that don't change them. @throws Fault when it is no JSON object */
+  /** Values with Python's types, shared by templates that don't change them. @throws Fault if it is not a JSON object */
   values(): PlainDict {
     this.shared ??= this.ownValues();
     return this.shared;
@@ -45,7 +45,7 @@ export class JsonContext {
   }
 }
 
-/** A member that is null or left out is an empty context. */
+/** A member that is null or absent is an empty context. */
 function memberOf(root: Value, member: string): Value {
   const value = isDict(root) ? dictGet(root, member) : undefined;
   return value === undefined || value === null ? {} : value;
@@ -57,7 +57,7 @@ function toContext(value: Value): PlainDict {
   return Object.fromEntries(dictEntries(value).map(([key, item]) => [isText(key) ? textOf(key) : '', item]));
 }
 
-/** A copy that a template may change: lists and dicts are new, at every depth. @throws Fault for cyclic data */
+/** A deep copy that a template may change. @throws Fault for cyclic data */
 export function copyContext(context: PlainDict): PlainDict {
   return Object.fromEntries(Object.entries(context).map(([key, value]) => [key, copyValue(value, 0)]));
 }

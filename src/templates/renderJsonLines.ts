@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from './limits.js';
 import { CompiledCache } from './pool/compiledCache.js';
 import { JsonContext } from './renderContext.js';
 
-/** A line as it may come: every field is yet to be checked. */
+/** An input line, unchecked. */
 interface LineRequest {
   readonly template?: unknown;
   readonly autoescape?: unknown;
@@ -26,7 +26,8 @@ type LineAnswer = { readonly output: string } | { readonly error: LineError };
 
 /**
  * Renders one `{"template", "context", "autoescape", "syntax"?, "layouts"?}` per input line into one `{"output"}` or
- * `{"error": {message, line, column, hint}}` per output line, in order. A bad line is an error line; the rest go on.
+ * `{"error": {message, line, column, hint}}` per output line, in order. An invalid line results in an error line; the rest
+ * are processed.
  */
 export async function renderJsonLines(
   input: NodeJS.ReadableStream,
@@ -38,7 +39,7 @@ export async function renderJsonLines(
   }
 }
 
-/** Lines end at newlines only: JSON may hold the other separators that Unicode knows. */
+/** Lines end only at newlines, because JSON may contain Unicode's other line separators. */
 async function* readLines(input: NodeJS.ReadableStream): AsyncGenerator<string> {
   input.setEncoding('utf8');
   let parts: string[] = [];
@@ -70,7 +71,7 @@ function renderLine(line: string, cache: CompiledCache): LineAnswer {
   }
 }
 
-/** A line that asks for nothing that can be rendered. */
+/** A line that is not a valid request. */
 class BadLine extends Error {}
 
 interface LineTemplate {

@@ -19,10 +19,10 @@ import type { Stoppable } from '../shutdown.js';
 import { sampleRoots } from './tracing.js';
 import type { TracingTerms } from './tracingTerms.js';
 
-/** A collector that does not answer must not hold up the end of a process. */
+/** A collector that does not respond must not delay the shutdown. */
 const FLUSH_MS = 2_000;
 
-/** Registers OpenTelemetry's SDK for the whole process. It reads the sampler from the environment, unless there is a ratio. */
+/** Registers OpenTelemetry's SDK for the whole process. The SDK reads the sampler from the environment, unless there is a ratio. */
 export function startSdk(terms: TracingTerms, processName: string, log: Logger): Stoppable {
   const diagnostics = (message: string): void => log.warn({ from: 'opentelemetry' }, message);
   const ignored = (): void => undefined;
@@ -30,10 +30,10 @@ export function startSdk(terms: TracingTerms, processName: string, log: Logger):
     { error: diagnostics, warn: diagnostics, info: ignored, debug: ignored, verbose: ignored },
     DiagLogLevel.WARN,
   );
-  // Failures to export are told once, below.
+  // Export failures are logged once per outage, below.
   setGlobalErrorHandler(ignored);
   const provider = new NodeTracerProvider({
-    // What is not sampled does not get this far.
+    // Unsampled work doesn't get this far.
     ...(terms.ratio === undefined
       ? {}
       : { sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }) }),
@@ -61,7 +61,7 @@ function openExporter({ exporter, protocol }: TracingTerms): SpanExporter {
   return protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
 }
 
-/** Logs when the collector stops taking spans, and when it takes them again. Meanwhile they are dropped. */
+/** Logs when the collector stops accepting spans, and when it accepts them again; they are dropped in between. */
 function toldOutages(exporter: SpanExporter, log: Logger): SpanExporter {
   const outage = startOutage(log, 'the OpenTelemetry collector');
   return {

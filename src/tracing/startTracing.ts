@@ -3,8 +3,8 @@ import type { Stoppable } from '../shutdown.js';
 import { readTerms, type Environment } from './tracingTerms.js';
 
 /**
- * Traces this process if the standard variables of OpenTelemetry ask for it. The SDK, which is loaded only then, reads
- * all others by itself: sampler, endpoint, headers, limits, resource. Throws ConfigError.
+ * Traces this process if OpenTelemetry's standard variables enable it. The SDK, which is only loaded then, reads the other
+ * variables itself: sampler, endpoint, headers, limits, resource. Throws ConfigError.
  */
 export async function startTracing(env: Environment, processName: string, log: Logger): Promise<Stoppable> {
   const terms = readTerms(env);

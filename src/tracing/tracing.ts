@@ -12,8 +12,8 @@ import {
 
 export { SpanKind, type Span } from '@opentelemetry/api';
 
-// Spans are passed on as arguments, and only those that are sampled: async context, from which OpenTelemetry would find
-// them, takes a third of a request's CPU time on Node.js 20, sampled or not.
+// Spans are passed as arguments, and only sampled ones: OpenTelemetry's async context would take a third of a request's
+// CPU time on Node.js 20, sampled or not.
 
 const tracer = trace.getTracer('rowpost');
 
@@ -23,14 +23,14 @@ type Traceparent = string | null | undefined;
 let rootRatio = 0;
 
 /**
- * Sets the share of new traces that are sampled. It is drawn before a span is made: making one only for the SDK's sampler
- * to refuse it takes 5 % of a request's CPU time.
+ * Sets the share of new traces that are sampled. The decision is made before a span is created: creating one only for the
+ * SDK's sampler to reject it takes 5 % of a request's CPU time.
  */
 export function sampleRoots(ratio: number): void {
   rootRatio = ratio;
 }
 
-/** Begins the span of an HTTP request, to be ended by `Span.end`; undefined if it is not sampled. */
+/** Begins the span of an HTTP request, to be ended with `Span.end`; undefined if it is not sampled. */
 export function startRequestSpan(
   name: string,
   headers: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export function traced<T>(
   return run(tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, parent)), work);
 }
 
-/** Traces work that another process caused: as part of the trace that it passed on, or of a trace of its own. */
+/** Traces work caused by another process, as part of the trace that it passed on or as a new trace. */
 export function tracedFrom<T>(
   traceparent: Traceparent,
   name: string,
@@ -61,17 +61,17 @@ export function tracedFrom<T>(
   return span ? run(span, work) : work();
 }
 
-/** Traces what is over: the time that work waited. Only as part of a trace that was passed on. */
+/** Traces a past interval: how long work waited. Only as part of a trace that was passed on. */
 export function tracePast(traceparent: Traceparent, name: string, startTime: Date): void {
   if (traceparent) begin(name, { startTime }, { traceparent })?.end();
 }
 
-/** For the log: what finds a line's trace. */
+/** For log lines, to find their trace. */
 export function traceIdOf(span: Span | undefined): { readonly trace_id?: string } {
   return span ? { trace_id: span.spanContext().traceId } : {};
 }
 
-/** What work in other processes continues, also as the header by which a server that is called does. */
+/** What work in other processes continues; also the header for calls to other servers. */
 export function traceparentOf(span: Span | undefined): { readonly traceparent?: string } {
   if (!span) return {};
   const { traceId, spanId, traceFlags } = span.spanContext();
@@ -79,12 +79,12 @@ export function traceparentOf(span: Span | undefined): { readonly traceparent?: 
   return { traceparent: `00-${traceId}-${spanId}-${flags}` };
 }
 
-/** Marks a span as failed. @param type a code, not a text: texts hold tenants' data */
+/** Marks a span as failed. @param type a code, not a message: messages contain tenants' data */
 export function markFailed(span: Span | undefined, type: string): void {
   span?.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** @param carrier may hold the `traceparent` of what the span is part of */
+/** @param carrier may contain the `traceparent` of the span's parent */
 function begin(
   name: string,
   options: SpanOptions,

@@ -5,15 +5,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const EXPORTERS = ['otlp', 'console', 'none'] as const;
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 
-/** How spans leave the process. */
+/** How spans are exported. */
 export interface TracingTerms {
   readonly exporter: 'otlp' | 'console';
   readonly protocol: (typeof PROTOCOLS)[number];
-  /** Of new traces, where `OTEL_TRACES_SAMPLER` is `parentbased_traceidratio`; with other samplers the SDK decides. */
+  /** The sampling ratio of new traces if `OTEL_TRACES_SAMPLER` is `parentbased_traceidratio`; with other samplers the SDK decides. */
   readonly ratio?: number;
 }
 
-/** @returns undefined when nothing is to be traced */
+/** @returns undefined if tracing is off */
 export function readTerms(env: Environment): TracingTerms | undefined {
   const given = (name: string): string | undefined => env[name]?.trim() || undefined;
   if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;

@@ -12,7 +12,7 @@ import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
 import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
 import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
-import { closeDatabase } from '../../src/db/connection/databaseGrants.js';
+import { revokePublicAccess } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
 import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
 import {
@@ -39,7 +39,7 @@ describe('rowpost doctor', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    await closeDatabase(testDatabase.database.pool);
+    await revokePublicAccess(testDatabase.database.pool);
     redis = await startRedis();
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-doctor-'));
     provider = createServer((request, response) => {
@@ -166,7 +166,7 @@ describe('rowpost doctor', () => {
     const { port } = mute.address() as AddressInfo;
     try {
       const hanging = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
-      expect(hanging.of('provider')).to.match(/^✗ .*no answer within 500 ms/);
+      expect(hanging.of('provider')).to.match(/^✗ .*no response within 500 ms/);
     } finally {
       mute.closeAllConnections();
       mute.close();
@@ -182,7 +182,10 @@ describe('rowpost doctor', () => {
     });
     expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'SendGrid can be reached in 12 ms' });
     for (const status of [407, 429, 500, 503]) {
-      expect(judgeProvider(status, 12)).to.deep.include({ ok: false, says: `SendGrid answers ${status}` });
+      expect(judgeProvider(status, 12)).to.deep.include({
+        ok: false,
+        says: `SendGrid responds with ${status}`,
+      });
     }
   });
 
@@ -190,11 +193,11 @@ describe('rowpost doctor', () => {
     expect(judgeKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
     expect(judgeKeys({ tenants: 3, paused: [7] })).to.deep.equal({
       ok: true,
-      says: '3 tenants have an account, of which the carriers refuse those of tenants 7',
+      says: '3 tenants have an account; the carriers reject those of tenants 7',
     });
     expect(judgeKeys({ tenants: 2, paused: [7, 9] })).to.deep.include({
       ok: false,
-      says: 'the carriers refuse the accounts of all tenants (7, 9)',
+      says: 'the carriers reject the accounts of all tenants (7, 9)',
     });
   });
 

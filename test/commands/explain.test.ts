@@ -107,7 +107,7 @@ describe('rowpost explain', () => {
   });
 
   it('names fields that need no statement', async () => {
-    expect(await run(rootRoleid, '{ __typename }')).to.equal('-- __typename: answered without PostgreSQL\n');
+    expect(await run(rootRoleid, '{ __typename }')).to.equal('-- __typename: resolved without PostgreSQL\n');
   });
 
   it('aggregates are fields of their own', async () => {

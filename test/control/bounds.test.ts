@@ -122,7 +122,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     expect(codeOf(await send(preview, 200))).to.equal('NOT_FOUND');
     for (const levels of [201, 100_000]) {
       const [error] = (await send(preview, levels)).errors!;
-      expect(error!.message, String(levels)).to.equal('A variable nests deeper than 200 levels.');
+      expect(error!.message, String(levels)).to.equal('A variable is nested more than 200 levels deep.');
       expect(error!.extensions).to.deep.include({ code: 'BAD_USER_INPUT', hint: 'Send a flatter value.' });
     }
     // What a document does not declare is ignored.

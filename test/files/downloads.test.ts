@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { endWhenSlow } from '../../src/api/files/slowness.js';
+import { endSlowDownload } from '../../src/api/files/slowDownload.js';
 import { openFileShop, type FileJson, type FileShop } from './fileShop.js';
 
 const LARGE = 40_000_000;
@@ -168,7 +168,7 @@ describe('files: downloads', () => {
   it('ends when less than 64 KiB leave in FILE_STALL_MS, and goes on with more', async () => {
     const timers: NodeJS.Timeout[] = [];
     const server = createServer((req, res) => {
-      const watch = endWhenSlow(res, STALL_MS);
+      const watch = endSlowDownload(res, STALL_MS);
       res.once('close', () => watch.stop());
       const [bytes, count] = req.url === '/slow' ? [1_000, Infinity] : [100_000, (3 * STALL_MS) / 50];
       let written = 0;

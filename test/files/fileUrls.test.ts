@@ -16,10 +16,10 @@ describe('files: addresses in answers', () => {
     };
     const seconds = { urlSeconds: 60, linkSeconds: 60 };
     const urls = new FileUrls({ ...seconds, keyRing, baseUrl: '', maxBytes: 1, now: Date.now });
-    const mark = (key: string): string => `${String(urls.terms.marks.GET(NO_INPUTS))}${key}:;"`;
-    const marks = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
+    const mark = (key: string): string => `${String(urls.terms.placeholders.GET(NO_INPUTS))}${key}:;"`;
+    const placeholders = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
 
-    const answer = urls.write(`[${marks.join(',')}]`, { tenantid: 7, roleid: 8 } as never);
+    const answer = urls.write(`[${placeholders.join(',')}]`, { tenantid: 7, roleid: 8 } as never);
 
     const written = JSON.parse(answer) as string[];
     expect([written.length, new Set(written).size, sealed]).to.deep.equal([1_001, 2, 2]);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GraphqlAnswer } from '../../src/graphql/dataEngine.js';
+import type { GraphqlResponse } from '../../src/graphql/dataEngine.js';
 import { openShop, roleWith, SHOP_DDL, type Reply, type Shop } from './support/shop.js';
 
 describe('documents of /query', () => {
@@ -105,7 +105,7 @@ describe('documents of /query', () => {
     try {
       await small.sql("insert into customer (name) values (repeat('x', 60000))");
       const query = `{ customer(filter: "name like 'xxx%'") { name } }`;
-      const execute = (): Promise<GraphqlAnswer> =>
+      const execute = (): Promise<GraphqlResponse> =>
         small.engine.execute(small.root, { query }, { allowMutation: false });
       const first = await execute();
       const refused = await execute();

@@ -1,5 +1,5 @@
 import { loadConfig, type Config } from '../../src/config.js';
-import { divideConnections, type ConnectionBudget } from '../../src/db/connection/budget.js';
+import { divideConnections, type ConnectionBudget } from '../../src/db/connection/connectionBudget.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createLogger, type Logger } from '../../src/log.js';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ConnectionBudget } from '../../src/db/connection/budget.js';
+import type { ConnectionBudget } from '../../src/db/connection/connectionBudget.js';
 import type { Database } from '../../src/db/connection/database.js';
 import { setDefaultsOfRoles } from '../../src/db/connection/sessionSettings.js';
 import { throughPgBouncer } from './pgbouncer.js';

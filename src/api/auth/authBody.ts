@@ -17,7 +17,7 @@ export interface AuthBodyParts {
   readonly controlSchema: SchemaDescription;
 }
 
-/** Schemas as JSON text, cached as long as the engines keep them: a big one takes milliseconds to stringify. */
+/** Schemas as JSON text, cached for as long as the engines keep them: a large one takes milliseconds to stringify. */
 const rendered = new WeakMap<SchemaDescription, string>();
 
 /** The response to a sign-in, as JSON text. */

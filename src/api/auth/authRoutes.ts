@@ -3,13 +3,13 @@ import type { Authenticator } from './authenticate.js';
 import { readCredentials, readTenantid } from './credentials.js';
 import { requireSignInAllowed, signIn, signInAnonymously, type SignInDeps } from './signIn.js';
 import { readSignIn } from './readSignIn.js';
-import type { SignInAnswer } from './signInAnswer.js';
+import type { SignInResponder } from './signInResponder.js';
 import type { SignInLimits } from './signInLimits.js';
 
 export interface AuthRoutesDeps extends SignInDeps {
   readonly authenticator: Authenticator;
   readonly limits: SignInLimits;
-  readonly answerSignIn: SignInAnswer;
+  readonly answerSignIn: SignInResponder;
 }
 
 /** `POST /auth`, `GET /auth` and `POST /anonauth`. All respond with the auth body. */

@@ -21,7 +21,7 @@ export function readTenantid(values: Values): number {
   throw new AppError('BAD_REQUEST', 'tenantid must be the number of a tenant.');
 }
 
-/** Length is checked before anything is counted, looked up or hashed. Throws AppError BAD_REQUEST. */
+/** The length is checked before anything is counted, looked up or hashed. Throws AppError BAD_REQUEST. */
 export function readText(values: Values, name: string, maxLength: number): string {
   const value = values[name];
   if (typeof value !== 'string' || value === '')

@@ -33,7 +33,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
   return principal;
 }
 
-/** A role authenticated elsewhere. @returns undefined when it no longer exists. Throws AppError PERMISSION_DENIED, TENANT_SUSPENDED. */
+/** Signs in a role that was authenticated elsewhere. Throws AppError PERMISSION_DENIED, TENANT_SUSPENDED. @returns undefined if it no longer exists */
 export async function signInAs(
   deps: Pick<SignInDeps, 'principals'>,
   tenantid: number,
@@ -44,7 +44,7 @@ export async function signInAs(
   return principal;
 }
 
-/** The tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
+/** Signs in as the tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
 export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
   await requireAnonymousLogins(deps.knex, tenantid);
   const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);

@@ -30,9 +30,9 @@ export interface SignInLimitsDeps {
 }
 
 /**
- * Rate limits for sign-in attempts per address and failures per login. Counted in PostgreSQL across all web processes:
- * without it nobody can sign in anyway. Wrong guesses lock a login only for their own address; guesses from many
- * addresses slow further attempts down, but don't lock out the owner of the password.
+ * Rate limits for sign-in attempts per address and failures per login. Counted in PostgreSQL across all web processes,
+ * since nobody can sign in without it anyway. Wrong guesses lock a login only for their own address; guesses from many
+ * addresses slow down further attempts, but don't lock out the owner of the password.
  */
 export class SignInLimits {
   #cleanedAtMs = 0;
@@ -71,7 +71,7 @@ export class SignInLimits {
       [here, everywhere].map((key) => ({ key, windowSeconds: LOGIN_WINDOW_SECONDS })),
     );
     if (maxFailuresHere > 0 && countHere && countHere.count > maxFailuresHere) {
-      // An attempt that is refused is no failure: one address can't slow the others down.
+      // A rejected attempt does not count as a failure, so one address can't slow down the others.
       await uncountSignIns(pool, [everywhere]);
       throw limited(res, countHere);
     }
@@ -87,7 +87,7 @@ export class SignInLimits {
       // Errors other than a wrong password, e.g. a database outage, must not lock a login.
       if (!(error instanceof AppError) || error.code !== 'LOGIN_FAILED') {
         await uncountSignIns(pool, [here, everywhere]).catch((failure: unknown) => {
-          this.deps.log.warn({ err: failure }, 'an attempt to sign in stays counted');
+          this.deps.log.warn({ err: failure }, 'a sign-in attempt could not be uncounted');
         });
       }
       throw error;
@@ -99,7 +99,7 @@ export class SignInLimits {
     if (this.#cleanedAtMs > 0 && nowMs - this.#cleanedAtMs < CLEANUP_MS) return;
     this.#cleanedAtMs = nowMs;
     removeSignInCounts(this.deps.database.pool).catch((error: unknown) => {
-      this.deps.log.warn({ err: error }, 'counts of sign-ins were not removed');
+      this.deps.log.warn({ err: error }, 'expired sign-in counters could not be removed');
     });
   }
 }
@@ -114,7 +114,7 @@ function networkOf(req: Request): string {
   return visitorNetwork(req.ip ?? '');
 }
 
-/** Fixed size, whatever was sent. */
+/** A key of fixed size, whatever was sent. */
 function keyOf(...parts: readonly (string | number)[]): Buffer {
   return createHash('sha256').update(JSON.stringify(parts)).digest();
 }

@@ -57,7 +57,7 @@ export class SigningKeys {
     return (await this.#keys(SIGNER_MAX_AGE_MS)).signer;
   }
 
-  /** @returns undefined when no key has the id. */
+  /** @returns undefined if no key has the id */
   async verifier(kid: string): Promise<CryptoKey | undefined> {
     const known = (await this.#keys(Infinity)).verifiers.get(kid);
     return known ?? (await this.#keys(MIN_REREAD_INTERVAL_MS)).verifiers.get(kid);

@@ -3,12 +3,12 @@ import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const ADDRESSES = `${CONSOLE}/addresses`;
 const PAGE_SIZE = 50;
 
-/** Each list of addresses that mail does not go to: how it is read and changed. */
+/** How each list of blocked addresses is read and changed. */
 const LISTS = {
   suppressed: {
     read: `query ($filter: String, $limit: Int, $offset: Int) {
@@ -35,8 +35,8 @@ const NOTICES: Readonly<Record<string, string>> = {
 };
 type ListName = keyof typeof LISTS;
 
-/** Addresses that mail does not go to: suppressed ones, and those whose people unsubscribed. */
-export function addressPages({ page, form }: PageKinds): Router {
+/** Pages of addresses that get no mail: suppressed ones, and those that have unsubscribed. */
+export function addressPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {
@@ -84,7 +84,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
   );
 }
 
-/** The note is why, or which email types; without any all of them. */
+/** The note is the reason, or the email types; no note means all types. */
 function inputOf(name: ListName, values: Values): Values {
   const [address, note] = [textOf(values, 'address'), textOf(values, 'note')];
   if (name === 'suppressed') return { address, reason: note };

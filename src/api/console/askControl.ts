@@ -3,7 +3,7 @@ import type { Principal } from '../../db/principal.js';
 import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
 import { parseJson } from '../../losslessJson.js';
 
-/** A document for `/roles_pbac`, asked by the session's role. Throws the first error of the answer as an AppError. */
+/** Executes a document at `/roles_pbac` as the session's role. Throws the first error of the response as an AppError. */
 export type AskControl = <Data>(
   document: string,
   variables?: Readonly<Record<string, unknown>>,
@@ -19,7 +19,7 @@ interface Answer {
   }[];
 }
 
-/** The console knows what GraphQL tells the role, and can do what it lets the role do: it has no other way. */
+/** The console's only access to data: it sees and does exactly what GraphQL permits the role. */
 export function askControlAs(
   control: ControlEngine,
   principal: Principal,
@@ -27,7 +27,7 @@ export function askControlAs(
 ): AskControl {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const { body, release } = await control.execute(principal, { query, variables }, { allowMutation });
-    // Pages are small, and made of the answer at once.
+    // Pages are small and rendered from the response immediately.
     release?.();
     const { data, errors } = parseJson(body) as Answer;
     const [error] = errors ?? [];

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const BRAND = `${CONSOLE}/brand`;
 const READ = '{ Utility { sign_in_brand { name color logo } } }';
@@ -12,8 +12,8 @@ const SET = `mutation ($name: String, $color: String, $logo: String) {
 /** A logo, percent-encoded. */
 const MAX_FORM_BYTES = 262_144;
 
-/** What the tenant's sign-in page shows of its own. */
-export function brandPage({ page, form }: PageKinds): Router {
+/** The page to set the branding of the tenant's sign-in page. */
+export function brandPage({ page, form }: PageHandlers): Router {
   const show = page(async (visit, req) => {
     const { Utility } = await visit.ask<{ Utility: { sign_in_brand: Values | null } }>(READ);
     await showForm(visit, Utility.sign_in_brand ?? {}, { isSaved: req.query['done'] !== undefined });

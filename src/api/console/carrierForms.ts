@@ -8,7 +8,7 @@ interface CarrierField {
   readonly kind: 'text' | 'number' | 'secret';
   readonly isOptional?: true;
   readonly hint?: string;
-  /** What it shows at first. */
+  /** The initial value. */
   readonly value?: string;
 }
 
@@ -76,7 +76,7 @@ const FORMS: readonly CarrierForm[] = [
   },
 ];
 
-/** The input of `set_email_transport`. Throws AppError BAD_USER_INPUT for a carrier that there is not. */
+/** The input of `set_email_transport`. Throws AppError BAD_USER_INPUT for an unknown carrier. */
 export function readCarrier(values: Values): Readonly<Record<string, string | number>> {
   const kind = textOf(values, 'kind');
   const form = FORMS.find((one) => one.kind === kind);
@@ -89,7 +89,7 @@ export function readCarrier(values: Values): Readonly<Record<string, string | nu
   return { kind, ...Object.fromEntries(given) };
 }
 
-/** For the view. @param values of a form that was refused: what it held is kept, but for secrets */
+/** The forms for the view. @param values of a rejected form, which are shown again except for secrets */
 export function showCarriers(values: Values | undefined) {
   const refused = values && textOf(values, 'kind');
   return FORMS.map((form) => ({

@@ -1,9 +1,9 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import type { Id } from './formValues.js';
-import type { Visit } from './pageKinds.js';
+import type { Visit } from './pageHandlers.js';
 
-/** Of a tenant that has more, the rest is named by GraphQL. */
+/** If a tenant has more, use GraphQL for the rest. */
 const MAX_ROLES = 500;
 
 const CHOICES = `query ($limit: Int) {
@@ -18,7 +18,7 @@ interface Role {
   readonly name: string | null;
 }
 
-/** What a form offers: the tenant's tables, and its roles by a name of theirs. */
+/** The options of a form: the tenant's tables, and its roles with a display name. */
 export interface Choices {
   readonly tables: readonly string[];
   readonly roles: readonly { readonly roleid: string; readonly label: string }[];
@@ -38,7 +38,7 @@ export async function readChoices(ask: Visit['ask']): Promise<Choices> {
   };
 }
 
-/** Rows of a table to choose from, by their keys as people type them. */
+/** Rows of a table to choose from, with their keys as people type them. */
 export async function readRecentRows(
   ask: Visit['ask'],
   target: string,
@@ -49,7 +49,7 @@ export async function readRecentRows(
   return Utility.recent_rows.map(({ key, label }) => ({ key: keyText(key), label }));
 }
 
-/** What `readKeyText` reads: the value of a key of one column, or an object as JSON. */
+/** The inverse of `readKeyText`: the value of a single-column key, or an object as JSON. */
 export function keyText(key: unknown): string {
   if (!isJsonObject(key)) return typeof key === 'string' ? key : writeJson(key);
   const [only, ...others] = Object.values(key);

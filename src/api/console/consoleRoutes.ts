@@ -3,7 +3,7 @@ import type { ControlEngine } from '../../control/controlEngine.js';
 import { isInstallationAdmin } from '../../control/permissions.js';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import { plannerOf } from '../../graphql/plan/planner.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain } from '../http/failure.js';
@@ -18,13 +18,13 @@ import { deliveryPages } from './deliveryPages.js';
 import { emailPages } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
-import { mailPages } from './mailPages.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import { mailPreviewPages } from './mailPreviewPages.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
 import { rolePages } from './rolePages.js';
 import { rulePages } from './rulePages.js';
-import { sendingPage } from './sendingPage.js';
+import { carrierPage } from './carrierPage.js';
 import { sendPage } from './sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
@@ -36,16 +36,16 @@ import { whyPage } from './whyPage.js';
 export interface ConsoleDeps extends OidcRoutesDeps {
   readonly config: OidcRoutesDeps['config'] & Pick<Config, 'mailTransport'>;
   readonly control: ControlEngine;
-  /** Reading a large form counts as planning, as the body of a GraphQL request does. */
+  /** Parsing a large form counts as planning, like the body of a GraphQL request. */
   readonly planning: Pick<PlanningQueue, 'run'>;
 }
 
-/** Of forms that say nothing else. */
+/** The default limit for forms. */
 const MAX_FORM_BYTES = 65_536;
-/** Whose large forms are read although their session has ended. */
+/** The owner of large forms whose session has ended. */
 const VISITORS = { key: 'console visitors', isNobody: true };
 
-/** `/console`: pages about a tenant's emails for its people. They need no scripts. */
+/** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: ConsoleDeps): Router {
   const visitOf = (
     req: Request,
@@ -60,7 +60,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     values: values ?? {},
   });
 
-  const page: PageKinds['page'] = (handle) => async (req, res) => {
+  const page: PageHandlers['page'] = (handle) => async (req, res) => {
     const session = await deps.consoleSessions.read(req);
     const attempt: Attempt = { framed: false, session };
     res.locals['attempt'] = attempt;
@@ -68,7 +68,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     else res.redirect(303, signInPath(req.originalUrl));
   };
 
-  const form: PageKinds['form'] =
+  const form: PageHandlers['form'] =
     (handle, { limitBytes = MAX_FORM_BYTES, framed = false } = {}) =>
     async (req, res) => {
       const attempt: Attempt = { framed };
@@ -76,10 +76,10 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       requireOwnPage(req, deps.config.baseUrl);
       const session = await deps.consoleSessions.read(req);
       attempt.session = session;
-      // What was written is shown again when the session has ended meanwhile, so it is read first.
+      // Read first, so that the input can be shown again if the session has ended in the meantime.
       const known = session !== undefined || deps.consoleSessions.isEnded(req);
       const { values } = await readFields(req, known ? limitBytes : MAX_FORM_BYTES, (work) =>
-        deps.planning.run(session ? plannerOf(session.principal) : VISITORS, oneStep(work)),
+        deps.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
       );
       attempt.values = values;
       if (!session) {
@@ -111,7 +111,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .use(
       redrivePages({ page, form }),
       deliveryPages({ page, form }),
-      mailPages({ page, form }),
+      mailPreviewPages({ page, form }),
       sentMailPages({ page, form }),
       whyPage({ page, form }),
     )
@@ -121,7 +121,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       emailPages({ page, form }),
       rulePages({ page, form }),
       addressPages({ page, form }),
-      sendingPage({ page, form }, deps.config.mailTransport),
+      carrierPage({ page, form }, deps.config.mailTransport),
     )
     .use(
       tablePages({ page, form }),
@@ -134,15 +134,15 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .use(CONSOLE, failedPage(deps));
 }
 
-/** What is known of a request when it fails. */
+/** What is known about a request when it fails. */
 interface Attempt {
   readonly framed: boolean;
   session?: ConsoleSession | undefined;
-  /** Of a form of our own. */
+  /** The fields, if it is one of our own forms. */
   values?: Visit['values'];
 }
 
-/** A refusal as a page: what happened, and what to do. What was written in a form stays in it. */
+/** Renders an error as a page: what happened, and what to do. A form keeps its input. */
 function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
   return async (error: unknown, req, res, next) => {
     if (res.headersSent) {
@@ -166,7 +166,7 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
 
 const NOT_SHOWN: ReadonlySet<string> = new Set(['csrf', 'secret']);
 
-/** Fields of a form that hold text the user typed. */
+/** The form fields with text that the user typed. */
 function writtenIn(
   values: Visit['values'] = {},
 ): readonly { readonly name: string; readonly value: string }[] {

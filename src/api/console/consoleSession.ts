@@ -10,7 +10,7 @@ import { requireSignInAllowed, type SignInDeps } from '../auth/signIn.js';
 import type { Tokens } from '../auth/tokens.js';
 import { readCookie } from '../http/readCookie.js';
 
-/** Who uses the console, and what a form of theirs has to carry. */
+/** Who is using the console, and the token that their forms must contain. */
 export interface ConsoleSession {
   readonly principal: Principal;
   readonly csrfToken: string;
@@ -24,12 +24,12 @@ export interface ConsoleSessionsDeps extends Pick<SignInDeps, 'knex' | 'principa
 }
 
 const PURPOSE = 'console session';
-/** A form that was open when its session ended is not lost. */
+/** How long a form that was open when its session ended can still be recovered. */
 const KNOWN_AFTER_END_MS = 7 * 24 * 3600 * 1000;
 
 /**
- * Sessions of the console: a refresh token, sealed in a cookie that scripts can't read. So a session ends as tokens do,
- * with the role or its password, and no process has to remember any.
+ * Sessions of the console: a refresh token, sealed in a cookie that scripts can't read. So a session ends like a token,
+ * with the role or its password, and processes keep no session state.
  */
 export class ConsoleSessions {
   readonly #name: string;
@@ -37,13 +37,13 @@ export class ConsoleSessions {
 
   constructor(private readonly deps: ConsoleSessionsDeps) {
     const secure = deps.config.baseUrl.startsWith('https:');
-    // With the prefix, which browsers allow over https only, no sibling subdomain can set it.
+    // The prefix, which browsers only accept over https, prevents sibling subdomains from setting the cookie.
     this.#name = `${secure ? '__Host-' : ''}rowpost_console`;
-    // Lax, not Strict: a link to a delivery, in a chat say, must find the session.
+    // Lax, not Strict: a link to a delivery, for example in a chat, must find the session.
     this.#options = { path: '/', httpOnly: true, sameSite: 'lax', secure };
   }
 
-  /** Always a new one: what the browser sent before signing in doesn't matter. */
+  /** Always starts a new session, whatever the browser sent before signing in. */
   async begin(res: Response, principal: Principal): Promise<void> {
     const token = await this.deps.tokens.issue(principal, 'refresh');
     const maxAge = this.deps.config.refreshTokenSeconds * 1000 + KNOWN_AFTER_END_MS;
@@ -54,7 +54,7 @@ export class ConsoleSessions {
     res.clearCookie(this.#name, this.#options);
   }
 
-  /** Whether the request comes from a browser that was signed in, which proves nothing else. */
+  /** Whether the request comes from a browser that was once signed in; proves nothing else. */
   isEnded(req: IncomingMessage): boolean {
     return this.#tokenOf(req) !== undefined;
   }
@@ -64,7 +64,7 @@ export class ConsoleSessions {
     return cookie === undefined ? undefined : this.deps.keyRing.open(cookie, PURPOSE);
   }
 
-  /** @returns undefined when nobody is signed in, or not any more. */
+  /** @returns undefined if nobody is signed in any more */
   async read(req: IncomingMessage): Promise<ConsoleSession | undefined> {
     const token = this.#tokenOf(req);
     if (token === undefined) return undefined;
@@ -88,7 +88,7 @@ const ENDED: ReadonlySet<string> = new Set([
   'TENANT_SUSPENDED',
 ]);
 
-/** Of the token, which the browser knows in its sealed form alone. */
+/** Derived from the token, which the browser only has in sealed form. */
 function csrfTokenOf(token: string): string {
   return createHmac('sha256', token).update('console forms').digest('base64url');
 }

@@ -1,17 +1,17 @@
 /** What to do about each error code of a delivery. Mirrors the table of docs/delivery.md; a test compares the two. */
 export interface DeliveryError {
   readonly why: string;
-  /** What the author of the rule and the email type does. */
+  /** What the author of the rule and the email type should do. */
   readonly whatToDo: string;
 }
 
 const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo: string])[] = [
   [
     ['TEMPLATE_FAILED'],
-    'a template could not be rendered, or took more time, steps or memory than it may',
-    'corrects the field at the line and column given, tries preview_email, redrives',
+    'a template failed, or exceeded its limits on time, steps or memory',
+    'corrects the field at the given line and column, tries preview_email, redrives',
   ],
-  [['SUBJECT_EMPTY'], 'the subject rendered to nothing', 'gives the template a text for that case'],
+  [['SUBJECT_EMPTY'], 'the subject rendered to nothing', 'handles that case in the template'],
   [['SENDER_INVALID'], 'the sender is not one address', 'writes a@b.org or Name <a@b.org>'],
   [
     ['RECIPIENTS_INVALID'],
@@ -20,19 +20,19 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [
     ['REPLY_TO_INVALID'],
-    'reply_to renders to something that is no address, or to more than 100',
-    'corrects the template, or the data',
+    'reply_to renders to something that is not an address, or to more than 100',
+    'corrects the template or the data',
   ],
   [
     ['HEADER_INVALID'],
-    'a value of headers holds a line break or another control character, or more than 998 characters',
-    'takes them out of the value',
+    'a value of headers contains a line break or another control character, or has more than 998 characters',
+    'removes them from the value',
   ],
   [['CATEGORY_INVALID'], 'a value of categories has more than 255 characters', 'shortens it'],
   [
     ['ADDRESS_NOT_ASCII'],
-    'an address has characters beyond ASCII before the @, which the provider does not take; domains may have them',
-    'asks for another address',
+    'an address has non-ASCII characters before the @, which the provider does not accept; domains may have them',
+    'uses another address',
   ],
   [['QUERY_ROLE_MISSING'], 'the role of query_roleid is deleted', 'names another role in the rule'],
   [
@@ -45,43 +45,47 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
       'GRAPHQL_VALIDATION',
       'PERMISSION_DENIED',
     ],
-    'a query of the email type was refused',
-    'corrects the query named, or gives its role a policy rule',
+    'a query of the email type was rejected',
+    'corrects the named query, or gives its role a policy rule',
   ],
-  [['STATEMENT_TIMEOUT'], 'a query took too long', 'asks for less, or has a column indexed'],
+  [['STATEMENT_TIMEOUT'], 'a query took too long', 'selects less, or has a column indexed'],
   [
     ['CONDITION_FAILED'],
-    "the rule's condition can't be evaluated for this change: a value does not read as a number, or the column is gone, for instance. Each change is judged by itself: the mails of the others are sent",
-    'corrects the condition, or the row',
+    "the rule's condition can't be evaluated for this change, for example because a value is not a number, or the column is gone. Each change is evaluated separately, so the mails of other changes are sent",
+    'corrects the condition or the row',
   ],
   [['ATTACHMENT_UNKNOWN'], 'attachments names neither a query nor a column', 'corrects the name'],
   [
     ['ATTACHMENT_MISSING'],
-    "a file to be attached is gone, belongs to another row than the event's, or query_roleid may not download it",
-    'attaches what is there; has a query return the files of other rows',
+    "a file to attach is gone, belongs to a row other than the event's, or query_roleid may not download it",
+    'attaches an existing file; uses a query for the files of other rows',
   ],
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrows the query, or links to them'],
-  [['TOO_MANY_RECIPIENTS'], 'more than the carrier takes', 'sends to fewer'],
-  [['MAIL_TOO_LARGE'], 'more than the carrier takes', 'sends less, or a link'],
+  [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'sends to fewer'],
+  [['MAIL_TOO_LARGE'], 'more than the carrier accepts', 'sends less, or a link'],
   [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verifies the sender with the provider'],
-  [['SENDER_REFUSED'], 'the SMTP server does not take mail from the sender', 'names a sender that it takes'],
+  [
+    ['SENDER_REFUSED'],
+    'the SMTP server does not accept mail from the sender',
+    'uses a sender that it accepts',
+  ],
   [
     ['RECIPIENT_REFUSED'],
-    'the carrier takes none of the recipients; error holds its words',
+    'the carrier accepts none of the recipients; error has its message',
     'corrects the data',
   ],
-  [['SMTP_554'], 'the SMTP server refused the mail; error holds its words', 'fixes what it names'],
+  [['SMTP_554'], 'the SMTP server rejected the mail; error has its message', 'fixes what the message says'],
   [
     ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
-    'the provider refused the mail; error holds its words',
-    'fixes what it names',
+    'the provider rejected the mail; error has its message',
+    'fixes what the message says',
   ],
   [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'sets one, redrives'],
-  [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'looks at the data, or leaves it at that'],
+  [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'checks the data, or does nothing'],
   [
     ['SUPPRESSED'],
     'every recipient is on the suppression list; error names them with the reasons',
-    'takes an address off the list if it is good again',
+    'removes an address from the list if it works again',
   ],
   [
     ['UNSUBSCRIBED'],
@@ -90,59 +94,55 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [
     ['UNSUBSCRIBE_RECIPIENTS'],
-    'the type has unsubscribe set, and the mail more than one recipient: its link is of one',
+    'the type has unsubscribe set, but the mail has more than one recipient, and its link is for one',
     'sends one mail to each, or sets unsubscribe to none',
   ],
-  [
-    ['LOOP_TRIPPED'],
-    'the rule fired too often for one record',
-    'finds what changes the record again and again',
-  ],
-  [['RULE_DELETED', 'EMAIL_TYPE_DELETED'], 'it was deleted meanwhile', 'nothing'],
+  [['LOOP_TRIPPED'], 'the rule fired too often for one record', 'finds out what keeps changing the record'],
+  [['RULE_DELETED', 'EMAIL_TYPE_DELETED'], 'it was deleted in the meantime', 'nothing'],
   [
     ['EVENT_TOO_LARGE'],
     'the row was larger than 8 MiB, before or after the change',
-    'keeps large values in a table of their own',
+    'keeps large values in a separate table',
   ],
   [['EVENT_EXPIRED'], 'the change is older than RETENTION_DAYS', 'nothing'],
-  [['APIKEY_REFUSED'], 'the provider refuses the key', 'sets a working one'],
-  [['CREDITS_EXCEEDED'], 'the account is out of credit', 'puts it in order, sets the key again'],
-  [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'puts it in order, sets the key again'],
-  [['SMTP_LOGIN_REFUSED'], 'the SMTP server refuses the login', 'sets a working one'],
+  [['APIKEY_REFUSED'], 'the provider rejects the key', 'sets a working one'],
+  [['CREDITS_EXCEEDED'], 'the account is out of credit', 'resolves that, sets the key again'],
+  [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'resolves that, sets the key again'],
+  [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'sets a working one'],
   [
     ['SMTP_CONNECTION_REFUSED'],
-    'the SMTP server wants no mail from here, or has no STARTTLS; error holds its words',
-    'talks to its operator, sets the transport again',
+    'the SMTP server accepts no mail from here, or has no STARTTLS; error has its message',
+    'contacts its operator, sets the transport again',
   ],
-  [['SMTP_HOST_REFUSED'], 'the name of the SMTP server leads into a private network', 'names another server'],
+  [['SMTP_HOST_REFUSED'], 'the name of the SMTP server resolves to a private network', 'uses another server'],
   [
     ['SMTP_TLS_FAILED'],
     'the certificate of the SMTP server is not valid for its name, or the handshake failed',
     "has the server's operator fix it",
   ],
-  [['SMTP_451'], 'the SMTP server takes the mail later; error holds its words', 'nothing'],
+  [['SMTP_451'], 'the SMTP server asks to retry later; error has its message', 'nothing'],
   [['RATE_LIMITED'], 'the provider asks the tenant to wait', 'nothing'],
   [
     ['PROVIDER_TIMEOUT', 'PROVIDER_500', 'PROVIDER_503', 'ECONNRESET', 'NETWORK_ERROR'],
-    'the provider or the way to it is in trouble',
-    'nothing; asks the provider before redriving an unknown one',
+    'the provider, or the connection to it, has problems',
+    'nothing; checks with the provider before redriving an unknown one',
   ],
   [
     ['IDEMPOTENCY_KEY_USED'],
-    'Resend had an attempt with other data, whose answer was lost; the next attempt may be a duplicate',
-    'nothing; asks the provider before redriving an unknown one',
+    'Resend had received an attempt with other data, whose response was lost; the next attempt may be a duplicate',
+    'nothing; checks with the provider before redriving an unknown one',
   ],
-  [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or away', 'nothing'],
-  [['STORAGE_UNAVAILABLE'], 'our own storage of files does not answer', 'nothing'],
-  [['WORKER_LOST'], 'the worker ended while sending; the mail may arrive twice', 'nothing'],
+  [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or unavailable', 'nothing'],
+  [['STORAGE_UNAVAILABLE'], 'our own file storage is unavailable', 'nothing'],
+  [['WORKER_LOST'], 'the worker died while sending; the mail may arrive twice', 'nothing'],
   [
     ['OUTCOME_UNKNOWN'],
-    'the worker ended while sending, and the rule forbids a second mail',
-    'asks the provider, redrives if it did not leave',
+    'the worker died while sending, and the rule forbids a second mail',
+    'checks with the provider, redrives if it was not sent',
   ],
   [
     ['POISON'],
-    'worker after worker ended with this delivery, or while evaluating its rule',
+    'worker after worker died with this delivery, or while evaluating its rule',
     'tells the operator; redrives once the cause is fixed',
   ],
   [['INTERNAL_ERROR'], 'a bug', "tells the operator, who finds the delivery's id in the log"],
@@ -152,7 +152,7 @@ const BY_CODE: ReadonlyMap<string, DeliveryError> = new Map(
   TABLE.flatMap(([codes, why, whatToDo]) => codes.map((code) => [code, { why, whatToDo }] as const)),
 );
 
-/** Every code has an answer: the rest are further refusals of queries, of the provider, or of the way to it. */
+/** Every code has an entry: other codes are further errors of queries, of the provider, or of the connection to it. */
 export function deliveryError(code: string): DeliveryError {
   const known = BY_CODE.get(code) ?? BY_CODE.get(rowFor(code));
   if (!known) throw new Error('the table lacks a row');

@@ -11,10 +11,16 @@ export const STATES = [
   'unknown',
 ] as const;
 
-/** Those of deliveries with an error code, which PostgreSQL finds by an index however many were sent. */
-export const TROUBLED: ReadonlySet<string> = new Set(['retrying', 'paused', 'failed', 'skipped', 'unknown']);
+/** States of deliveries with an error code, which PostgreSQL finds with an index however many were sent. */
+export const STATES_WITH_ERROR: ReadonlySet<string> = new Set([
+  'retrying',
+  'paused',
+  'failed',
+  'skipped',
+  'unknown',
+]);
 
-/** What carriers report. */
+/** Events that carriers report. */
 export const EVENTS = [
   'delivered',
   'open',
@@ -35,7 +41,7 @@ export const PERIODS: Readonly<Record<string, { readonly label: string; readonly
 };
 const DEFAULT_PERIOD = 'week';
 
-/** The fields of the search, as they stand in the address. */
+/** The fields of the search, as named in the URL. */
 export const FIELDS = [
   'to',
   'subject',
@@ -67,7 +73,7 @@ export function readSearch(query: Readonly<Record<string, unknown>>): Search {
   return search;
 }
 
-/** The search as part of an address. */
+/** The search as a query string. */
 export function searchAddress(search: Search, changes: Readonly<Record<string, string>> = {}): string {
   const values = Object.entries({ ...search, ...changes });
   const given = values.filter(
@@ -77,7 +83,7 @@ export function searchAddress(search: Search, changes: Readonly<Record<string, s
   return text === '' ? '' : `?${text}`;
 }
 
-/** The period of a search alone, for what concerns everything in it. */
+/** Only the period of a search, for figures about everything in it. */
 export function periodOf({ within, from, until }: Search): readonly string[] {
   if (from !== '' || until !== '') {
     return [
@@ -89,12 +95,12 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
   return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
 }
 
-/** What a search asks of deliveries besides their time. Throws AppError BAD_USER_INPUT. */
+/** The conditions of a search except its period. Throws AppError BAD_USER_INPUT. */
 export function conditionsOf({ to, subject, state, code, type, rule, table, key, event }: Search): string[] {
   const conditions: string[] = [];
   if (to !== '') conditions.push(recipientCondition(to));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
-  if (TROUBLED.has(state)) conditions.push('error_code is not null');
+  if (STATES_WITH_ERROR.has(state)) conditions.push('error_code is not null');
   if (state !== '') conditions.push(`state = ${literal(state)}`);
   if (code !== '') conditions.push(`error_code = ${literal(code)}`);
   if (type !== '') conditions.push(`email_type = ${literal(type)}`);
@@ -105,13 +111,13 @@ export function conditionsOf({ to, subject, state, code, type, rule, table, key,
   return conditions;
 }
 
-/** A mail that was held back has no recipients: its error names whom it was for. */
+/** A suppressed mail has no recipients; its error names the intended ones. */
 function recipientCondition(to: string): string {
   const pattern = literal(containing(to));
   return `(recipients ilike ${pattern} or error_code in ['SUPPRESSED', 'UNSUBSCRIBED'] and error ilike ${pattern})`;
 }
 
-/** Some column of the key has the value, a number or a text. */
+/** Matches if any column of the key has the value, as a number or as text. */
 function keyCondition(key: string): string {
   const text = `translate(text(key), ' ', '')`;
   const values = [...(/^-?[\d.]+$/.test(key) ? [key] : []), JSON.stringify(key).replaceAll(' ', '')];
@@ -119,12 +125,12 @@ function keyCondition(key: string): string {
   return `(${endings.map((ending) => `contains(${text}, ${literal(ending)})`).join(' or ')})`;
 }
 
-/** A string of the filter language. */
+/** A string literal of the filter language. */
 export function literal(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
-/** A LIKE pattern that means the text, whatever is in it. */
+/** A LIKE pattern that matches text containing the given one literally. */
 export function containing(text: string): string {
   return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }
@@ -134,7 +140,7 @@ function readNumber(given: string, what: string): string {
   throw new AppError('BAD_USER_INPUT', `${what} is a number.`, { hint: 'Correct it in the search.' });
 }
 
-/** What `<input type="datetime-local">` sends, which is UTC here. */
+/** Reads what `<input type="datetime-local">` sends, which is UTC here. */
 function readTime(given: string, what: string): string {
   const time = new Date(/^\d{4}-\d\d-\d\d$/.test(given) ? given : `${given}Z`);
   if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(given)) return time.toISOString();

@@ -14,19 +14,19 @@ import {
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
 import { ROW, toDelivery, toTime, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 export const DELIVERIES = `${CONSOLE}/deliveries`;
 export const REDRIVE_ALL = `${DELIVERIES}/redrive`;
 const PAGE_SIZE = 50;
 
-// The list is asked for nothing but its refusal: whoever may not read it would be told that nothing failed.
+// The list is only queried for its PERMISSION_DENIED: otherwise a role without access would be told that nothing failed.
 const COUNTS = `query ($filter: String) {
   email_delivery(limit: 0) { deliveryid }
   Aggregates { count(subquery: "{ email_delivery { deliveryid state error_code } }", filter: $filter, limit: 1000) }
 }`;
 const CHANGE = 'change { time roleid writer application old new }';
-/** The changed row is for admins: policy rules may hide it from others. */
+/** Only admins see the changed row: policy rules may hide it from others. */
 const readOne = (change: string): string => `query ($filter: String) {
   email_delivery(filter: $filter, limit: 1) { ${ROW} provider_message_id ${change}
     email_attempt_collection(ordering: ["attempt"], limit: 200) { attempt started finished outcome http_status error carrier }
@@ -44,12 +44,12 @@ interface Count {
   readonly error_code: string;
 }
 
-/** What was sent, what was not and why, and sending again. */
-export function deliveryPages({ page }: PageKinds): Router {
+/** Pages about what was sent, what was not and why. */
+export function deliveryPages({ page }: PageHandlers): Router {
   const list = page(async ({ ask, show, isAdmin }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
-    // May throw, and then nothing has begun yet.
+    // May throw, so it comes before any query is started.
     const period = periodOf(search);
     const [{ rows, searched }, counts] = await Promise.all([
       searchDeliveries(ask, search, {
@@ -75,7 +75,7 @@ export function deliveryPages({ page }: PageKinds): Router {
         address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), state: item.state })),
       })),
       redrive:
-        isAdmin && (UNSENT.has(search.state) || search.code !== '') && rows.length > 0
+        isAdmin && (UNSENT_STATES.has(search.state) || search.code !== '') && rows.length > 0
           ? REDRIVE_ALL + searchAddress(search)
           : undefined,
       newest: below === undefined ? undefined : DELIVERIES + searchAddress(search),
@@ -105,7 +105,7 @@ export function deliveryPages({ page }: PageKinds): Router {
           DELIVERIES +
           searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code })),
         redrive:
-          isAdmin && UNSENT.has(group.state)
+          isAdmin && UNSENT_STATES.has(group.state)
             ? REDRIVE_ALL +
               searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code }))
             : undefined,
@@ -130,8 +130,11 @@ export function deliveryPages({ page }: PageKinds): Router {
       isMailKept,
       timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
-      mayRedrive: isAdmin && ENDED.has(row.state),
-      notice: req.query['done'] === 'redriven' ? (AGAIN[row.state] ?? 'It is being sent again.') : undefined,
+      mayRedrive: isAdmin && FINAL_STATES.has(row.state),
+      notice:
+        req.query['done'] === 'redriven'
+          ? (REDRIVE_RESULTS[row.state] ?? 'It is being sent again.')
+          : undefined,
     });
   });
 
@@ -141,20 +144,20 @@ export function deliveryPages({ page }: PageKinds): Router {
     .get(`${DELIVERIES}/:deliveryid`, one);
 }
 
-/** What a redrive came to. */
-const AGAIN: Readonly<Record<string, string>> = {
+/** The results of a redrive. */
+const REDRIVE_RESULTS: Readonly<Record<string, string>> = {
   sent: 'It was sent again.',
   failed: 'It was tried again, and failed.',
   skipped: 'It was tried again, and skipped.',
   unknown: 'It was tried again. Nobody knows whether it left.',
 };
 /** States that can be redriven. */
-export const ENDED: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
+export const FINAL_STATES: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
 /** States that can be redriven in bulk. */
-const UNSENT: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
+const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
 
-/** Those without an error code are many, slow to count, and not what users look for. */
+/** Deliveries without an error code are left out: there are many, they are slow to count, and users don't look for them. */
 async function readTroubles(ask: Visit['ask'], period: readonly string[]): Promise<readonly Count[]> {
   const filter = ['error_code is not null', ...period].join(' and ');
   const { Aggregates } = await ask<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });
@@ -172,7 +175,7 @@ function periodFields({ within, from, until }: ReturnType<typeof readSearch>): o
   return { within, from, until };
 }
 
-/** @returns the delivery that the address names, with all that is known of it. Throws AppError NOT_FOUND. */
+/** The delivery in the URL, with everything known about it. Throws AppError NOT_FOUND. */
 export async function readDelivery(
   { ask, isAdmin }: Pick<Visit, 'ask' | 'isAdmin'>,
   req: Request,
@@ -189,7 +192,7 @@ export async function readDelivery(
   });
 }
 
-/** @returns undefined when it was deleted. */
+/** @returns undefined if it was deleted */
 export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule | undefined> {
   const { email_rule } = await ask<{ email_rule: readonly Rule[] }>(RULE, {
     filter: `ruleid = ${literal(ruleid)}`,

@@ -1,6 +1,6 @@
-import { conditionsOf, literal, periodOf, TROUBLED, type Search } from './deliveryFilter.js';
+import { conditionsOf, literal, periodOf, STATES_WITH_ERROR, type Search } from './deliveryFilter.js';
 import { ROW, type DeliveryRow } from './deliveryView.js';
-import type { Visit } from './pageKinds.js';
+import type { Visit } from './pageHandlers.js';
 
 const LIST = `query ($filter: String, $limit: Int) {
   email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: $limit) { ${ROW} }
@@ -10,17 +10,17 @@ const END = `query ($filter: String, $offset: Int) {
 }`;
 
 /**
- * How many deliveries a page looks through: no index finds a part of an address or of a subject, and a search for what is
- * not there reads every delivery of its time, 25 µs each.
+ * How many deliveries a page searches: no index finds parts of an address or a subject, and a search without matches reads
+ * every delivery of its period, at 25 µs each.
  */
 const WINDOW = 5_000;
-/** Each further step looks through four times as many. */
+/** Each further step searches four times as many. */
 const GROWTH = 4;
 const MAX_DEPTH = 4;
 
 export interface Found {
   readonly rows: readonly DeliveryRow[];
-  /** When there is more to look through: how many deliveries were, back to when, and where to go on. */
+  /** If there is more to search: how many deliveries were searched, back to when, and where to continue. */
   readonly searched?: {
     readonly count: string;
     readonly next: string;
@@ -30,7 +30,7 @@ export interface Found {
   };
 }
 
-/** The newest deliveries that a search finds, below an id. Throws AppError BAD_USER_INPUT. */
+/** The newest matches of a search below an id. Throws AppError BAD_USER_INPUT. */
 export async function searchDeliveries(
   ask: Visit['ask'],
   search: Search,
@@ -51,7 +51,7 @@ export async function searchDeliveries(
   };
   if (conditions.length === 0) return { rows: await list(within) };
   // Those with an error code have an index of their own.
-  const indexed = TROUBLED.has(search.state) || search.code !== '' ? ['error_code is not null'] : [];
+  const indexed = STATES_WITH_ERROR.has(search.state) || search.code !== '' ? ['error_code is not null'] : [];
   const offset = WINDOW * GROWTH ** depth;
   const { email_delivery } = await ask<{
     email_delivery: readonly { readonly deliveryid: string; readonly createtime: string }[];

@@ -1,10 +1,10 @@
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 
-/** What is asked of a delivery. */
+/** The fields to query for a delivery. */
 export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
   error_code error createtime next_attempt sent_time`;
 
-/** A delivery as GraphQL answers it. */
+/** A delivery as returned by GraphQL. */
 export interface DeliveryRow {
   readonly deliveryid: string;
   readonly ruleid: string;
@@ -53,7 +53,7 @@ export interface FullDelivery extends DeliveryRow {
   }[];
 }
 
-/** A rule as GraphQL answers it. */
+/** A rule as returned by GraphQL. */
 export interface Rule {
   readonly ruleid: string;
   readonly name: string;
@@ -64,11 +64,11 @@ export interface Rule {
   readonly targets: readonly string[];
 }
 
-/** One thing that happened. */
+/** An entry of the timeline. */
 interface Moment {
   readonly time: Time;
   readonly title: string;
-  /** Which mark it gets. */
+  /** Determines its marker. */
   readonly kind: 'plain' | 'good' | 'bad' | 'waiting';
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly columns?: readonly ChangedColumn[];
@@ -86,7 +86,7 @@ interface ChangedColumn {
   readonly isChanged: boolean;
 }
 
-/** Whom a mail without recipients went to. */
+/** What to show for a mail without recipients. */
 const WITHOUT_RECIPIENTS: Readonly<Record<string, string>> = {
   failed: 'nobody: it was not written',
   skipped: 'nobody',
@@ -111,7 +111,7 @@ export function toDelivery(row: DeliveryRow): object {
   };
 }
 
-/** All that is known, in the order in which it happened. */
+/** Everything that happened, in chronological order. */
 export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: boolean): readonly Moment[] {
   const moments = [
     changeOf(row, isAdmin),
@@ -185,7 +185,7 @@ const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['k
 
 type Attempt = FullDelivery['email_attempt_collection'][number];
 
-/** Redrives stand among the attempts, and are none: those are counted without them. */
+/** Redrives are listed among the attempts but don't count as attempts. */
 function attemptsOf({ email_attempt_collection: all }: FullDelivery): readonly Moment[] {
   let count = 0;
   return all.map((attempt) => attemptOf(attempt, attempt.outcome === REDRIVEN ? count : ++count));

@@ -5,14 +5,14 @@ import { findStarter, type Starter } from './starters.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How a field of an email type is written in the form: a list has one item a line, an object is JSON, queries have blocks. */
+/** How a field of an email type appears in the form: a list has one item per line, an object is JSON, queries have blocks. */
 interface FormField {
   readonly name: string;
   readonly label: string;
   readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice' | 'queries';
   readonly choices?: readonly string[];
   readonly note?: string;
-  /** Below those that every email has. */
+  /** Shown below the fields that every email has. */
   readonly isFurther?: boolean;
 }
 
@@ -77,7 +77,7 @@ export const EMAIL_FIELDS: readonly FormField[] = [
 
 const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);
 
-/** The texts of the form for a saved email type. */
+/** The form's texts for a saved email type. */
 export function textsOf(type: Values): Record<string, string> {
   const all: Values = { ...type, ...(type['options'] as Values | null) };
   return Object.fromEntries(EMAIL_FIELDS.map(({ name, kind }) => [name, textOf(all[name], kind)]));
@@ -89,7 +89,7 @@ function textOf(value: unknown, kind: FormField['kind']): string {
   return Array.isArray(value) ? value.join('\n') : (value as string);
 }
 
-/** The form as it was sent. */
+/** The texts of a submitted form. */
 export function readTexts(values: Values): Record<string, string> {
   const read = (name: string): string => (typeof values[name] === 'string' ? values[name] : '');
   const texts = EMAIL_FIELDS.map(({ name, kind }) => [
@@ -99,7 +99,7 @@ export function readTexts(values: Values): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** The input of GraphQL. Throws AppError BAD_USER_INPUT with the field. */
+/** The GraphQL input. Throws AppError BAD_USER_INPUT with the field. */
 export function inputOf(texts: Readonly<Record<string, string>>): Values {
   const values = EMAIL_FIELDS.map(({ name, kind }): [string, unknown] => [
     name,
@@ -123,7 +123,7 @@ function valueOf(field: string, text: string, kind: FormField['kind']): unknown 
   }
 }
 
-/** The row that a preview or a test is about, and the role whose rights its queries have. */
+/** The row that a preview or a test is about, and the role that runs its queries. */
 const ABOUT = ['table', 'key', 'operation', 'role'] as const;
 
 export function readAbout(values: Values): Record<(typeof ABOUT)[number], string> {
@@ -131,15 +131,15 @@ export function readAbout(values: Values): Record<(typeof ABOUT)[number], string
   return Object.fromEntries(ABOUT.map((name) => [name, read(name)])) as ReturnType<typeof readAbout>;
 }
 
-/** Of `preview_email` and `send_test_email`. */
+/** Arguments of `preview_email` and `send_test_email`. */
 export const DRAFT_ARGS =
   '$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int, $context: GenericScalar';
 export const DRAFT_PASSED =
   'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role, context: $context';
 
 /**
- * The variables for them of a form as it was sent; without a key it is about the last row, and without a table about the
- * sample of the starter. Throws AppError BAD_USER_INPUT with the field.
+ * Their variables from a submitted form. Without a key they refer to the last row, and without a table to the starter's
+ * sample. Throws AppError BAD_USER_INPUT with the field.
  */
 export function draftOf(values: Values): Values {
   const { table, key, operation, role } = readAbout(values);
@@ -160,7 +160,7 @@ export function sampleOf({ sample }: Starter, input: Values): Values {
   return { input: { ...input, queries: [] }, context: sample };
 }
 
-/** What GraphQL says of an email that can't be composed. */
+/** GraphQL's error for an email that can't be composed. */
 export interface Problem {
   readonly message: string;
   readonly field?: unknown;
@@ -174,7 +174,7 @@ export function problemOf({ message, hint, details }: AppError): Problem {
   return { ...details, message, hint };
 }
 
-/** The field of the form that a problem is in, such as `template` for `template` and `queries` for `queries[0].filter`. */
+/** The form field that a problem belongs to, such as `template` for `template` and `queries` for `queries[0].filter`. */
 export function fieldOf({ field }: Problem): FormField | undefined {
   const at = typeof field === 'string' ? field.replace(/^options\./, '') : '';
   return EMAIL_FIELDS.find(({ name }) => new RegExp(`^${name}([.[]|$)`).test(at));

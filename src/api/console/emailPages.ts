@@ -18,7 +18,7 @@ import {
   type Problem,
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 
@@ -52,8 +52,8 @@ const UPDATE =
 const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { email_type } }';
 
 type Values = Readonly<Record<string, unknown>>;
-/** The tenant's email types: written, seen with a real row before they are saved, and tested. */
-export function emailPages({ page, form }: PageKinds): Router {
+/** Pages to write the tenant's email types, preview them with a real row, and send tests. */
+export function emailPages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
     const at = Math.min(Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0), 1_000_000);
@@ -147,7 +147,7 @@ export function emailPages({ page, form }: PageKinds): Router {
         if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
           throw error;
         const isOld = error.code === 'EMAIL_TYPE_CHANGED';
-        // What was written is not lost: it can be saved over the other one, once that has been looked at.
+        // The input is kept: after checking the other version, it can be saved over it.
         const known = isOld ? { version: String(error.details['version'] ?? '') } : {};
         const problem = isOld ? { message: CHANGED, hint: null } : problemOf(error);
         await showForm(visit, { ...shown, ...known, problem, isOld }, error.status);
@@ -171,15 +171,15 @@ export function emailPages({ page, form }: PageKinds): Router {
 const CHANGED = 'This email was saved by another user after you opened it.';
 
 interface FormState {
-  /** The name under which it is saved; empty for a new one. */
+  /** The name under which the email is saved; empty for a new one. */
   readonly saved: string;
   /** The version that was opened. */
   readonly version: string;
   readonly texts: Readonly<Record<string, string>>;
   readonly about: Values;
-  /** What a new one began as; its sample is shown until a table is chosen. */
+  /** The starter of a new email; its sample is shown until a table is chosen. */
   readonly starter?: string;
-  /** It is shown as it is not live. */
+  /** Whether the form shows the draft, which is not live. */
   readonly isDraft?: boolean;
   readonly problem?: Problem;
   readonly warnings?: readonly Problem[];
@@ -202,7 +202,7 @@ async function readVersion(
   return { ...textsOf(found.content), email_type: type };
 }
 
-/** By the tables of its rules; without a rule, by that of the preview. */
+/** Checks against the tables of its rules or, without a rule, that of the preview. */
 async function checkType(ask: Visit['ask'], type: string, about: Values): Promise<readonly Problem[]> {
   const { hasRule, table } = about;
   const target = hasRule === true || !table ? {} : { target: table };
@@ -246,7 +246,7 @@ function isFilled({
   return value !== '' && value !== '{}' && value !== choices?.[0];
 }
 
-/** A form keeps what was chosen, whether there is such a table or not. */
+/** A form keeps its selection even if the table no longer exists. */
 function withChosen(tables: readonly string[], chosen: string): readonly string[] {
   return chosen === '' || tables.includes(chosen) ? tables : [chosen, ...tables];
 }
@@ -256,7 +256,7 @@ async function readType(
   type: string,
   mayBeNew: boolean,
 ): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
-  // Asked in any case: it refuses whoever may not write email types.
+  // Always queried, because it rejects roles that may not write email types.
   const answer = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
     filter: `email_type = ${literal(type)}`,
   });

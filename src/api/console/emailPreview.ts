@@ -12,7 +12,7 @@ import {
   sampleOf,
   type Problem,
 } from './emailForm.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 import { findStarter } from './starters.js';
 
 const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) {
@@ -34,10 +34,10 @@ interface Preview {
 export const MAX_EMAIL_FORM_BYTES = 2_097_152;
 
 /**
- * What the form of an email would send, in a frame beside the form. It is a page of its own, because the mail brings styles
- * and images that the page of the form does not allow.
+ * Shows what the form of an email would send, in a frame next to the form. It is a separate page, because the mail has
+ * styles and images that the form's page does not allow.
  */
-export function emailPreview({ page, form }: PageKinds): Router {
+export function emailPreview({ page, form }: PageHandlers): Router {
   const title = 'Preview';
   const empty = page(({ show }) => show('preview', { title }, FRAMED));
 
@@ -91,7 +91,7 @@ async function compose(
   return { mail, seen: { size: Buffer.byteLength(html), ...seenIn(html) } };
 }
 
-/** What can stand in the templates, for whoever looks it up and for the editor. */
+/** The names that templates can use, for reference and for the editor. */
 async function readNames(ask: Visit['ask'], { input, target }: Draft): Promise<object> {
   const { Utility } = await ask<{ Utility: { template_names: object } }>(NAMES, { input, target });
   return Utility.template_names;
@@ -101,7 +101,7 @@ async function readRows(ask: Visit['ask'], { target }: Draft): Promise<readonly 
   return typeof target === 'string' ? readRecentRows(ask, target) : [];
 }
 
-/** With the field as the form has it. */
+/** Adds the form field that the problem belongs to. */
 function located(problem: Problem): { readonly problem: Problem; readonly at: object | undefined } {
   return { problem, at: fieldOf(problem) };
 }
@@ -109,7 +109,7 @@ function located(problem: Problem): { readonly problem: Problem; readonly at: ob
 const FRAMED = { framed: true } as const;
 const MAX_LINKS = 100;
 
-/** What a reader may miss in a preview. Tags end at the next one: a mail of tags that never end is read once. */
+/** Things a reader may overlook in a preview. A tag also ends at the next one, so unclosed tags don't cause quadratic time. */
 function seenIn(html: string): { readonly links: readonly string[]; readonly withoutAlt: number } {
   const links = html.matchAll(/<a\s[^<>]*?href\s*=\s*["']([^"'<>]*)/gi);
   const images = html.matchAll(/<img\b[^<>]*>/gi);

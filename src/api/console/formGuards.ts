@@ -15,8 +15,8 @@ export function requireCsrfToken({ csrfToken }: ConsoleSession, given: unknown):
 }
 
 /**
- * Prevents forms of other sites, also those that sign in. Browsers say where a form comes from in one header or the other;
- * programs send neither. Throws AppError PERMISSION_DENIED.
+ * Rejects forms of other sites, including those that sign in. Browsers send a form's origin in one of two headers; other
+ * clients send neither. Throws AppError PERMISSION_DENIED.
  */
 export function requireOwnPage({ headers }: IncomingMessage, baseUrl: string): void {
   const site = headers['sec-fetch-site'];

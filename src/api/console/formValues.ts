@@ -3,23 +3,23 @@ import { AppError } from '../../errors.js';
 /** Fields of a form, or of a query string. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** As GraphQL answers one: compare its text. */
+/** An id as returned by GraphQL; compare as text. */
 export type Id = number | string;
 
 const MAX_LENGTH = 320;
 
-/** Trimmed and of bounded length; empty where there is none. */
+/** Trimmed and truncated; empty if absent. */
 export function textOf(values: Values, name: string, maxLength = MAX_LENGTH): string {
   const value = values[name];
   return typeof value === 'string' ? value.trim().slice(0, maxLength) : '';
 }
 
-/** A whole number of up to nine digits; 0 where there is none. */
+/** An integer of up to nine digits; 0 if absent. */
 export function numberOf(values: Values, name: string): number {
   return Number(/^\d{1,9}$/.exec(textOf(values, name))?.[0] ?? 0);
 }
 
-/** What commas separate. */
+/** The items of a comma-separated list. */
 export function itemsOf(values: Values, name: string): readonly string[] {
   return textOf(values, name, Infinity)
     .split(',')
@@ -27,12 +27,12 @@ export function itemsOf(values: Values, name: string): readonly string[] {
     .filter((item) => item !== '');
 }
 
-/** What follows the prefix in the names of checked boxes. */
+/** The names of checked boxes with this prefix, without it. */
 export function checkedOf(values: Values, prefix: string): readonly string[] {
   return Object.keys(values).flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
 }
 
-/** A refusal that is shown beside the form, with what was written in it. Throws every other error. */
+/** An error to show next to the form, which keeps its input. Rethrows any other error. */
 export function problemOf(error: unknown): AppError {
   if (error instanceof AppError && error.status < 500 && error.code !== 'PERMISSION_DENIED') return error;
   throw error;

@@ -3,13 +3,13 @@ import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const POLICIES = `${CONSOLE}/policies`;
 const PAGE_SIZE = 50;
-/** Classes and roles that a page knows by name. */
+/** Maximum classes and roles that a page shows by name. */
 const MAX_NAMES = 200;
-/** Of the capabilities, those that rules grant. */
+/** The capabilities that rules can grant. */
 const GRANTED = `package in ('data', 'files')`;
 
 const ROW = 'ruleid name capabilities targets roles classes filter';
@@ -53,8 +53,8 @@ const NEW_RULE: Rule = {
   filter: '',
 };
 
-/** Policy rules: which rows of which tables roles may read and write. */
-export function policyPages({ page, form }: PageKinds): Router {
+/** Pages for policy rules: which rows of which tables roles may read and write. */
+export function policyPages({ page, form }: PageHandlers): Router {
   const list = page(async (visit, req) => {
     const from = numberOf(req.query, 'from');
     const rules = await readRules(visit, '', from);
@@ -117,7 +117,7 @@ interface NameOf {
   readonly class: (classid: Id) => string;
 }
 
-/** Of the roles and classes that the rules name. */
+/** The names of the roles and classes that the rules refer to. */
 async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> {
   const among = (column: string, ids: readonly Id[]): string =>
     ids.length === 0

@@ -1,6 +1,6 @@
 import { itemsOf, textOf, type Values } from './formValues.js';
 
-/** Of the form: more are written by GraphQL. */
+/** Limit of the form; use GraphQL for more. */
 const MAX_BLOCKS = 50;
 
 interface Query {
@@ -12,7 +12,7 @@ interface Query {
   readonly offset?: number | string | null;
 }
 
-/** The queries of an email in its form: a block of fields each, and an empty one to add another. */
+/** The queries of an email as form blocks, plus an empty block to add another. */
 export function queryBlocks(queries: readonly Query[], field: unknown): readonly object[] {
   const wrong = /^queries\[(\d+)\]\.?(\w*)/.exec(typeof field === 'string' ? field : '');
   return [...queries, undefined].map((query, index) => ({
@@ -27,7 +27,7 @@ export function queryBlocks(queries: readonly Query[], field: unknown): readonly
   }));
 }
 
-/** What the blocks of a form hold; one without a name and a query is left out. */
+/** Reads the form's blocks; one without a name and a query is skipped. */
 export function readQueries(values: Values): readonly Query[] {
   return Array.from({ length: MAX_BLOCKS }, (_, index): Query => {
     const read = (part: string): string => textOf(values, `query_${index}_${part}`, Infinity);
@@ -42,7 +42,7 @@ export function readQueries(values: Values): readonly Query[] {
   }).filter(({ outvar, query }) => outvar !== '' || query !== '');
 }
 
-/** What is no number is refused by GraphQL, in its words. */
+/** Text that is not a number is passed on, so that GraphQL rejects it. */
 function numberOf(text: string): number | string | null {
   if (text === '') return null;
   return /^\d{1,9}$/.test(text) ? Number(text) : text;

@@ -1,8 +1,8 @@
 import { Router, type Request } from 'express';
-import { DELIVERIES, ENDED, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
+import { DELIVERIES, FINAL_STATES, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
 import { conditionsOf, periodOf, readSearch, searchAddress, type Search } from './deliveryFilter.js';
 import { toDelivery } from './deliveryView.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const REDRIVE = 'mutation ($id: ID!) { Utility { redrive_email_delivery(deliveryid: $id) { state } } }';
 const REDRIVE_MANY = 'mutation ($filter: String) { Utility { redrive_email_deliveries(filter: $filter) } }';
@@ -11,14 +11,14 @@ const COUNT = `query ($filter: String) {
   Aggregates { count(subquery: "{ email_delivery { deliveryid } }", filter: $filter) }
 }`;
 
-/** Sending again, one delivery or all that a search finds: each after a question that says what will happen. */
-export function redrivePages({ page, form }: PageKinds): Router {
+/** Pages to redrive one delivery or all matches of a search, after a confirmation that states the consequences. */
+export function redrivePages({ page, form }: PageHandlers): Router {
   const confirmOne = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
     await show('redrive', {
       title: 'Send again?',
       delivery: toDelivery(row),
-      mayRedrive: isAdmin && ENDED.has(row.state),
+      mayRedrive: isAdmin && FINAL_STATES.has(row.state),
       arrivesTwice: row.state === 'sent' || row.state === 'unknown',
     });
   });
@@ -62,7 +62,7 @@ function searchOf(req: Request): Search {
   return readSearch(req.query);
 }
 
-/** What `redrive_email_deliveries` takes of a search, by the index of deliveries with an error. */
+/** The filter for `redrive_email_deliveries`, which uses the index of deliveries with an error. */
 function unsent(search: Search): readonly string[] {
   return ['error_code is not null', ...periodOf(search), ...conditionsOf(search)];
 }

@@ -3,11 +3,11 @@ import { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const ROLES = `${CONSOLE}/roles`;
 const PAGE_SIZE = 50;
-/** A tenant of more classes puts roles into them by GraphQL. */
+/** Limit of the form; use GraphQL to assign roles to more classes. */
 const MAX_CLASSES = 200;
 
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
@@ -62,8 +62,8 @@ interface Choices {
   readonly role_class: readonly Class[];
 }
 
-/** The tenant's roles: who may sign in, what each may do and why. */
-export function rolePages({ page, form }: PageKinds): Router {
+/** Pages for the tenant's roles: who may sign in, what each may do and why. */
+export function rolePages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
@@ -138,7 +138,7 @@ async function showRole(visit: Visit, roleid: number): Promise<void> {
   });
 }
 
-/** What each rule comes to: a rule grants what the role holds the capability for, and nothing else. */
+/** What each rule grants in effect: only what the role also has the capability for. */
 function rightsBy(rules: readonly Rule[], { rules: granted, capabilities }: Rights): readonly object[] {
   const holding = new Set(granted.map(String));
   return rules
@@ -183,7 +183,7 @@ async function showForm(
   );
 }
 
-/** An empty password keeps the one there is. */
+/** An empty password means no change. */
 function inputOf(values: Values, { role_class }: Choices): Values {
   const secret = values['secret'];
   return {

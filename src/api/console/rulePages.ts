@@ -4,7 +4,7 @@ import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const RULES = `${CONSOLE}/rules`;
 const PAGE_SIZE = 50;
@@ -20,8 +20,8 @@ const UPDATE =
   'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
 const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } }';
 
-/** Which changes send which email, as sentences. */
-export function rulePages({ page, form }: PageKinds): Router {
+/** Pages for email rules: which changes send which email, shown as sentences. */
+export function rulePages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const at = numberOf(req.query, 'from');
     const { email_rule } = await ask<{ email_rule: readonly Values[] }>(LIST, {
@@ -69,7 +69,7 @@ export function rulePages({ page, form }: PageKinds): Router {
   return Router().get(RULES, list).get(`${RULES}/edit`, edit).post(`${RULES}/edit`, submit);
 }
 
-/** As an email's page leads here. */
+/** A new rule, prefilled from the link on an email's page. */
 function newRule(query: Values): Values {
   const table = textOf(query, 'table');
   return {
@@ -100,7 +100,7 @@ async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError):
   );
 }
 
-/** Those that are chosen first, also when they are there no more. */
+/** Selected tables first, even if they no longer exist. */
 function tablesOf(tables: readonly string[], chosen: readonly string[]): readonly object[] {
   const others = tables.filter((name) => !chosen.includes(name));
   return [
@@ -109,7 +109,7 @@ function tablesOf(tables: readonly string[], chosen: readonly string[]): readonl
   ];
 }
 
-/** The field of the form that a refusal is about. */
+/** The label of the form field that an error belongs to. */
 function labelOf({ code, details }: AppError): string | undefined {
   const given = typeof details['field'] === 'string' ? details['field'] : '';
   const field = code.startsWith('FILTER_') ? 'condition' : given;

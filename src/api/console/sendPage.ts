@@ -3,13 +3,13 @@ import type { Response } from 'express';
 import { CODEMIRROR } from '../packagedFiles.js';
 import { renderView } from './views.js';
 
-/** Nothing inline, no scripts but the page's own one, nothing of others, and in nobody's frame. */
+/** Nothing inline, only the page's own script, nothing from other origins, no framing. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * A page that shows a mail within the page of its editor: the mail brings styles and images of its own. There are no scripts
- * and no forms; the mail is in a frame within, which has no origin either.
+ * For a page that shows a mail inside the editor's page: the mail has styles and images of its own. No scripts and no
+ * forms; the mail is in a nested frame, which has no origin either.
  */
 const FRAMED_POLICY =
   "sandbox allow-same-origin; default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
@@ -17,15 +17,15 @@ const FRAMED_POLICY =
 export interface Page {
   readonly status?: number;
   readonly policy?: string;
-  /** The script of its live parts, in assets/console. */
+  /** The page's script in assets/console. */
   readonly script?: string;
-  /** Whether the script makes editors, with CodeMirror. */
+  /** Whether the script uses CodeMirror editors. */
   readonly hasEditor?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
 }
 
-/** Sends the HTML of a view, which nobody may keep, frame or add to. */
+/** Sends the HTML of a view with headers that prevent caching, framing and injection. */
 export async function sendPage(
   res: Response,
   view: string,
@@ -38,7 +38,7 @@ export async function sendPage(
     policy = framed ? FRAMED_POLICY : POLICY,
   }: Page = {},
 ): Promise<void> {
-  // Files that tenants uploaded have the same origin, so an address alone is no reason to trust a script.
+  // Files uploaded by tenants share the origin, so scripts can't be allowed by URL.
   const nonce = script === undefined ? undefined : randomBytes(16).toString('base64url');
   const html = await renderView(view, {
     ...values,

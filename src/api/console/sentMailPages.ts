@@ -4,7 +4,7 @@ import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CONSOLE } from './consolePath.js';
 import { readDelivery, requireId } from './deliveryPages.js';
 import { toDelivery } from './deliveryView.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const SENT = `${CONSOLE}/deliveries/:deliveryid/sent`;
 
@@ -24,8 +24,8 @@ interface SentMail {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The mail of an attempt as it was sent. The frame has an address, and so a policy, of its own. */
-export function sentMailPages({ page }: PageKinds): Router {
+/** The mail of an attempt as it was sent. The frame has its own URL, and thus its own content policy. */
+export function sentMailPages({ page }: PageHandlers): Router {
   const sent = page(async ({ ask, show, isAdmin }, req) => {
     const mail = await readSentMail(ask, req);
     const row = await readDelivery({ ask, isAdmin }, req);
@@ -52,7 +52,7 @@ export function sentMailPages({ page }: PageKinds): Router {
     const { html } = await readSentMail(ask, req);
     res.setHeader('content-security-policy', MAIL_POLICY);
     res.setHeader('cache-control', 'no-store');
-    // A sandboxed frame has no origin to be keyed by, and Chromium complains.
+    // A sandboxed frame has no origin, and Chromium would log a warning.
     res.removeHeader('origin-agent-cluster');
     res.type('html').send(html);
   });

@@ -19,7 +19,7 @@ import { sendPage } from './sendPage.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** No tenant has this number: an unknown name gets the response of a wrong password, after the same work. */
+/** No tenant has this id: an unknown name gets the same response as a wrong password, after the same work. */
 const NO_TENANT = -1;
 const MAX_TENANT_LENGTH = 200;
 const TENANT_COOKIE = 'rowpost_tenant';
@@ -124,13 +124,13 @@ export function signInPages(deps: OidcRoutesDeps): Router {
 }
 
 function rememberedTenant(req: Request): string {
-  // Unlike decodeURIComponent it never throws, whatever the cookie is.
+  // Unlike decodeURIComponent, this never throws, whatever the cookie contains.
   return new URLSearchParams(`tenant=${readCookie(req, TENANT_COOKIE) ?? ''}`).get('tenant') ?? '';
 }
 
 function explained(error: AppError): Problem {
   const { status, hint } = error;
-  // Of a wrong login or password, the hint says no more than the text.
+  // For a wrong login or password, the hint adds nothing.
   const text = problemOf(error);
   return { text, status, ...(text === error.message && error.code !== 'BAD_REQUEST' ? { hint } : {}) };
 }

@@ -1,14 +1,14 @@
 /**
- * Emails to begin with. They read as the tables of the demo are named, and show the sample until a table is chosen. Their
- * layout is a table of 600 px with inline styles, which Outlook and Gmail both take; what knows dark mode gets it.
+ * Emails to start from. They use the table names of the demo, and show the sample until a table is chosen. The layout is a
+ * table of 600 px with inline styles, which works in both Outlook and Gmail, with dark mode where supported.
  */
 export interface Starter {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** As `email_typesInput` has it. */
+  /** An `email_typesInput`. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** What templates see in place of a row and of what the queries return. */
+  /** What templates see instead of a row and query results. */
   readonly sample: Readonly<Record<string, unknown>>;
 }
 

@@ -2,10 +2,10 @@ import { Router } from 'express';
 import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const TABLES = `${CONSOLE}/tables`;
-/** A list of so many is searched. */
+/** If there are more tables, they have to be searched. */
 const MAX_LISTED = 200;
 
 const LIST = '{ Utility { tables { name kind writers } } }';
@@ -22,8 +22,8 @@ interface ListedTable {
   readonly writers: 'api' | 'all' | null;
 }
 
-/** The tenant's tables as templates and rules name them, and whose changes to them become events. */
-export function tablePages({ page, form }: PageKinds): Router {
+/** Pages of the tenant's tables, by the names that templates and rules use, and whose changes to them become events. */
+export function tablePages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
     const { Utility } = await ask<{ Utility: { readonly tables: readonly ListedTable[] } }>(LIST);

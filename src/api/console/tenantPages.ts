@@ -3,7 +3,7 @@ import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
 const PAGE_SIZE = 50;
@@ -31,8 +31,8 @@ interface Backlog {
   readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
-/** For pxadmin: tenants, and what of their mail waits. */
-export function tenantPages({ page, form }: PageKinds): Router {
+/** Pages for pxadmin: tenants and their mail backlog. */
+export function tenantPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {

@@ -5,7 +5,7 @@ import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { toTime } from './deliveryView.js';
 import { EMAIL_FIELDS, textsOf } from './emailForm.js';
-import type { PageKinds } from './pageKinds.js';
+import type { PageHandlers } from './pageHandlers.js';
 
 const VERSIONS = `query ($filter: String) {
   email_type_version(filter: $filter, ordering: ["version desc"], limit: 101) { version creatorid createtime }
@@ -25,8 +25,8 @@ interface Content {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** Who saved an email when, and what changed. */
-export function versionPage({ page }: PageKinds): Router {
+/** The page that shows who saved an email when, and what changed. */
+export function versionPage({ page }: PageHandlers): Router {
   const versions = page(async ({ ask, show }, req) => {
     const type = typeof req.query['type'] === 'string' ? req.query['type'] : '';
     const ofType = `email_type = ${literal(type)}`;
@@ -36,7 +36,7 @@ export function versionPage({ page }: PageKinds): Router {
     if (all.length === 0) throw new AppError('NOT_FOUND', 'No version of such an email is kept.');
     const shown = all.find(({ version }) => version === req.query['version']) ?? all[0];
     const newer = all.find(({ version }) => version !== '0')?.version ?? '0';
-    // A draft is compared with what is live.
+    // A draft is compared with the live version.
     const upTo =
       shown?.version === '0'
         ? `(version = 0 or version = ${newer})`
@@ -65,7 +65,7 @@ export function versionPage({ page }: PageKinds): Router {
   return Router().get(`${CONSOLE}/emails/versions`, versions);
 }
 
-/** Of texts that have hardly anything in common; the time is of one field. */
+/** Limits for texts that have little in common, per field. */
 const DIFF_BOUNDS = { timeout: 20, maxEditLength: 2_000 } as const;
 const CONTEXT_LINES = 3;
 
@@ -101,12 +101,12 @@ function changesBetween(
   });
 }
 
-/** JSON with the line ends of the texts in it. */
+/** JSON with line breaks in its texts rendered as such. */
 function readable(text = ''): string {
   return text.replaceAll('\\n', '\n');
 }
 
-/** What did not change is shown where it is next to what did. */
+/** Only shows unchanged lines near changed ones. */
 function shortened(text: string): string {
   const lines = text.split('\n');
   if (lines.length <= 2 * CONTEXT_LINES + 2) return text;

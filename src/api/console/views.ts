@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
 
-/** Liquid's own settings, for templates that are part of this program: no limits, and nothing of a tenant's is a template. */
+/** Renders the program's own templates, never a tenant's, so there are no limits. */
 const liquid = new Liquid({
   // Resolves from both src/api/console and dist/api/console, where the build copies them.
   root: fileURLToPath(new URL('./views', import.meta.url)),
   extname: '.liquid',
   cache: true,
-  // Every output is escaped, in text and within double quotes alike. No template says `raw`; a test sees to it.
+  // All output is escaped for text and double-quoted attributes. No template uses `raw`, which a test ensures.
   outputEscape: 'escape',
   ownPropertyOnly: true,
   strictFilters: true,

@@ -6,7 +6,7 @@ import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
 import { toTime } from './deliveryView.js';
 import { problemOf, textOf } from './formValues.js';
-import type { PageKinds, Visit } from './pageKinds.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
   Utility {
@@ -37,12 +37,12 @@ interface Explanation {
 
 const MAX_LENGTH = 2_000;
 
-/** What became of the changes of a row, and why nothing did. */
-export function whyPage({ page }: PageKinds): Router {
+/** The page that explains what became of a row's changes, and why nothing did. */
+export function whyPage({ page }: PageHandlers): Router {
   const why = page(async ({ ask, show }, req) => {
     const table = textOf(req.query, 'table', MAX_LENGTH);
     const key = textOf(req.query, 'key', MAX_LENGTH);
-    // Asked in any case: it refuses whoever may not ask for an explanation.
+    // Always queried, because it rejects roles that may not ask for explanations.
     const { Utility } = await ask<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
     const asked = { title: 'Why did nothing happen?', table, key, tables };

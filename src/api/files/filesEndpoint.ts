@@ -36,7 +36,7 @@ async function answer(deps: FileDeps, req: IncomingMessage, res: ServerResponse)
 }
 
 function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  // No client is left to answer.
+  // The client is gone.
   if (error instanceof SourceAborted || res.destroyed) return;
   if (res.headersSent) {
     deps.log.warn({ err: error }, 'a download broke off');
@@ -49,17 +49,17 @@ function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: 
   if (known.code === 'FILE_RANGE_INVALID')
     headers['content-range'] = `bytes */${String(known.details['size'])}`;
   if (req.complete) sendFailure(res, known, headers);
-  else answerEarly(req, res, known, headers);
+  else respondEarly(req, res, known, headers);
 }
 
-/** Maximum time to drain a body that was refused. */
+/** Maximum time to drain a rejected body. */
 const MAX_LINGER_MS = 2_000;
 
 /**
  * Responds while the client is still sending. Closing a connection with unread bytes would discard the response, so they
- * are drained for a while; they can't be taken for another request, as this connection gets none.
+ * are drained for a while. They can't be mistaken for another request, since the connection accepts none.
  */
-function answerEarly(
+function respondEarly(
   req: IncomingMessage,
   res: ServerResponse,
   error: AppError,

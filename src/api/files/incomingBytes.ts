@@ -4,7 +4,7 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { AppError } from '../../errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
 import { SourceAborted } from '../../files/storage/fileStorage.js';
-import { MIN_BYTES_PER_INTERVAL } from './slowness.js';
+import { MIN_BYTES_PER_INTERVAL } from './slowDownload.js';
 
 export interface ExpectedBytes {
   readonly size: number;
@@ -24,7 +24,7 @@ export class IncomingBytes extends Transform {
 
   constructor(private readonly expected: ExpectedBytes) {
     super();
-    // Readers get the error. It may come before there is one: the storage is still being opened.
+    // The reader gets the error, but it may occur before there is a reader, while the storage is being opened.
     this.on('error', () => undefined);
   }
 
@@ -32,7 +32,7 @@ export class IncomingBytes extends Transform {
     return this.#count;
   }
 
-  /** Of all bytes; valid once the stream has ended. */
+  /** The digest of all bytes; valid once the stream has ended. */
   digest(): Buffer {
     return this.#hash.digest();
   }

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/connection/database.js';
-import { keepObjects } from '../../db/files/uploads.js';
+import { extendObjectLeases } from '../../db/files/uploads.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
@@ -25,7 +25,7 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
     if (held.size === 0) return;
     const askedAtMs = performance.now();
     const asked = [...held.keys()];
-    const kept = new Set(await keepObjects(pool, asked, OBJECT_LEASE_MS));
+    const kept = new Set(await extendObjectLeases(pool, asked, OBJECT_LEASE_MS));
     for (const key of asked) {
       const lease = held.get(key);
       if (lease && kept.has(key)) lease.untilMs = askedAtMs + OBJECT_LEASE_MS;
@@ -38,7 +38,9 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
   let renewing: Promise<void> | undefined;
   const timer = setInterval(() => {
     renewing ??= renew()
-      .catch((error: unknown) => log.warn({ err: error }, 'uploads in hand could not be kept'))
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'the leases of uploads in flight could not be extended'),
+      )
       .finally(() => {
         renewing = undefined;
         endLost();

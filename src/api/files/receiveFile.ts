@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginUpload, forgetObject, giveUpObject, type PromisedUpload } from '../../db/files/uploads.js';
+import { beginUpload, forgetObject, abandonObject, type PendingUpload } from '../../db/files/uploads.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
@@ -15,8 +15,8 @@ import { requireActiveTenant } from '../auth/authenticate.js';
 
 /**
  * `PUT /files/<signed>`. Records the intent to write an object, streams its bytes to the storage and makes them durable,
- * then records the file and its event in one transaction. A failure leaves no file, only an object that the sweeper
- * knows of. Throws AppError.
+ * then records the file and its event in one transaction. A failure leaves no file, only an object that the sweeper will
+ * delete. Throws AppError.
  */
 export async function receiveFile(
   deps: FileDeps,
@@ -42,7 +42,7 @@ export async function receiveFile(
 
 interface Attempt {
   readonly principal: Principal;
-  readonly upload: PromisedUpload;
+  readonly upload: PendingUpload;
   readonly objectkey: string;
   readonly size: number;
 }
@@ -68,7 +68,7 @@ async function storeAndRecord(
   } catch (error) {
     // Unknown whether the file was recorded: if not, the sweeper removes the object.
     const isUnknown = error instanceof AppError && error.code === 'OUTCOME_UNKNOWN';
-    if (!isUnknown) await clearAway(deps, objectkey, isWritten);
+    if (!isUnknown) await cleanUp(deps, objectkey, isWritten);
     throw error;
   } finally {
     lease.release();
@@ -100,8 +100,8 @@ async function store(
   return { objectkey, mimetype, size, sha256: bytes.digest() };
 }
 
-/** Attempts to record the file before the client has to upload again. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+/** Errors after which recording the file is retried, so that the client need not upload again. */
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'TRANSACTION_CONFLICT',
   'DATABASE_UNAVAILABLE',
   'STATEMENT_TIMEOUT',
@@ -109,18 +109,18 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 const MAX_TRIES = 5;
 const RETRY_MS = 500;
 
-/** With the role's current permissions: an upload may have taken hours. */
+/** Uses the role's current permissions, since an upload may have taken hours. */
 async function record(
   deps: FileDeps,
   link: FileLink,
-  upload: PromisedUpload,
+  upload: PendingUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   for (let tries = 1; ; tries++) {
     try {
       return await deps.engine.recordFile(await requirePrincipal(deps, link), upload, bytes);
     } catch (error) {
-      const mayPass = error instanceof AppError && PASSING.has(error.code);
+      const mayPass = error instanceof AppError && RETRYABLE.has(error.code);
       if (!mayPass || tries === MAX_TRIES) throw error;
       await delay(RETRY_MS);
     }
@@ -169,14 +169,14 @@ function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
 }
 
 /** If cleanup fails, the sweeper catches up. */
-async function clearAway(
+async function cleanUp(
   { storage, database: { pool }, log }: FileDeps,
   objectkey: string,
   isWritten: boolean,
 ): Promise<void> {
   try {
     if (!isWritten) await forgetObject(pool, objectkey);
-    else if (await giveUpObject(pool, objectkey, OBJECT_LEASE_MS)) await storage.remove(objectkey);
+    else if (await abandonObject(pool, objectkey, OBJECT_LEASE_MS)) await storage.remove(objectkey);
   } catch (error) {
     log.warn({ err: error, objectkey }, 'an interrupted upload is left to the sweeper');
   }

@@ -7,7 +7,7 @@ import { AppError } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import type { ByteRange } from '../../files/storage/fileStorage.js';
 import type { FileDeps } from './fileDeps.js';
-import { endWhenSlow } from './slowness.js';
+import { endSlowDownload } from './slowDownload.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
 
 /** `GET` and `HEAD /files/<signed>`: the bytes or one range of them, always as a download. Throws AppError. */
@@ -37,7 +37,7 @@ export async function sendFile(
   }
   const bytes = await deps.storage.read(file.objectkey, range);
   res.writeHead(range ? 206 : 200, answer);
-  const watch = endWhenSlow(res, deps.config.fileStallMs);
+  const watch = endSlowDownload(res, deps.config.fileStallMs);
   try {
     await pipeline(bytes, res);
   } finally {
@@ -45,7 +45,7 @@ export async function sendFile(
   }
 }
 
-/** With the role's current permissions. */
+/** Uses the role's current permissions. */
 async function requireFile(
   { database, principals, engine }: FileDeps,
   { tenantid, roleid, storagekey }: FileLink,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { visitorNetwork } from '../../networkAddress.js';
 
-/** The client's address; behind `trustedProxies` proxies, the one that they report. */
+/** The client's address; behind `trustedProxies` proxies, the one they report. */
 export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
   const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
   const way = [...forwarded.map((address) => address.trim()), socket.remoteAddress ?? ''];

@@ -8,7 +8,7 @@ const PREFLIGHT_SECONDS = '600';
 
 /**
  * Sets the CORS headers of a response. Named origins may send credentials; `*` allows every origin, without credentials.
- * @returns true when the request was a preflight, which has been answered
+ * @returns true if the request was a preflight, to which it has responded
  */
 export function createCors(
   origins: readonly string[],

@@ -9,7 +9,7 @@ export function failureBody(error: AppError): string {
   return JSON.stringify({ error: error.message, status: error.status, code: error.code });
 }
 
-/** What a caller may see of an error. Internal errors are logged, with the id that the caller got. */
+/** The public form of an error. Internal errors are logged with the id sent to the caller. */
 export function explain(error: unknown, log: Logger, res: ServerResponse): AppError {
   // A malformed path, such as `/mailbox/%E0`.
   if (error instanceof URIError) return new AppError('NOT_FOUND', 'There is nothing at this address.');
@@ -19,7 +19,7 @@ export function explain(error: unknown, log: Logger, res: ServerResponse): AppEr
   return new AppError('INTERNAL_ERROR', 'Internal error.');
 }
 
-/** Sends a failure. If a response has begun already, cuts the connection, so that it can't pass for complete. */
+/** Sends a failure. If a response has already begun, breaks the connection, so that it can't be mistaken for complete. */
 export function sendFailure(
   res: ServerResponse,
   error: AppError,
@@ -31,12 +31,12 @@ export function sendFailure(
     res.destroy();
     return;
   }
-  // The unread rest of a body must not be taken for the next request.
+  // The unread rest of a body must not be mistaken for the next request.
   const close: Record<string, string> = error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {};
   sendJson(res, error.status, failureBody(error), { ...retryAfter(error), ...headers, ...close });
 }
 
-/** The header, where repeating the request helps. */
+/** The Retry-After header, if retrying helps. */
 export function retryAfter({ retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
   return retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
 }

@@ -8,7 +8,7 @@ export interface Fields {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Schedules expensive work. */
+/** Schedules CPU-bound work, in turn with that of others. */
 export type InTurn = <T>(work: () => T) => Promise<T>;
 
 /** Bodies up to this size are parsed within milliseconds. */
@@ -84,7 +84,7 @@ async function parseMultipart(bytes: Buffer, contentType: string): Promise<Recor
   }
 }
 
-/** Throws AppError BODY_TOO_LARGE as soon as the limit is passed, and BAD_REQUEST when the client goes away. */
+/** Throws AppError BODY_TOO_LARGE as soon as the limit is exceeded, and BAD_REQUEST if the client disconnects. */
 export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>

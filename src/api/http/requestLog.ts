@@ -3,7 +3,7 @@ import { LogSampler } from '../../logSampler.js';
 import { traceIdOf } from '../../tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
-/** Logs one line per request when its answer has ended; above a rate, some. */
+/** Logs one line per request when its response has ended; above a certain rate, a sample. */
 export interface RequestLog {
   ended(record: RequestRecord, status: number, isComplete: boolean): void;
 }
@@ -11,9 +11,9 @@ export interface RequestLog {
 const NAME = /^[_A-Za-z]\w{0,63}$/;
 
 /**
- * Errors of ours (5xx) are always logged. What callers did wrong has a share of its own, so that neither a flood of them nor
- * of good requests hides the other.
- * @param linesPerSecond of each of the two
+ * Our own errors (5xx) are always logged. Client errors are sampled separately, so that neither a flood of them nor of
+ * successful requests hides the other.
+ * @param linesPerSecond the limit for each of the two
  */
 export function createRequestLog(log: Logger, linesPerSecond: number): RequestLog {
   const sampler = (): LogSampler =>
@@ -22,11 +22,11 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
   const isOn = log.isLevelEnabled('info');
   return {
     ended(record, status, isComplete) {
-      // A dependency that is away, or a stop, has lines of its own.
+      // An unavailable dependency, or a shutdown, is logged elsewhere.
       if (isProbe(record.route) && (status < 400 || status === 503)) return;
       if (status < 500 && (!isOn || !(status < 400 ? good : refused).take())) return;
       const { id, method, route, tenantid, roleid, code } = record;
-      // Callers may send any text for a name.
+      // Callers may send any text as a name.
       const operation = NAME.test(record.operation ?? '') ? record.operation : undefined;
       const line = {
         id,

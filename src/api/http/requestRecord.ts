@@ -1,22 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import type { Span } from '../../tracing/tracing.js';
 
-/** Probes and scrapes come every few seconds, for ever. */
+/** Probes and scrapes, which arrive every few seconds. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export function isProbe(route: string): boolean {
   return PROBES.has(route);
 }
 
-/** What is known of a request besides its answer, for the log. Filled in on the way; holds no value, address or secret. */
+/** What the log needs to know about a request besides its response. Filled in along the way; contains no values, URLs or secrets. */
 export class RequestRecord {
   tenantid: number | undefined;
   roleid: number | undefined;
   /** What the client sent as the name of its GraphQL operation. */
   operation: string | undefined;
-  /** The code of the failure that was answered. */
+  /** The error code of the response. */
   code: string | undefined;
-  /** Where it is traced. */
+  /** The request's span. */
   span: Span | undefined;
   readonly beganAtMs = performance.now();
 
@@ -41,7 +41,7 @@ export function setRecord(res: ServerResponse, record: RequestRecord): void {
   (res as Recorded)[RECORD] = record;
 }
 
-/** @returns undefined for a response that the server did not make, as in tests */
+/** @returns undefined for a response that the server did not create, as in tests */
 export function recordOf(res: ServerResponse): RequestRecord | undefined {
   return (res as Recorded)[RECORD];
 }

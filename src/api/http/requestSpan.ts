@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { markFailed, startRequestSpan } from '../../tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
-/** Begins the span of a request, as part of its caller's trace where it names one. */
+/** Begins the span of a request, as part of the caller's trace if there is one. */
 export function beginSpan(record: RequestRecord, { headers }: IncomingMessage): void {
   const { id, method, route } = record;
   if (isProbe(route)) return;
@@ -13,7 +13,7 @@ export function beginSpan(record: RequestRecord, { headers }: IncomingMessage): 
   });
 }
 
-/** What the request's log line has as well. */
+/** Ends the span, with the attributes of the request's log line. */
 export function endSpan(
   { span, tenantid, roleid, operation, code }: RequestRecord,
   res: ServerResponse,

@@ -13,7 +13,7 @@ export class Html {
 
 type Piece = string | number | Html | readonly Html[];
 
-/** Tag for markup: html`<b>${text}</b>`. Text is escaped, markup is kept. Attribute values must stand in double quotes. */
+/** Tag for markup: html`<b>${text}</b>`. Text is escaped, markup is kept. Attribute values must be in double quotes. */
 export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   let markup = texts[0] ?? '';
   pieces.forEach((piece, index) => {

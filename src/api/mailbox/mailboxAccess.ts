@@ -49,8 +49,8 @@ export function scopeOf(principal: Principal): MailboxScope {
 }
 
 /**
- * Whether this machine sent the request. A local proxy connects from it as well, so forwarded requests don't count. The
- * host name is checked too, against DNS rebinding.
+ * Whether this machine sent the request. A local proxy also connects from it, so forwarded requests don't count. The host
+ * name is checked too, against DNS rebinding.
  */
 function isLocal({ headers, socket }: Request): boolean {
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;

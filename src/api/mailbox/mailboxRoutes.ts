@@ -26,7 +26,7 @@ export interface MailboxDeps extends MailboxAccessDeps, SignInDeps {
 
 const PAGE_SIZE = 50;
 
-/** A mail may show images and its own styles. No scripts, no other requests, no origin. */
+/** Mails may use images and their own styles, but no scripts, no other requests, and no origin. */
 export const MAIL_POLICY =
   "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
 

@@ -1,7 +1,7 @@
 import { allowInsecureRequests, Configuration, type ClientAuth } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 
-/** A registration as openid-client knows it. @param issuer what an `iss` beside the code must be, when there is one. */
+/** A registration as a configuration of openid-client. @param issuer the required value of an `iss` parameter next to the code, if there is one */
 export function clientConfiguration(
   { clientId, provider }: OidcRegistration,
   issuer: string,

@@ -23,8 +23,8 @@ export interface CodeExchange {
 }
 
 /**
- * The code for an ID token, not verified yet. The client authenticates by client_secret_basic; a provider that refuses
- * that as `invalid_client` is asked again with client_secret_post.
+ * Exchanges the code for an ID token, which is not verified yet. The client authenticates with client_secret_basic; if the
+ * provider rejects that as `invalid_client`, it retries with client_secret_post.
  * Throws AppError OIDC_CODE_REFUSED, OIDC_CLIENT_REFUSED, OIDC_REDIRECT_URI_MISMATCH, OIDC_LOGIN_REFUSED, OIDC_PROVIDER_ERROR.
  */
 export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<string> {
@@ -45,7 +45,7 @@ async function request(
   clientAuth: ClientAuth,
 ): Promise<string> {
   const { provider } = registration;
-  // Without a configured issuer, one beside the code is held against the host of auth_uri instead.
+  // Without a configured issuer, the `iss` parameter is compared with the host of auth_uri instead.
   const given = callbackUrl.searchParams.get('iss');
   const issuer = isIssuerOf(provider, given) ? given : (provider.issuer ?? new URL(provider.auth_uri).origin);
   const configuration = clientConfiguration(registration, issuer, clientAuth);
@@ -61,8 +61,8 @@ async function request(
 }
 
 /**
- * Takes the ID token out of the answer before openid-client reads it: that checks claims against one fixed issuer and
- * no signature. `verifyIdToken` checks both, with errors that tell them apart.
+ * Removes the ID token from the response before openid-client reads it, which would check claims against one fixed issuer
+ * and not check the signature. `verifyIdToken` checks both, with distinct errors.
  */
 function takeIdToken(callProvider: ProviderClient): {
   fetch: CustomFetch;
@@ -83,7 +83,7 @@ function takeIdToken(callProvider: ProviderClient): {
         idToken = values['id_token'];
         text = JSON.stringify(withoutNested(values));
       }
-      // Response knows no other statuses, and none of those carries a token.
+      // The Response class accepts no other statuses, none of which comes with a token.
       const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
       const empty = [204, 205, 304].includes(status);
       return new Response(empty ? null : text, {
@@ -94,7 +94,7 @@ function takeIdToken(callProvider: ProviderClient): {
   };
 }
 
-/** All that openid-client reads is flat; what is nested could be so deep that it can't be written down. */
+/** openid-client only reads flat values; nested ones could be too deep to serialize. */
 function withoutNested(values: Readonly<Record<string, unknown>>): object {
   const members = Object.entries(values).filter(
     ([name, value]) => name !== 'id_token' && typeof value !== 'object',
@@ -112,7 +112,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // openid-client says what is wrong with it.
+    // openid-client reports the error.
     return undefined;
   }
 }

@@ -48,7 +48,7 @@ export async function handleCallback(
   const registration = await deps.issuers.complete(deps, await findRegistration(deps, tenantid, confid));
   const idToken = await exchangeCode(deps.callProvider, { registration, callbackUrl, state, codeVerifier });
   const claims = await verifyIdToken(deps.providerKeys, registration, idToken, nonce);
-  // Read now, not at the start: a mapping deleted meanwhile no longer counts.
+  // Read now, not at the start: a mapping deleted in the meantime no longer counts.
   const mapping = await findMapping(deps, tenantid, roleid, confid);
   matchIdentity(claims, registration.provider, mapping.sub_id);
   const principal = await signInAs(deps, tenantid, roleid);

@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { AppError } from '../../errors.js';
 import { readSignIn } from '../auth/readSignIn.js';
-import type { SignInAnswer } from '../auth/signInAnswer.js';
+import type { SignInResponder } from '../auth/signInResponder.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import type { ConsoleSessions } from '../console/consoleSession.js';
@@ -16,7 +16,7 @@ import { startSignIn } from './startSignIn.js';
 export interface OidcRoutesDeps extends OidcDeps {
   readonly tokens: Tokens;
   readonly limits: SignInLimits;
-  readonly answerSignIn: SignInAnswer;
+  readonly answerSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
 }
 

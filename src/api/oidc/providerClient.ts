@@ -10,14 +10,14 @@ export interface ProviderRequest {
   readonly body?: string;
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 /** Sends one request to a provider, following no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no response. */
-export type ProviderClient = (url: URL, request: ProviderRequest) => Promise<ProviderAnswer>;
+export type ProviderClient = (url: URL, request: ProviderRequest) => Promise<ProviderResponse>;
 
 export interface ProviderClientOptions {
   /** For the whole exchange, from name resolution to the last byte. */
@@ -43,7 +43,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
       ...(options.allowPrivateNetwork ? {} : { lookup: publicLookup }),
     };
     try {
-      return await new Promise<ProviderAnswer>((resolve, reject) => {
+      return await new Promise<ProviderResponse>((resolve, reject) => {
         const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
         start(url, requestOptions, (answer) => {
           readAnswer(answer).then(resolve, reject);
@@ -57,7 +57,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
   };
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<ProviderAnswer> {
+async function readAnswer(answer: IncomingMessage): Promise<ProviderResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {

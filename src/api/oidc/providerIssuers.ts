@@ -52,12 +52,12 @@ export class ProviderIssuers {
 
   async #discover(provider: OidcProvider): Promise<string | undefined> {
     const issuers = await Promise.all(
-      placesOf(provider.auth_uri).map((place) => this.#issuerAt(place, provider)),
+      candidateUrls(provider.auth_uri).map((place) => this.#issuerAt(place, provider)),
     );
     return issuers.find((issuer) => issuer !== undefined);
   }
 
-  /** The document must be where its issuer says (OpenID Connect Discovery 4.3), and name the configured keys. */
+  /** The document must be at the URL derived from its issuer (OpenID Connect Discovery 4.3), and name the configured keys. */
   async #issuerAt(place: string, provider: OidcProvider): Promise<string | undefined> {
     const url = new URL(place + WELL_KNOWN);
     try {
@@ -83,7 +83,7 @@ export class ProviderIssuers {
  * Candidate discovery URLs: below the authorization URL or one of its parents, without the `oauth2` segment that some
  * insert. Nearest first.
  */
-function placesOf(authUri: string): readonly string[] {
+function candidateUrls(authUri: string): readonly string[] {
   const { origin, pathname } = new URL(authUri);
   const steps = pathname.split('/').filter((step) => step !== '');
   const above = (path: readonly string[]): string[] =>

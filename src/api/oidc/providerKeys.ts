@@ -6,7 +6,7 @@ import type { ProviderClient } from './providerClient.js';
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
-/** Cache lifetime: a key revoked by its provider is accepted this long at most. */
+/** Cache lifetime: a key revoked by its provider is accepted for at most this long. */
 const MAX_AGE_MS = 600_000;
 const MAX_PROVIDERS = 1_000;
 
@@ -27,7 +27,7 @@ export class ProviderKeys {
   }
 
   /**
-   * @returns the keys, and whether they were cached: then a token that matches none may be signed with a newer one.
+   * @returns the keys, and whether they were cached: if so, a token that matches none may be signed with a newer one.
    * Throws AppError OIDC_PROVIDER_ERROR.
    */
   async get(jwksUri: string): Promise<{ keys: KeySet; remembered: boolean }> {

@@ -19,8 +19,8 @@ export interface StartedSignIn {
 
 /**
  * `POST /oidc`: stores a sign-in and returns the redirect. `values`: tenantid, roleid, confid, return_to.
- * @param consolePath where in the console it ends, with a session in place of tokens. Only the console's own form gives it:
- *   another site may post to `/oidc`, and must not sign a browser in here.
+ * @param consolePath where in the console the sign-in ends, with a session instead of tokens. Only passed by the console's
+ *   own form: other sites may post to `/oidc`, and must not be able to sign a browser in.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
  */
 export async function startSignIn(

@@ -12,7 +12,7 @@ export interface SignInView {
   readonly problem?: string;
 }
 
-/** One form: the login is the same for a password and for every provider. */
+/** One form, since the login is the same for a password and for every provider. */
 export function signInPage(view: SignInView): Html {
   return html`<!doctype html>
     <html lang="en">

@@ -2,7 +2,7 @@ import type { Unsubscribed } from '../../db/delivery/unsubscribes.js';
 import type { UnsubscribeLink } from '../../email/unsubscribeLink.js';
 import { html, type Html } from '../mailbox/html.js';
 
-/** What the recipient gets, and buttons to change that. */
+/** Shows what the recipient is subscribed to, with buttons to change that. */
 export function unsubscribePage(
   { address, emailType }: UnsubscribeLink,
   { tenant, emailTypes, allTypes }: Unsubscribed,

@@ -25,7 +25,7 @@ export interface UnsubscribeDeps {
 }
 
 const MAX_BODY_BYTES = 4_096;
-/** Of a recipient. Each is a write; a person needs a few. */
+/** Per recipient. Each change is a write, and people only need a few. */
 const CHANGES_PER_MINUTE = 30;
 const WINDOW_SECONDS = 60;
 
@@ -33,8 +33,9 @@ const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * `/unsubscribe/<sealed link>`, where the mail's link and its header `List-Unsubscribe` lead. GET changes nothing, since mailboxes
- * and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) takes effect at once; so do the page's buttons.
+ * `/unsubscribe/<sealed link>`, the target of the mail's link and of its header `List-Unsubscribe`. GET changes nothing,
+ * since mailboxes and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) and the page's buttons take effect
+ * immediately.
  */
 export function unsubscribeRoutes({ ledger, keyRing }: UnsubscribeDeps): Router {
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -102,7 +103,7 @@ async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
 function send(res: Response, status: number, page: Html): void {
   res.setHeader('content-security-policy', POLICY);
   res.setHeader('cache-control', 'no-store');
-  // Search engines follow links that were shared.
+  // Search engines may find links that were shared.
   res.setHeader('x-robots-tag', 'noindex');
   res.status(status).type('html').send(page.markup);
 }

@@ -12,7 +12,7 @@ import { readBytes } from '../http/readFields.js';
 import { AppError } from '../../errors.js';
 import { EVENT_READERS } from './carrierEvents.js';
 import { checkEvents } from './eventFields.js';
-import type { MailEventDeps } from './mailEventRoutes.js';
+import type { MailEventDeps } from './sendgridEventRoutes.js';
 import { SnsCheck, type ReadSns } from './sns.js';
 import { invalid, VERIFIERS, type Report, type VerifiedReport } from './verifiers.js';
 
@@ -26,8 +26,8 @@ export interface CarrierEventDeps extends MailEventDeps {
 const MAX_BODY_BYTES = 512 * 1024;
 
 /**
- * `POST /events/<carrier>/<tenantid>`: reports of carriers, verified as each asks before anything of them is believed. A
- * missing tenant or secret gets the same response as a wrong signature.
+ * `POST /events/<carrier>/<tenantid>`: carriers' reports, verified by each carrier's own method before their content is
+ * trusted. A missing tenant or secret gets the same response as a wrong signature.
  */
 export function carrierEventRoutes(deps: CarrierEventDeps): Router {
   const sns = new SnsCheck(deps.readSns);
@@ -63,7 +63,7 @@ export function carrierEventRoutes(deps: CarrierEventDeps): Router {
     const recorded = await recordMailEvents(deps.ledger, tenantid, events);
     const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
     deps.events.count(counts);
-    deps.log.debug({ tenantid, kind, ...counts }, 'events of mails came');
+    deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');
   };
 
   const refuse: RequestHandler = (req, res) => {
@@ -78,7 +78,7 @@ export function carrierEventRoutes(deps: CarrierEventDeps): Router {
   return router;
 }
 
-/** Recipients of one mail, of which a report says something. */
+/** Maximum events per report, such as recipients of one mail. */
 const MAX_EVENTS = 1_000;
 
 /** An id that no tenant has if it is invalid. */

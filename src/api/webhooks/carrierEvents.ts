@@ -1,7 +1,7 @@
 import type { WebhookKind } from '../../db/delivery/carrierWebhooks.js';
 import { listOf, objectOf, type GivenEvent, type Json } from './eventFields.js';
 
-/** Reads a verified report. @param reportId of the report, where its events have no ids of their own */
+/** Reads a verified report. @param reportId used if its events have no ids of their own */
 export type EventReader = (report: Json, reportId: string) => readonly (GivenEvent | undefined)[];
 
 type Kinds = Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ const POSTMARK: Kinds = {
   Click: 'click',
   SubscriptionChange: 'unsubscribe',
 };
-/** Mailboxes that do not exist; other types concern one mail. */
+/** Bounce types that mean the mailbox does not exist; other types concern one mail. */
 const POSTMARK_GONE: readonly unknown[] = ['HardBounce', 'BadEmailAddress'];
 
 const readPostmark: EventReader = (report) => {
@@ -45,7 +45,7 @@ const readPostmark: EventReader = (report) => {
   ];
 };
 
-/** Postmark also reports what bounces and complaints suppress, and what is reactivated: the first are events of their own. */
+/** Postmark also reports suppressions by bounces and complaints, which have events of their own, and reactivations. */
 function readPostmarkSubscription(report: Json): GivenEvent | undefined {
   const { MessageID: message, Metadata: metadata, ChangedAt: time, Recipient: recipient } = report;
   if (report['SuppressSending'] !== true || report['SuppressionReason'] !== 'ManualSuppression')
@@ -80,7 +80,7 @@ const readResend: EventReader = (report, reportId) => {
   const [bounce, click, failed] = ['bounce', 'click', 'failed'].map((name) => objectOf(data[name]));
   const isGone = bounce?.['type'] === 'Permanent';
   const recipients = listOf(data['to']);
-  // Of several it is not certain who it was.
+  // With several recipients, it is not certain which one complained.
   const mayBeSuppressed = recipients.length === 1;
   const source = event === 'spamreport' ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined;
   return recipients.map((recipient, index) => ({
@@ -105,7 +105,7 @@ const MAILGUN: Kinds = {
   clicked: 'click',
   unsubscribed: 'unsubscribe',
 };
-/** Mail that Mailgun does not even try, since of an earlier one. */
+/** Mail that Mailgun did not attempt, because of an earlier event. */
 const MAILGUN_SUPPRESSED: Readonly<Record<string, 'bounce' | 'spamreport' | undefined>> = {
   'suppress-bounce': 'bounce',
   'suppress-complaint': 'spamreport',
@@ -157,7 +157,7 @@ const SES: Kinds = {
   Click: 'click',
   Reject: 'dropped',
 };
-/** Where each kind of event says what it is about. */
+/** The member of a report with the details of each kind of event. */
 const SES_PARTS: Kinds = {
   Delivery: 'delivery',
   Bounce: 'bounce',
@@ -188,9 +188,9 @@ const readSes: EventReader = (report, reportId) => {
     ...listOf(part['delayedRecipients']),
     ...listOf(part['recipients']),
   ];
-  // Of a complaint SES lists all recipients it may have been.
+  // For a complaint, SES lists all recipients who may have made it.
   const isCertain = named !== 'spamreport' || recipients.length === 1;
-  // Of SES's own lists; topics of them are no email types.
+  // From SES's own contact lists, whose topics are not email types.
   const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
   if (named === 'unsubscribe' && !hasLeft) return [undefined];
   const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
@@ -218,7 +218,7 @@ export const EVENT_READERS: Readonly<Record<WebhookKind, EventReader>> = {
   ses: readSes,
 };
 
-/** Tags are an object by name, or a list as they were given. */
+/** Tags are an object by name, or the list that was sent. */
 function tagsOf(tags: unknown): Json {
   if (!Array.isArray(tags)) return objectOf(tags);
   return Object.fromEntries(tags.map(objectOf).map(({ name, value }) => [text(name), value]));

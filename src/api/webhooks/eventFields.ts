@@ -13,7 +13,7 @@ const EARLIEST_MS = 1_230_768_000_000;
 const CLOCK_MS = 86_400_000;
 
 export interface ReadEvents {
-  /** About deliveries, whose tenant is not checked yet. */
+  /** Events about deliveries whose tenant is not checked yet. */
   readonly events: readonly MailEvent[];
   /** Irrelevant, or not about a delivery of ours. */
   readonly ignored: number;
@@ -23,7 +23,7 @@ export interface ReadEvents {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An event as a carrier reports it: nothing of it has been checked. */
+/** An event as reported by a carrier, unchecked. */
 export interface GivenEvent {
   readonly deliveryid: unknown;
   readonly tenantid: unknown;
@@ -40,7 +40,7 @@ export interface GivenEvent {
   readonly suppress?: NonNullable<MailEvent['suppress']>['source'] | undefined;
 }
 
-/** @param given undefined for what is irrelevant */
+/** @param given undefined for irrelevant events */
 export function checkEvents(
   given: readonly (GivenEvent | undefined)[],
   tenantid: number,

@@ -12,7 +12,7 @@ import {
   type ReadEvents,
 } from './eventFields.js';
 
-/** Events that are recorded. Others, such as processed, say nothing that the ledger does not. */
+/** Events that are recorded. Others, such as processed, add nothing to the ledger. */
 const KEPT = new Set([
   'delivered',
   'bounce',

@@ -8,14 +8,14 @@ import type { MailTransport } from '../../email/mail/transport.js';
 import type { KeyRing } from '../../secrets.js';
 import { bad, good, type Finding } from './check.js';
 
-/** An account, as far as it can be read, and whose it is. */
+/** An account, as far as it can be decrypted, and its tenant. */
 export interface TenantAccount {
   readonly tenantid: number;
   readonly kind: CarrierKind;
   readonly account: Account;
 }
 
-/** What was found of one account. */
+/** The result of verifying one account. */
 export interface AccountVerdict {
   readonly tenantid: number;
   readonly kind: CarrierKind;
@@ -24,12 +24,12 @@ export interface AccountVerdict {
 }
 
 const VERIFY_MS = 4_000;
-/** Shorter than a check may take, with the last account that is asked. */
+/** Leaves enough of the check's time for the account started last. */
 const START_WITHIN_MS = 12_000;
 const MAX_AT_ONCE = 10;
 const MAX_LISTED = 3;
 
-/** Accounts that all tenants send with; those that don't decrypt are left to the check of the secrets. */
+/** The accounts of all tenants. Ones that don't decrypt are skipped: the check of secrets reports them. */
 export async function tenantAccounts(
   { knex }: Pick<Database, 'knex'>,
   keyRing: KeyRing,
@@ -42,13 +42,13 @@ export async function tenantAccounts(
         account,
       }));
     } catch {
-      // Counted by the check of the secrets, with the tenant's id.
+      // Reported by the check of secrets, with the tenant's id.
       return [];
     }
   });
 }
 
-/** Asks the carriers that tenants send with whether they recognise the accounts. Sends nothing. */
+/** Verifies tenants' accounts with their carriers, without sending anything. */
 export async function checkCarriers(
   config: Config,
   database: Database,
@@ -84,16 +84,17 @@ async function verifyAll(
   return verdicts;
 }
 
-/** One account that is refused is its tenant's affair; when it is all of a carrier's, it is the carrier or the way to it. */
+/** A single rejected account is up to its tenant. If all accounts of a carrier are, the carrier or the network is the cause. */
 function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
   if (total === 0) return good('no tenant has an account');
   const kinds = [...new Set(verdicts.map(({ kind }) => kind))].toSorted();
   const lines = kinds.map((kind) => describe(verdicts.filter((verdict) => verdict.kind === kind)));
-  const asked = verdicts.length < total ? `; ${verdicts.length} of ${total} accounts were asked in time` : '';
+  const asked =
+    verdicts.length < total ? `; ${verdicts.length} of ${total} accounts were checked in time` : '';
   const says = `${lines.map(({ says: each }) => each).join('; ')}${asked}`;
   return lines.every(({ ok }) => ok)
     ? good(says)
-    : bad(says, 'Check DNS, what the network lets out, and the accounts with the carrier.');
+    : bad(says, 'Check DNS, outbound network access, and the accounts with the carrier.');
 }
 
 function describe(verdicts: readonly AccountVerdict[]): Finding {

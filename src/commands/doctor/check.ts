@@ -19,7 +19,10 @@ const CHECK_TIMEOUT_MS = 20_000;
 export async function examine(check: Check): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Finding>((resolve) => {
-    timer = setTimeout(() => resolve(bad(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`)), CHECK_TIMEOUT_MS);
+    timer = setTimeout(
+      () => resolve(bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)),
+      CHECK_TIMEOUT_MS,
+    );
   });
   try {
     return await Promise.race([check.run(), timeout]);
@@ -42,10 +45,10 @@ export const bad = (says: string, hint?: string): Finding => ({
 function broken(error: unknown): Finding {
   if (error instanceof AppError) return bad(error.message, error.hint);
   if (error instanceof UsageError) return bad(error.message);
-  return bad(`it broke off (${codeOf(error)})`);
+  return bad(`it failed (${codeOf(error)})`);
 }
 
-/** `ECONNREFUSED`, `42P01` or the like; the error's name if it has no code. */
+/** A code such as `ECONNREFUSED` or `42P01`, or the error's name if it has none. */
 export function codeOf(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Installation } from '../../compose.js';
-import { divideConnections } from '../../db/connection/budget.js';
-import { openToPublic } from '../../db/connection/databaseGrants.js';
+import { divideConnections } from '../../db/connection/connectionBudget.js';
+import { publicPrivileges } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
@@ -25,7 +25,7 @@ import { bad, codeOf, good, type Check, type Finding } from './check.js';
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
 const MAX_LISTED = 3;
-/** Longest wait for a heartbeat to arrive. */
+/** Maximum wait for a heartbeat to arrive. */
 const REPLICA_CHECK_MS = 5_000;
 const DISK_FULL = '53100';
 
@@ -41,7 +41,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
       name: 'rights',
       run: async () => {
         const missing = await missingRights(database.pool);
-        return missing.length === 0 ? good('may make roles and schemas') : bad(missing.join('; '));
+        return missing.length === 0 ? good('may create roles and schemas') : bad(missing.join('; '));
       },
     },
     {
@@ -69,7 +69,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
         const difference = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s`;
         return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
           ? good(`${difference} from PostgreSQL's`)
-          : bad(`${difference} from PostgreSQL's`, 'Keep both in time with NTP.');
+          : bad(`${difference} from PostgreSQL's`, 'Synchronise both with NTP.');
       },
     },
     {
@@ -77,10 +77,10 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
       run: () =>
         ready(async () => {
           const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
-          if (unreadable.length === 0) return good(`${stored} stored, all of them decrypt`);
+          if (unreadable.length === 0) return good(`${stored} stored, all can be decrypted`);
           return bad(
             `${unreadable.length} of ${stored} don't decrypt: ${shortened(unreadable)}`,
-            'Put the key that encrypted them behind the present one in SECRET_KEYS.',
+            'Add the key that encrypted them to SECRET_KEYS, after the current one.',
           );
         }),
     },
@@ -105,7 +105,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
 
 async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
   const { version, roundTripMs, readOnly } = await readServerFacts(pool);
-  const says = `version ${version}, answers in ${Math.ceil(roundTripMs)} ms`;
+  const says = `version ${version}, responds in ${Math.ceil(roundTripMs)} ms`;
   if (readOnly) {
     return bad(
       `${says}; it is read-only`,
@@ -139,7 +139,7 @@ async function checkRoles({ pool }: Database): Promise<Finding> {
   );
 }
 
-/** Commands go past the pooler: this asks it as a web process does, the shared login of tenants too. */
+/** Commands bypass the pooler, so this connects through it as a web process would, including the tenants' shared login. */
 async function checkPooler(
   config: Config,
   direct: Database,
@@ -168,7 +168,7 @@ async function checkPooler(
   }
 }
 
-/** As a web process or worker sees them. */
+/** Checks replicas as a web process or worker sees them. */
 async function checkReplicas(config: Config, keyRing: KeyRing, log: Logger): Promise<Finding> {
   const { databaseUrl = '', databaseDirectUrl, databaseReplicaUrls: replicaUrls } = config;
   const database = openDatabase({
@@ -186,13 +186,13 @@ async function checkReplicas(config: Config, keyRing: KeyRing, log: Logger): Pro
     const deadlineMs = performance.now() + REPLICA_CHECK_MS;
     const isBehind = ({ lagMs }: { readonly lagMs: number | undefined }): boolean =>
       lagMs === undefined || lagMs > 1000 * config.maxReplicaLagSeconds;
-    // Known once a heartbeat of this moment has arrived.
+    // Known once a current heartbeat has arrived.
     while (database.replicas.lags().some(isBehind) && performance.now() < deadlineMs) await delay(100);
     const lags = database.replicas.lags();
     const late = lags.filter(isBehind).map(({ name }) => name);
     if (late.length > 0) {
       return bad(
-        `${shortened(late)} ${late.length === 1 ? 'does not answer, or lags' : 'do not answer, or lag'} by more than ${REPLICA_CHECK_MS / 1000} s`,
+        `${shortened(late)} ${late.length === 1 ? 'does not respond, or lags' : 'do not respond, or lag'} by more than ${REPLICA_CHECK_MS / 1000} s`,
         'Their reads go to the primary. Do they follow it? See pg_stat_replication there.',
       );
     }
@@ -212,7 +212,7 @@ async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> 
       "PostgreSQL's pg_hba.conf has to let the roles rowpost_… connect with a password.",
     );
   }
-  const open = await openToPublic(pool);
+  const open = await publicPrivileges(pool);
   if (open.length === 0) return good('tenants log in with roles of their own');
   return bad(
     `every role of the cluster may ${open.join(' and ')} in this database`,
@@ -243,33 +243,34 @@ function shortened(items: readonly string[]): string {
 }
 
 async function checkQueue(database: Database, log: Logger): Promise<Finding> {
-  // Rejects with a message for the operator when BullMQ's tables are missing.
+  // Rejects with a message for the operator if BullMQ's tables are missing.
   const connections = await connectPostgres(database, log);
   await connections.close();
   return good('in the same PostgreSQL');
 }
 
-/** One tenant's refused key is that tenant's to replace; if all are refused, the cause is the provider or the account. */
+/** A single tenant's rejected key is up to that tenant; if all are rejected, the provider or the account is the cause. */
 export function judgeKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(
-      `the carriers refuse the accounts of all tenants (${shortened(paused.map(String))})`,
-      'Check the account with the carrier. A new key or transport resumes what is paused: see docs/delivery.md.',
+      `the carriers reject the accounts of all tenants (${shortened(paused.map(String))})`,
+      'Check the account with the carrier. A new key or transport resumes paused deliveries: see docs/delivery.md.',
     );
   }
   const those =
-    paused.length === 0
-      ? ''
-      : `, of which the carriers refuse those of tenants ${shortened(paused.map(String))}`;
+    paused.length === 0 ? '' : `; the carriers reject those of tenants ${shortened(paused.map(String))}`;
   return good(`${tenants === 1 ? '1 tenant has' : `${tenants} tenants have`} an account${those}`);
 }
 
-/** What each place needs to move on. */
+/** What may be blocking each stage. */
 const OVERDUE: Readonly<Record<Overdue['place'], readonly [what: string, hint: string]>> = {
   events: ['committed events are not read', 'Is a relay running?'],
-  batches: ['batches of events wait', 'Do a relay and enough workers run, and do they reach the queue?'],
-  deliveries: ['deliveries wait', 'Are workers running, and enough of them, and do the carriers answer?'],
-  retries: ['retries are due', 'Do a relay and enough workers run, and do they reach the queue?'],
+  batches: [
+    'batches of events wait',
+    'Are a relay and enough workers running, and can they reach the queue?',
+  ],
+  deliveries: ['deliveries wait', 'Are enough workers running, and do the carriers respond?'],
+  retries: ['retries are due', 'Are a relay and enough workers running, and can they reach the queue?'],
 };
 
 /** @param alarmSeconds 0 for no alarm */

@@ -10,7 +10,7 @@ const OLDEST_REDIS = [6, 2] as const;
 
 /**
  * Checks that need no database: Redis, the mail provider, the file storage.
- * @param usesSendgrid whether a tenant sends with SendGrid, the carrier of those that have chosen none
+ * @param usesSendgrid whether a tenant sends with SendGrid, the default carrier
  */
 export function outsideChecks(config: Config, usesSendgrid: boolean): readonly Check[] {
   const { redisUrl } = config;
@@ -23,7 +23,7 @@ export function outsideChecks(config: Config, usesSendgrid: boolean): readonly C
           ? Promise.resolve(good('none: mail is kept in the mailbox'))
           : usesSendgrid
             ? checkProvider(config)
-            : Promise.resolve(good('SendGrid is not asked: all tenants send with other carriers')),
+            : Promise.resolve(good('SendGrid is not checked: all tenants send with other carriers')),
     },
     { name: 'storage', run: () => checkStorage(config) },
   ];
@@ -34,18 +34,18 @@ async function checkRedis(url: string): Promise<Finding> {
   if (typeof facts === 'string') {
     return bad(
       `Redis can't be reached (${facts})`,
-      'Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.',
+      'Set REDIS_URL to a running Redis, or omit it to queue in PostgreSQL.',
     );
   }
   const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem } = facts;
   if (modeProblem !== undefined) return bad(modeProblem);
   const cluster = primaries > 1 ? ` on ${primaries} primaries` : '';
-  const says = `Redis ${version}${cluster}, answers in ${Math.ceil(roundTripMs)} ms`;
+  const says = `Redis ${version}${cluster}, responds in ${Math.ceil(roundTripMs)} ms`;
   if (isOlder(version)) return bad(says, `Take Redis ${OLDEST_REDIS.join('.')} or newer.`);
   if (maxmemoryPolicy !== undefined && maxmemoryPolicy !== 'noeviction') {
     return bad(
       `${says}; its maxmemory-policy is ${maxmemoryPolicy}`,
-      'Set it to noeviction: any other throws jobs away when memory is full.',
+      'Set it to noeviction: any other policy discards jobs when memory is full.',
     );
   }
   return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
@@ -65,20 +65,20 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
     await answer.body?.cancel();
     return judgeProvider(answer.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {
-    const why = signal.aborted ? `no answer within ${sendDeadlineMs} ms` : codeOf(error);
+    const why = signal.aborted ? `no response within ${sendDeadlineMs} ms` : codeOf(error);
     return bad(
       `SendGrid can't be reached (${why})`,
-      'Check SENDGRID_BASE_URL, DNS, and what the network lets out.',
+      'Check SENDGRID_BASE_URL, DNS, and outbound network access.',
     );
   }
 }
 
-/** @param status of the answer to a request without a key */
+/** @param status of the response to a request without a key */
 export function judgeProvider(status: number, ms: number): Finding {
   if (status >= 500 || status === 407 || status === 429) {
     return bad(
-      `SendGrid answers ${status}`,
-      'It, or a proxy on the way, turns requests away: mails wait meanwhile.',
+      `SendGrid responds with ${status}`,
+      'It, or a proxy in between, rejects requests; mail waits in the meantime.',
     );
   }
   return good(

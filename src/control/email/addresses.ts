@@ -4,7 +4,7 @@ import { badInput, requireItems } from '../object/badInput.js';
 /** A list of templates, or one that renders to a JSON list. */
 export type Addresses = string | readonly string[];
 
-/** How addresses are shown: as they were given, a list or one string that holds a JSON list. */
+/** Addresses as they were given: a list, or one string that renders to a JSON list. */
 export const addressesType = new GraphQLScalarType({
   name: 'Addresses',
   description: 'A list of addresses, or one string that renders to a JSON list of addresses.',
@@ -14,8 +14,8 @@ export const addressesType = new GraphQLScalarType({
 });
 
 /**
- * GraphQL makes a list of one out of a single string. When that string begins like a JSON list, it is the other
- * form: templates that render to a whole list. No address begins with a bracket.
+ * GraphQL coerces a single string to a list of one. If it begins like a JSON list, it is the other form: a template that
+ * renders to a whole list. No address begins with a bracket.
  */
 export function readAddresses(given: readonly (string | null)[], field: string): Addresses {
   const items = requireItems(given, field);
@@ -23,7 +23,7 @@ export function readAddresses(given: readonly (string | null)[], field: string):
   return items.length === 1 && first !== undefined && first.trimStart().startsWith('[') ? first : items;
 }
 
-/** Throws AppError BAD_USER_INPUT when no address is given. */
+/** Throws AppError BAD_USER_INPUT if no address is given. */
 export function readRecipients(given: readonly (string | null)[]): Addresses {
   const recipients = readAddresses(given, 'recipients');
   if (recipients.length === 0) throw badInput('recipients', 'recipients must hold an address.');

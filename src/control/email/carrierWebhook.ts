@@ -81,7 +81,7 @@ export const setEmailWebhook: GraphQLFieldConfig<
 const FORMATS: Readonly<Record<WebhookKind, RegExp>> = {
   resend: /^whsec_[A-Za-z0-9+/]{16,200}={0,2}$/,
   mailgun: /^[\x21-\x7e]{16,200}$/,
-  // It is a part of an address.
+  // It is part of a URL.
   postmark: /^[A-Za-z0-9._~-]{16,200}$/,
   ses: /^arn:aws(?:-cn|-us-gov)?:sns:[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}:\d{12}:[\w-]{1,256}$/,
 };

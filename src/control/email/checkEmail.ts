@@ -10,7 +10,7 @@ import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';
 import { emailErrorType } from './emailErrorType.js';
-import { readEmailType, type Draft, type ReadType } from './emailDraft.js';
+import { readEmailType, type Draft, type ReadType } from './readEmailType.js';
 import { missingNames } from './missingNames.js';
 
 interface CheckArgs {
@@ -19,7 +19,7 @@ interface CheckArgs {
   readonly target?: string | null;
 }
 
-/** Changes nothing. */
+/** Read-only. */
 export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
@@ -41,7 +41,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
   },
 };
 
-/** Names that are missing. What does not compile has been refused before. */
+/** Warnings about missing names. Templates that don't compile were rejected earlier. */
 export async function warningsOfType(
   context: ControlContext,
   type: ReadType,
@@ -58,7 +58,7 @@ export async function warningsOfType(
   return missingNames(reads, type.queries, catalog, targets, namesOfSettings(type));
 }
 
-/** Names that an email type's own settings bring into the context of its templates. */
+/** Names that an email type's own settings add to the context of its templates. */
 export function namesOfSettings({
   unsubscribe,
   locale,

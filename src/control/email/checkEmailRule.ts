@@ -1,9 +1,9 @@
 import { readCapture } from '../../db/capture/capture.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
-import { statementsOf } from '../../db/tenants/tenantStorage.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../errors.js';
-import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { distinct } from '../object/readValues.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
@@ -24,8 +24,9 @@ interface Rule {
 }
 
 /**
- * Whether all that the rule names is there; of a change only what it changes, unless it enables the rule: one whose
- * table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE, UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
+ * Checks that everything the rule refers to exists. An update is only checked for what it changes, unless it enables the
+ * rule, so that a rule whose table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE,
+ * UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
  */
 export async function checkEmailRule(change: {
   readonly context: ControlContext;
@@ -52,7 +53,7 @@ async function checkTargets(context: ControlContext, rule: Rule): Promise<void> 
   for (const target of rule.targets) {
     await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
   }
-  requireMayHold(rule.condition, rule.operations);
+  requireSatisfiable(rule.condition, rule.operations);
 }
 
 /** Read-only tables have no events. Throws AppError READ_ONLY_TABLE. */
@@ -69,7 +70,7 @@ export function requireWritable({ name, kind, primaryKey }: Table): void {
   );
 }
 
-/** A table that the API can't write to has events only while its other writers are captured. Throws AppError READ_ONLY_TABLE. */
+/** A table that the API can't write to only has events while other writers are captured. Throws AppError READ_ONLY_TABLE. */
 async function requireWriters(
   { principal: { tenantid }, deps, db }: ControlContext,
   tables: readonly Table[],
@@ -77,12 +78,12 @@ async function requireWriters(
 ): Promise<void> {
   const schema = tables[0]?.schema;
   if (schema === undefined) return;
-  const runner = statementsOf(db);
+  const runner = statementRunner(db);
   const role = (await deps.database.tenants.names()).tenant(tenantid);
   const sqlNames = tables.map(({ sqlName }) => sqlName);
   const held = await heldWrites(runner, schema, role, sqlNames);
   for (const table of tables) {
-    // Uploads write to the table only where a column names the newest file.
+    // Uploads only write to the table if a column names the newest file.
     const writes = isWritable(table) ? ['upload', ...(held.get(table.sqlName) ?? [])] : [];
     if (operations.some((operation) => writes.includes(operation))) continue;
     if ((await readCapture(runner, tenantid, table)).writers === 'all') continue;

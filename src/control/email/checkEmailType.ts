@@ -13,7 +13,7 @@ import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.
 type CheckedEmailType = Omit<EmailType, 'queries'> & { readonly queries: readonly EmailQuery[] };
 
 /**
- * Compiles every templated field and validates every query, so that what is saved can be sent.
+ * Compiles every templated field and validates every query, so that anything saved can be sent.
  * Throws AppError TEMPLATE_SYNTAX and EMAIL_QUERY_INVALID with field, line and column, ORDERING_INVALID with field.
  * @returns the layouts that its templates load
  */
@@ -51,7 +51,7 @@ function requireReplyTo(replyTo: string | null | undefined): void {
   if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
 }
 
-/** A list that is templated is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
+/** A templated list is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
 function requireOneRecipient(recipients: CheckedEmailType['recipients']): void {
   if (typeof recipients === 'string' || recipients.length <= 1) return;
   throw badInput(

@@ -1,12 +1,12 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
 import { AppError } from '../../errors.js';
-import { FieldError } from '../../graphql/answer.js';
+import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
 
-/** Whether a query can run with these of its arguments. Rejects with AppError. */
+/** Rejects with AppError if a query can't run with its arguments. */
 export type QueryCheck = (query: EmailQuery) => Promise<void>;
 
-/** Checks a stored query with its ordering and its filter, as far as that can be said before the filter is rendered. Throws AppError. */
+/** Checks a stored query with its ordering and its filter, as far as possible before the filter is rendered. Throws AppError. */
 export async function checkStoredQuery(
   { query, filter, ordering }: StoredQuery,
   check: QueryCheck,
@@ -20,8 +20,8 @@ export async function checkStoredQuery(
 }
 
 /**
- * With null in the place of each expression. That need not compile as what is rendered does, but a column that it names
- * as a whole is named by every rendering, too.
+ * Checks the filter with null in place of each template expression. Unlike what is rendered later, that need not compile,
+ * but a column written outside the expressions occurs in every rendering.
  */
 async function checkTemplatedFilter(query: string, filter: string, check: QueryCheck): Promise<void> {
   try {

@@ -16,8 +16,8 @@ export function templatesOf(type: EmailType): readonly TemplateRequest[] {
 
 /**
  * Compiles templates with the layouts that they load. Throws AppError TEMPLATE_SYNTAX with field, line and column, and the
- * layout where the place is in one.
- * @param owner whose templates they are, where that is not what is being saved
+ * layout if the error is in one.
+ * @param owner what the templates belong to, if that is not what is being saved
  */
 export async function checkTemplates(
   { principal, deps }: ControlContext,

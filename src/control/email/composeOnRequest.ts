@@ -12,9 +12,9 @@ import { inputType } from '../object/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { findVariant, readEmailType, type Draft } from './emailDraft.js';
+import { findVariant, readEmailType, type Draft } from './readEmailType.js';
 
-/** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose rights. */
+/** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose permissions. */
 export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   email_type: { type: ID, description: 'A saved email type.' },
   input: {
@@ -49,8 +49,8 @@ export interface ComposeArgs {
 }
 
 /**
- * Composes an email as a delivery would, for the tenant's administrators. Throws AppError for arguments that don't fit;
- * what is wrong with the email type is part of the result.
+ * Composes an email as a delivery would, for the tenant's administrators. Throws AppError for invalid arguments; errors of
+ * the email type are part of the result.
  */
 export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
   const { principal, deps, composing } = context;
@@ -93,7 +93,7 @@ async function readTrigger(
 
 type What = Omit<EmailTrigger, 'tenantid' | 'queryRoleid'>;
 
-/** The row as it is now is what the change made of it, or what it took away; an update is one that changed nothing. */
+/** Uses the current row as the result of an insert, as the row removed by a delete, or as both sides of an update. */
 async function fromRow(
   context: ControlContext,
   schema: string,

@@ -11,9 +11,9 @@ import { badInput } from '../object/badInput.js';
 import { keyValue } from './keyValue.js';
 
 /**
- * A row of a tenant's table as it is now, as the JSON text that an event of it would hold.
- * @param key an object by column name, or the value of a key of one column; of the last row by its key if there is none
- * Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, NOT_FOUND.
+ * Reads the current row of a tenant's table as the JSON text that its events would contain. Throws AppError UNKNOWN_TABLE,
+ * BAD_USER_INPUT, NOT_FOUND.
+ * @param key an object by column name, or the value of a single-column key; by default the last row in key order
  */
 export async function readCurrentRow(
   context: ControlContext,
@@ -32,7 +32,7 @@ export async function readCurrentRow(
   return row;
 }
 
-/** The newest file of the row, as the JSON text that an event of its upload holds; null when it has none. */
+/** The newest file of the row as the JSON text that its upload event would contain; null if it has none. */
 export async function readNewestFile(
   context: ControlContext,
   schema: string,
@@ -65,7 +65,7 @@ async function readText(context: ControlContext, piece: Sql): Promise<string | u
   return (await readRowsOf(context, piece))[0]?.[0] ?? undefined;
 }
 
-/** What a statement about a tenant's tables returns, each value as PostgreSQL's text of it. */
+/** Runs a statement on a tenant's tables; values are returned as text. */
 export async function readRowsOf(
   { principal, deps }: ControlContext,
   piece: Sql,
@@ -92,7 +92,7 @@ function oneRow(table: Table, key: unknown): Sql {
   return sql`where ${join(conditions, ' and ')}`;
 }
 
-/** By the index of the primary key. */
+/** Descending by primary key, so that its index can be used. */
 export function newestFirst(table: Table): Sql {
   const columns = table.primaryKey.map((column) => sql`${columnSql(sql`t`, column)} desc`);
   return sql`order by ${join(columns, ', ')}`;

@@ -12,13 +12,13 @@ const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext
   fields: { apikey: { type: GraphQLString, resolve: (source) => source.apikey } },
 });
 
-/** Sets the tenant's key and resumes deliveries that the old key paused. Stored encrypted, shown only in this answer. */
+/** Sets the tenant's key and resumes deliveries that were paused because of the old one. Stored encrypted, shown only in this response. */
 export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apikey: string }> = {
   type: emailApikeyType,
   args: { apikey: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, { apikey }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    // The key is sent as a header; a character that headers don't allow is a copying mistake.
+    // The key is sent in a header; a character that headers don't allow is a copy-and-paste mistake.
     if (!/^[\x21-\x7e]+$/.test(apikey)) {
       throw badInput('apikey', 'apikey must be printable characters without spaces.');
     }

@@ -2,7 +2,7 @@ import { GraphQLObjectType, GraphQLString } from 'graphql';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 
-/** Why an email is not sent: a value, so that the query results can be shown beside it. */
+/** Why an email is not sent. A value rather than an error, so that query results can be shown with it. */
 export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_error',
   fields: {

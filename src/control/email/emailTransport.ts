@@ -57,7 +57,7 @@ export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
   },
 };
 
-/** Asks each carrier, and sets nothing unless all recognise their account. Resumes deliveries that are paused. */
+/** Verifies the account with each carrier, and sets nothing unless all succeed. Resumes paused deliveries. */
 export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: TransportInput }> = {
   type: transportsType,
   description:
@@ -86,7 +86,7 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
   },
 };
 
-/** Throws AppError EMAIL_TRANSPORT_REFUSED. @returns the accounts; fewer when SendGrid has no key */
+/** Throws AppError EMAIL_TRANSPORT_REFUSED. @returns the accounts, without SendGrid if it has no key yet */
 async function verify(
   { db, deps, principal: { tenantid } }: ControlContext,
   transports: readonly StoredTransport[],
@@ -122,7 +122,7 @@ async function shown({ db, deps, principal: { tenantid } }: ControlContext): Pro
   });
 }
 
-/** Named one by one: what is not named is not shown. */
+/** An allow-list, so that new fields are not exposed by accident. */
 function withoutSecrets(transport: StoredTransport): Record<string, unknown> {
   const none = {
     host: null,

@@ -11,7 +11,7 @@ import { resolveJsonField as resolve } from '../object/storedRow.js';
 import { addressesType, readAddresses, type Addresses } from './addresses.js';
 import { badInput, requireItems, requireValue } from '../object/badInput.js';
 
-/** A query whose result the templates see under `outvar`. */
+/** A query whose result templates access as `outvar`. */
 export interface EmailQuery {
   readonly query: string;
   readonly filter: string | null;
@@ -85,7 +85,7 @@ const CONTEXT_NAMES = ['records', 'operation', 'target', 'now', 'base_url', 'fil
 
 const MAX_NAME_CHARACTERS = 200;
 
-/** A line break or a slash would survive in logs, links and file names. Throws AppError BAD_USER_INPUT. */
+/** Line breaks and slashes would end up in logs, links and file names. Throws AppError BAD_USER_INPUT. */
 export function readPlainName(name: string, field: string): string {
   if (name.length <= MAX_NAME_CHARACTERS && !/[\p{Cc}/]/u.test(name)) return name;
   throw badInput(field, `${field} must be a plain name of at most ${MAX_NAME_CHARACTERS} characters.`);
@@ -121,7 +121,7 @@ export function readOptions({ cc, bcc }: { readonly cc?: Strings; readonly bcc?:
   };
 }
 
-/** Whether a column exists is checked with the rule's tables, not here. Throws AppError BAD_USER_INPUT. */
+/** That columns exist is checked against the rules' tables, not here. Throws AppError BAD_USER_INPUT. */
 export function readAttachments(given: readonly (string | null)[]): readonly string[] {
   const names = requireItems(given, 'attachments');
   for (const [index, name] of names.entries()) {

@@ -31,7 +31,7 @@ export const emailWebhook: GraphQLFieldConfig<unknown, ControlContext> = {
   },
 };
 
-/** Public keys are no secrets: this one is stored and shown as it is. */
+/** A public key is not a secret: it is stored and shown in the clear. */
 export const setEmailWebhookKey: GraphQLFieldConfig<
   unknown,
   ControlContext,
@@ -51,7 +51,7 @@ export const setEmailWebhookKey: GraphQLFieldConfig<
   },
 };
 
-/** The key in base64 as providers show it, with or without PEM's lines around it. Throws AppError BAD_USER_INPUT. */
+/** The key in base64 as providers show it, with or without PEM header and footer. Throws AppError BAD_USER_INPUT. */
 function readKey(text: string): string {
   const base64 = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '');
   try {

@@ -10,7 +10,7 @@ const MAX_HEADERS = 20;
 const MAX_HEADER_TEMPLATE_CHARACTERS = 10_000;
 
 /**
- * Takes the object's JSON text as well: GraphQL's own objects can't have names with a hyphen.
+ * Also accepts the object as JSON text: names in GraphQL object literals can't contain a hyphen.
  * Throws AppError BAD_USER_INPUT.
  */
 export function readHeaders(given: unknown): Readonly<Record<string, string>> {

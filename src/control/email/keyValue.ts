@@ -3,9 +3,8 @@ import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { badInput } from '../object/badInput.js';
 
 /**
- * What a key gives for a column of it, as text.
- * @param key an object by column name, or the value of a key of one column
- * Throws AppError BAD_USER_INPUT.
+ * The value of one of the key's columns, as text. Throws AppError BAD_USER_INPUT.
+ * @param key an object by column name, or the value of a single-column key
  */
 export function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: unknown): string {
   const given: unknown = isJsonObject(key)

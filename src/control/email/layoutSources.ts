@@ -1,22 +1,22 @@
 import type { LayoutSources } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 
-/** Which layouts a row's templates load, as it is stored. */
+/** The stored record of which layouts a row's templates load. */
 export interface LayoutUse {
   readonly layout_names: readonly string[] | null;
   readonly any_layout: boolean | null;
 }
 
 /**
- * Keeps the tenant's layouts, and what loads them, as they are until the transaction ends: each of the two is checked
- * against the other. A row, since tenants can hold advisory locks.
+ * Locks the tenant's layouts and everything that loads them until the transaction ends, since each is checked against the
+ * other. Locks a row, because tenants could hold an advisory lock.
  */
 export async function lockLayouts({ db, principal, isTransaction }: ControlContext): Promise<void> {
   if (!isTransaction) return;
   await db('rowpost.tenant').where({ tenantid: principal.tenantid }).forNoKeyUpdate().select('tenantid');
 }
 
-/** The sources of the tenant's layouts by name: all of them, or those that a row loads. */
+/** The sources of the tenant's layouts by name: all layouts, or those that a row loads. */
 export async function readLayoutSources(
   { db, principal }: ControlContext,
   use: LayoutUse = { layout_names: null, any_layout: true },

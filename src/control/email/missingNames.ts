@@ -5,12 +5,12 @@ import { suggestion } from '../../graphql/filter/suggestion.js';
 import type { TemplateRead } from '../../templates/index.js';
 import type { EmailQuery } from './emailTypeParts.js';
 
-/** A value of the context that a field of an email type reads. */
+/** A context value that a field of an email type reads. */
 interface FieldRead extends TemplateRead {
   readonly field: string;
 }
 
-/** What stands at a place of the context: an object whose names are known, or anything. Lists are as their items. */
+/** What is known about a context value: an object with these names, or nothing. A list has the shape of its items. */
 type Shape = { readonly names: ReadonlyMap<string, Shape>; readonly what: string } | 'anything';
 
 const ITEM = '[]';
@@ -18,9 +18,9 @@ const MAX_WARNINGS = 50;
 const CONTEXT_NAMES = ['operation', 'target', 'now', 'base_url', 'file'];
 
 /**
- * Reads of names that the context will not have: columns that a target lacks, and fields that a query does not select.
- * @param further names that the type's own settings bring
- * @param targets the tables whose changes the email is about; of none nothing is known of the records
+ * Finds reads of names that the context will not have: columns that a target lacks, and fields that a query does not select.
+ * @param further names added by the email type's own settings
+ * @param targets the tables whose changes trigger the email; without any, nothing is known about the records
  */
 export function missingNames(
   reads: readonly FieldRead[],
@@ -43,8 +43,8 @@ export function missingNames(
 }
 
 /**
- * The paths that the context of templates has below its names, such as `records.new.total` and `orders.customer.name`; a
- * list's are those of its items.
+ * All paths in the context of templates, such as `records.new.total` and `orders.customer.name`; the paths of a list are
+ * those of its items.
  */
 export function contextPaths(
   queries: readonly Pick<EmailQuery, 'outvar' | 'query'>[],
@@ -66,7 +66,7 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
     if (name === ITEM) continue;
     const inner = shape.names.get(name);
     if (inner === undefined) {
-      // A read that leads through it says the same.
+      // Already reported for the read of the parent path.
       if (index !== path.length - 1) return undefined;
       const hint = suggestion(name, shape.names.keys());
       const message = `${shape.what} has no "${name}"`;
@@ -104,7 +104,7 @@ function recordShape({ name, columns }: Table): Shape {
   );
 }
 
-/** Of one root field its rows, of several an object of them. */
+/** A single root field is unwrapped to its rows; several become an object. */
 function queryShape(outvar: string, query: string): Shape {
   const definitions = definitionsOf(query);
   const fragments = new Map(
@@ -119,7 +119,7 @@ function queryShape(outvar: string, query: string): Shape {
   return selected(`the query ${outvar}`, isOne ? only.selectionSet : operation.selectionSet, fragments);
 }
 
-/** None of a query that is not written to its end. */
+/** Empty for a query that doesn't parse yet. */
 function definitionsOf(query: string): readonly DefinitionNode[] {
   try {
     return parse(query, { noLocation: true }).definitions;

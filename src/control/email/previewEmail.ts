@@ -15,7 +15,7 @@ import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
-import { readEmailType } from './emailDraft.js';
+import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';
 import { StoredRow } from '../object/storedRow.js';
 
@@ -68,7 +68,7 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-/** Writes nothing and sends nothing. */
+/** Read-only; sends nothing. */
 export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs> = {
   type: previewType,
   description: 'The email that would be sent, composed by the same steps, rights and limits.',
@@ -79,9 +79,9 @@ export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeAr
 
 type Preview = StoredRow<object & { readonly warnings?: () => Promise<readonly StoredRow[]> }>;
 
-/** Asked for only where the warnings are. */
+/** Only computed if warnings are selected. */
 async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promise<readonly EmailFailure[]> {
-  // A context of its own may hold any names.
+  // A custom context may have any names.
   if (args.context != null) return [];
   const read = await readEmailType(context, args);
   if (!read.ok) return [];

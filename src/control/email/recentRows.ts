@@ -57,7 +57,7 @@ function rowsSql(table: Table): Sql {
     ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
 }
 
-/** Of a type that people read. */
+/** Whether people can read values of the column's type. */
 function isReadable({ inPrimaryKey, type: { kind, array } }: Column): boolean {
   return !inPrimaryKey && !array && kind !== 'json' && kind !== 'bytea';
 }

@@ -23,7 +23,7 @@ type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 /** Maximum per request; call again for the rest. */
 const MAX_AT_ONCE = 1_000;
 
-/** @param deliveryType the type of the answer for one delivery */
+/** @param deliveryType the result type for one delivery */
 export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields {
   const redriveOne: Redrive<{ deliveryid: string }> = {
     type: deliveryType,
@@ -52,7 +52,7 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
 };
 
 /**
- * Deliveries that ended as failed, skipped or unknown, the oldest first. A filter never selects `sent` ones: a typo
+ * Finds deliveries that ended as failed, skipped or unknown, oldest first. A filter never selects `sent` ones, since a typo
  * would send every mail twice. Throws AppError FILTER_*.
  * @param after only those with a higher id
  */

@@ -29,7 +29,7 @@ const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-/** Sends one mail to one address, immediately and without retries. It is not in the ledger. */
+/** Sends one mail to one address, immediately and without retries. It is not recorded in the ledger. */
 export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs & { to: string }> = {
   type: testEmailType,
   description: 'Sends an email to one address, whatever its recipients are, at once and once.',
@@ -93,7 +93,7 @@ function toResult(outcome: SendOutcome): StoredRow {
     case 'retry':
       return notSent({ code: outcome.code, message: outcome.message });
     case 'fenced':
-      throw new Error('a test mail is fenced by nobody');
+      throw new Error('test mails are never fenced');
   }
 }
 

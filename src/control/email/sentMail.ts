@@ -41,7 +41,7 @@ interface Args {
   readonly attempt?: number | null;
 }
 
-/** For admins, as the changed row is: policy rules may hide from others what the mail says. */
+/** For admins only, like the changed row: policy rules may hide the mail's content from others. */
 export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = {
   type: sentMailType,
   description:
@@ -64,7 +64,7 @@ export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = 
       const files = attachments.map((file) => new StoredRow(file));
       return new StoredRow({ ...mail, attempt: kept.attempt, attachments: files });
     } catch (error) {
-      // Its key has been taken out of SECRET_KEYS: as good as gone, and nothing else is lost with it.
+      // Its key was removed from SECRET_KEYS: the mail is lost, but nothing else is.
       deps.log.warn({ err: error, ...key }, 'a kept mail could not be decrypted');
       return null;
     }

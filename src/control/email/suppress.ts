@@ -23,7 +23,7 @@ export function readReason(text: string): string {
   throw badInput('reason', `reason is longer than ${MAX_REASON_CHARACTERS} characters.`);
 }
 
-/** One that was taken off the list is kept for a while, and put back. Throws AppError UNIQUE_VIOLATION. */
+/** Adds an address to the list. A removed entry is kept for a while and restored. Throws AppError UNIQUE_VIOLATION. */
 export async function suppress(
   { db, principal }: ControlContext,
   { address, reason }: { readonly address: string; readonly reason: string | null },
@@ -45,7 +45,7 @@ export async function suppress(
   });
 }
 
-/** The address as it is listed: as it is given, or as it would have been read when it was put on the list. */
+/** The address as listed: as given, or in the normalised form in which it would have been added. */
 export async function listedIn(
   table: 'rowpost.email_suppression' | 'rowpost.email_unsubscribe',
   { db, principal }: ControlContext,

@@ -6,7 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { ID } from '../../graphql/schema/scalars.js';
-import { WORDS } from '../../templates/index.js';
+import { BUILTIN_NAMES } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import { inputType } from '../object/objectTypes.js';
 import { findRow } from '../object/rows.js';
@@ -14,7 +14,7 @@ import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';
 import { requireTable } from './currentRow.js';
-import type { Draft, ReadType } from './emailDraft.js';
+import type { Draft, ReadType } from './readEmailType.js';
 import { contextPaths } from './missingNames.js';
 
 const names = (description: string) => ({
@@ -56,6 +56,6 @@ export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArg
     const saved = email_type == null ? {} : await findRow(context, emailTypes, { email_type });
     const type = { ...saved, ...input } as Partial<ReadType>;
     const table = target == null ? undefined : await requireTable(context, schema, target);
-    return { ...WORDS, context: contextPaths(type.queries ?? [], table, namesOfSettings(type)) };
+    return { ...BUILTIN_NAMES, context: contextPaths(type.queries ?? [], table, namesOfSettings(type)) };
   },
 };

@@ -114,7 +114,7 @@ const READERS: {
   }),
 };
 
-/** First to last. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may lie in private networks */
+/** The transports in order of preference. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may be in private networks */
 export function readTransports(input: TransportInput, allowPrivate: boolean): readonly StoredTransport[] {
   const { transports } = input;
   if (!transports) return [readTransport(input, '', allowPrivate)];
@@ -138,7 +138,7 @@ function readTransport(given: TransportInput, at: string, allowPrivate: boolean)
 
 function readSes(given: TransportInput, at: string): SesAccount {
   const region = requireValue(given.region, `${at}region`);
-  // It becomes a part of a host name.
+  // It becomes part of a host name.
   if (!/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}$/.test(region)) {
     throw badInput(`${at}region`, `${at}region must be a region of AWS, such as eu-central-1.`);
   }
@@ -157,14 +157,14 @@ function readKey(given: TransportInput, at: string): string {
   return requireKey(given.apikey, `${at}apikey`);
 }
 
-/** It is sent as a header; a character that headers don't allow is a copying mistake. */
+/** The key is sent in a header; a character that headers don't allow is a copy-and-paste mistake. */
 function requireKey(value: string | null | undefined, field: string): string {
   const key = requireValue(value, field);
   if (/^[\x21-\x7e]{1,1000}$/.test(key)) return key;
   throw badInput(field, `${field} must be printable characters without spaces.`);
 }
 
-/** It becomes a part of a path. */
+/** The domain becomes part of a path. */
 function readDomain(domain: string, field: string): string {
   if (HOST.test(domain)) return domain;
   throw badInput(field, `${field} must be a domain.`);
@@ -205,7 +205,7 @@ function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): Smt
   };
 }
 
-/** Where a name resolves to is checked on connecting. */
+/** What a name resolves to is checked when connecting. */
 function readHost(host: string, field: string, allowPrivate: boolean): string {
   if (isIP(host) === 0 && !HOST.test(host)) throw badInput(field, `${field} must be a name or an address.`);
   const isLocal = isIP(host) === 0 ? !host.includes('.') : isPrivateAddress(host);
@@ -234,7 +234,7 @@ function readDkim(given: NonNullable<TransportInput['dkim']>, at: string): DkimK
   return { domain, selector, privateKey };
 }
 
-/** Throws AppError BAD_USER_INPUT for what a header or a command could not hold. */
+/** Throws AppError BAD_USER_INPUT for text that can't be part of a header or a command. */
 function requireText(value: string, field: string): string {
   if (value !== '' && value.length <= MAX_CHARACTERS && !/\p{Cc}/u.test(value)) return value;
   throw badInput(

@@ -5,7 +5,7 @@ import { readPlainName } from './emailTypeParts.js';
 
 const MAX_EMAIL_TYPES = 1_000;
 
-/** Types that are gone may be among them. Throws AppError BAD_USER_INPUT. */
+/** The email types need not exist any more. Throws AppError BAD_USER_INPUT. */
 export function readEmailTypeNames(names: readonly (string | null)[], field: string): readonly string[] {
   if (names.length > MAX_EMAIL_TYPES)
     throw badInput(field, `${field} has more than ${MAX_EMAIL_TYPES} names.`);
@@ -18,7 +18,7 @@ interface Unsubscribed {
   readonly all_types: boolean;
 }
 
-/** Adds to what the address has unsubscribed from. Throws AppError BAD_USER_INPUT. */
+/** Adds to the email types that the address has unsubscribed from. Throws AppError BAD_USER_INPUT. */
 export async function importUnsubscribed(
   { db, principal }: ControlContext,
   { address, email_types, all_types }: Unsubscribed,
@@ -36,7 +36,7 @@ export async function importUnsubscribed(
   return { address };
 }
 
-/** An email type has got another name. */
+/** Called when an email type was renamed. */
 export async function renameUnsubscribed(
   { db, principal }: ControlContext,
   before: string,

@@ -1,30 +1,30 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import type { RowEvent } from '../../db/delivery/eventsOfRow.js';
 import { AppError } from '../../errors.js';
-import { requireMayHold } from '../../graphql/email/neverHolds.js';
+import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/parser.js';
 import { pathsOf } from '../../graphql/filter/walk.js';
 import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
 
-/** A value of the row that a condition names. */
+/** A value of the row that a condition refers to. */
 export interface SeenValue {
   readonly name: string;
   readonly value: unknown;
 }
 
-/** What is known of a rule's condition without looking at a row; found once, for all events. */
+/** What is known about a rule's condition without reading a row; computed once for all events. */
 export interface ConditionFacts {
-  /** Columns that it names, with their record; those behind relations are not recorded. */
+  /** Columns that it refers to, with their record; columns behind relations are not recorded in events. */
   readonly columns: readonly {
     readonly record: 'new' | 'old';
     readonly name: string;
     readonly sqlName: string;
   }[];
-  /** Why it can never hold: rules that were made before such conditions were refused are still there. */
+  /** Why it can never hold; only for rules from before such conditions were rejected. */
   readonly neverHolds: string | undefined;
 }
 
-/** Of one that does not parse nothing is known: its evaluation says why. */
+/** Nothing is known about a condition that does not parse; evaluating it reports the error. */
 export function factsOf(
   { condition, operations }: { readonly condition: string | null; readonly operations: readonly string[] },
   table: Table,
@@ -53,7 +53,7 @@ function columnsIn(condition: string, table: Table): ConditionFacts['columns'] {
 
 function neverHolds(condition: string, operations: readonly string[]): string | undefined {
   try {
-    requireMayHold(condition, operations);
+    requireSatisfiable(condition, operations);
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return error.message;
@@ -61,7 +61,7 @@ function neverHolds(condition: string, operations: readonly string[]): string | 
   }
 }
 
-/** The row before and after an event; undefined where there is none, or a large one. */
+/** The row before and after an event; undefined if there is none or it is too large. */
 export interface ShownRecords {
   readonly new: Readonly<Record<string, unknown>> | undefined;
   readonly old: Readonly<Record<string, unknown>> | undefined;
@@ -85,7 +85,7 @@ function readRecord(text: string | null): Readonly<Record<string, unknown>> | un
   return isJsonObject(record) ? record : undefined;
 }
 
-/** What the condition saw, as far as it can be shown. */
+/** The values the condition saw, as far as they can be shown. */
 export function valuesSeen({ columns }: ConditionFacts, records: ShownRecords): readonly SeenValue[] {
   if (records.isLarge) return [];
   return columns.map(({ record, name, sqlName }) => {

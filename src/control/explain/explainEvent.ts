@@ -14,7 +14,7 @@ import { unknownTable } from '../../graphql/unknownTable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { parseJson } from '../../losslessJson.js';
 import { factsOf, readRecords } from './conditionValues.js';
-import { readEventKey } from './eventKey.js';
+import { readEventKey } from './readEventKey.js';
 import { dependsOnCondition, explainDeletedRule, explainRule, type ExplainedRule } from './explainRule.js';
 
 export interface ExplainDeps {
@@ -28,7 +28,7 @@ export interface RowQuestion {
   readonly schema: string;
   /** The table. */
   readonly target: string;
-  /** An object by column name, or the value of a key of one column. */
+  /** An object by column name, or the value of a single-column key. */
   readonly key: unknown;
 }
 
@@ -38,13 +38,13 @@ export interface ExplainedEvent extends RowEvent {
 
 export interface Explanation {
   readonly target: string;
-  /** As events name the row; null where there can't be any. */
+  /** As in the row's events; null if there can't be any. */
   readonly key: unknown;
-  /** Whose changes become events; null for what is read-only. */
+  /** Whose changes become events; null for a read-only table. */
   readonly writers: Writers | null;
   readonly rowExists: boolean | null;
   readonly retentionDays: number;
-  /** Messages on why events may be missing. */
+  /** Messages about why events may be missing. */
   readonly notes: readonly string[];
   /** Newest first. */
   readonly events: readonly ExplainedEvent[];
@@ -53,12 +53,12 @@ export interface Explanation {
 }
 
 const LIMITS = { events: 10, rules: 200, searchMs: 5_000 };
-/** For the conditions of all rules together; one may go over it, by as long as it may take in a worker. */
+/** For the conditions of all rules together. One may exceed it, by as long as it may take in a worker. */
 const CONDITIONS_MS = 10_000;
 
 /**
- * What became of a row's changes, and why nothing did: a read, which evaluates conditions by the worker's own code and
- * rights. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for a key that does not fit, and while the database is busy.
+ * Explains what became of a row's changes, and why nothing did. Read-only; evaluates conditions with the worker's own code
+ * and permissions. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for an invalid key, or an error if the database is busy.
  */
 export async function explainEvent(
   { database, engine, retentionDays }: ExplainDeps,
@@ -73,7 +73,7 @@ export async function explainEvent(
     return { ...nothing, key: null, writers: null, rowExists: null, notes: [readOnlyNote(table)] };
   }
   const { key, exists } = await readEventKey(database, tenantid, table, question.key);
-  // One after the other: the service's connections are few.
+  // Sequential, because the service's connections are few.
   const capture = await readCapture(database.pool, tenantid, table);
   const history = await readRowHistory(database.pool, { tenantid, target, key }, LIMITS);
   const events = await explainEvents(engine, { tenantid, schema, table }, history);
@@ -121,7 +121,7 @@ async function explainEvents(
 
 const pairOf = (eventid: string, ruleid: string): string => `${eventid} ${ruleid}`;
 
-/** The conditions whose outcome no delivery tells, each in one statement for all events, one rule after another. */
+/** Evaluates conditions whose outcome can't be seen from deliveries: one statement per rule, for all events. */
 async function judge(
   engine: ExplainDeps['engine'],
   { tenantid, schema, table }: { readonly tenantid: number; readonly schema: string; readonly table: Table },

@@ -145,7 +145,7 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
   }),
 });
 
-/** Writes nothing. */
+/** Read-only. */
 export const explainEventField: GraphQLFieldConfig<
   unknown,
   ControlContext,

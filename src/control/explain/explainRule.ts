@@ -27,25 +27,25 @@ export interface ExplainedRule {
   readonly delivery: RowDelivery | null;
 }
 
-/** An event of a row, with the table that it is of. */
+/** An event of a row, with its table. */
 export type EventOfTable = Pick<RowEvent, 'operation' | 'progress' | 'timeSeconds'> & {
   readonly target: string;
 };
 
 export interface Evidence {
   readonly delivery: RowDelivery | undefined;
-  /** Of the rule's condition; undefined where it has none, and where there was no time for it. */
+  /** The result of the rule's condition; undefined if it has none, or if there was no time to evaluate it. */
   readonly judgement: Judgement | undefined;
   readonly facts: ConditionFacts;
   readonly records: ShownRecords;
 }
 
-/** Whether the rule's condition has to be evaluated to tell what became of the event. */
+/** Whether the rule's condition has to be evaluated to explain what became of the event. */
 export function dependsOnCondition(rule: TenantRule, event: EventOfTable): boolean {
   return rule.condition !== null && plainReason(rule, event) === undefined;
 }
 
-/** Why the rule matched the event, or did not. */
+/** Explains why the rule matched the event, or did not. */
 export function explainRule(
   rule: TenantRule,
   event: EventOfTable,
@@ -59,7 +59,7 @@ export function explainRule(
   return { ruleid, name, reason, explanation, condition, saw, delivery: delivery ?? null };
 }
 
-/** A delivery of a rule that is gone. */
+/** Explains a delivery of a rule that has been deleted. */
 export function explainDeletedRule(delivery: RowDelivery): ExplainedRule {
   const [reason, words] = ofDelivery(delivery);
   const explanation = `${words} The rule has been deleted since.`;
@@ -82,7 +82,7 @@ function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Answer {
     : ['matched', `The rule matched: delivery ${deliveryid}.`];
 }
 
-/** What needs no look at the row. */
+/** Reasons that don't depend on the row. */
 function plainReason(rule: TenantRule, event: EventOfTable): Answer | undefined {
   const { operation, target, progress, timeSeconds } = event;
   if (!rule.targets.includes(target)) {

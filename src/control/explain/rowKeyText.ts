@@ -1,6 +1,6 @@
 import { isJsonObject, parseJson } from '../../losslessJson.js';
 
-/** A key as people type it: `7`, or `{"order_id": 7, "line": 1}`. */
+/** Parses a key as people type it: `7`, or `{"order_id": 7, "line": 1}`. */
 export function readKeyText(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return text;
   try {

@@ -1,31 +1,31 @@
 import { AppError } from '../../errors.js';
 
-/** The `input` of a mutation: nullable in the type, as clients declare it both ways, and required in fact. */
+/** The `input` of a mutation. Its type is nullable, because clients declare it both ways, but it is required. */
 export function requireInput<T extends object>(args: { readonly input?: T | null }): T {
   if (args.input == null) throw badInput('input', 'input is missing.');
   return args.input;
 }
 
-/** A value that must be given and must not be empty. */
+/** Requires a value that is neither absent nor empty. */
 export function requireValue<T>(value: T | null | undefined, field: string): T {
   if (value == null || value === '') throw badInput(field, `${field} is missing.`);
   return value;
 }
 
-/** A list without nulls in it. */
+/** Requires a list without nulls. */
 export function requireItems<T>(list: readonly (T | null)[], field: string): readonly T[] {
   if (list.some((item) => item === null)) throw badInput(field, `${field} must not hold null.`);
   return list as readonly T[];
 }
 
-/** An id as clients send it, as a number. Throws AppError NOT_FOUND for one that can't exist. */
+/** Converts an id, which clients send as text, to a number. Throws AppError NOT_FOUND for one that can't exist. */
 export function numericId(id: string, what: string): number {
   const number = /^\d{1,10}$/.test(id) ? Number(id) : -1;
   if (number < 0 || number > 2 ** 31 - 1) throw notFound(what, id);
   return number;
 }
 
-/** A bigint's id, as text. Throws AppError NOT_FOUND for one that can't exist. */
+/** Checks a bigint id, which stays text. Throws AppError NOT_FOUND for one that can't exist. */
 export function bigintId(id: string, what: string): string {
   if (!/^\d{1,18}$/.test(id)) throw notFound(what, id);
   return id;

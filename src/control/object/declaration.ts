@@ -5,66 +5,66 @@ import type { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 
 /**
- * One object of /roles_pbac. From it follow its row type, its GraphQL types, what lists select, filter and order by, the
- * list, the three mutations with their SQL, its table in docs/control-objects.md and its rows in docs/security.md.
- * What is particular to an object are functions; those throw AppErrors.
+ * Declares one object of /roles_pbac. Everything else is derived from it: the row type, the GraphQL types, what lists
+ * select, filter and order by, the list and the three mutations with their SQL, its table in docs/control-objects.md and
+ * its rows in docs/security.md. Behaviour specific to an object is given as functions, which throw AppErrors.
  */
 export interface ControlObject<C extends Columns = Columns> {
   /** The table in the schema `rowpost`, the field of Query and the GraphQL type. */
   readonly table: string;
-  /** A view that is read in place of the table after a mutation. */
+  /** A view that is read instead of the table after a mutation. */
   readonly view?: string;
-  /** In create_<one>, update_<one> and delete_<one>; the table's name when left out. */
-  readonly one?: string;
+  /** The name in create_<singular>, update_<singular> and delete_<singular>; by default the table's. */
+  readonly singular?: string;
   /** In error messages. */
   readonly label: string;
   readonly description?: string;
   readonly columns: C;
   readonly key: readonly (keyof C & string)[];
-  /** Between the values of a key of two columns, in error messages. */
+  /** Separates the values of a two-column key in error messages. */
   readonly keySeparator?: string;
   /** Related rows of other objects, besides columns with `shows`. */
   readonly relations?: Readonly<Record<string, Related>>;
-  /** The first fields of the input type, where they come in another order than the columns. */
+  /** The first fields of the input type, if their order differs from that of the columns. */
   readonly inputOrder?: readonly (keyof C & string)[];
-  /** False when it is reached through other objects only. */
+  /** False if it is only reachable through other objects. */
   readonly listed?: false;
-  /** False when its rows belong to the installation: the key alone finds one. */
+  /** False if its rows belong to the installation and are found by key alone. */
   readonly ofTenant?: false;
-  /** The deletion timestamp of rows that are kept for a while. */
+  /** The column with the deletion time, if deleted rows are kept for a while. */
   readonly removed?: string;
 
   /** The rows that a principal sees, at every level of a list. */
   visible(principal: Principal, row: Sql): Sql | 'all' | 'none';
-  /** For lists with restricted access. */
+  /** Restricts access to the list. */
   mayList?(principal: Principal): unknown;
-  /** If absent, only the service writes the table. */
+  /** If absent, only the service writes to the table. */
   mayChange?(principal: Principal, change: ChangeName): unknown;
   /** The supported mutations; all three by default. */
   readonly changes?: readonly ChangeName[];
-  /** Whether changes affect permissions of roles. */
-  readonly decidesRights?: true;
+  /** Whether changes affect roles' permissions. */
+  readonly affectsPermissions?: true;
 
   /** Called once the row is found, before the input is read. */
   authorize?(change: Change<C>): unknown;
   /** Checks that concern several columns. */
   check?(change: CheckedChange<C>): unknown;
-  /** As `check`, and what it answers is stored with the row: columns that clients don't give. */
+  /** As `check`; returns values of further columns to store, which clients don't provide. */
   derive?(change: CheckedChange<C>): Promise<Partial<RowOf<C>>>;
   /** Further writes in the same transaction. */
   afterWrite?(change: CheckedChange<C>, key: Key): Promise<void>;
   beforeDelete?(context: ControlContext, row: RowOf<C>): Promise<void>;
-  /** The error when other rows refer to the row being deleted. */
+  /** The error if other rows refer to the row being deleted. */
   inUse?(row: RowOf<C>): AppError;
-  /** The error when a referenced row was deleted after the check. */
+  /** The error if a referenced row was deleted after the check. */
   referenceLost?(row: RowOf<C>): AppError;
   readonly deleteDescription?: string;
 
   /** Replaces the steps shared by all objects. `find` throws NOT_FOUND. */
-  readonly own?: {
+  readonly overrides?: {
     readKey?(context: ControlContext, given: Readonly<Record<string, string>>): Promise<Key>;
     create?(context: ControlContext, given: InputOf<C>): Promise<Key>;
-    /** The statement alone. */
+    /** Replaces only the INSERT statement. */
     insert?(context: ControlContext, row: RowOf<C>): Promise<Key>;
     update?(context: ControlContext, key: Key, given: InputOf<C>, find: () => Promise<object>): Promise<void>;
     /** @returns the deleted row; undefined if it can still be read */
@@ -81,25 +81,25 @@ export type Key = Readonly<Record<string, string | number>>;
 export interface Column {
   readonly type: keyof SqlValues;
   readonly description?: string;
-  /** The type of its field where that does not follow from `type`. Null: filters know it, and no field shows it. */
+  /** The type of its field if it can't be derived from `type`. Null for a column that only filters can use. */
   readonly output?: GraphQLOutputType | null;
   /** Shows the rows instead of their ids. */
   readonly shows?: Related;
-  /** Filters look at this function of the column: see `Column.searchedAs` of the catalog. */
+  /** The function of the column that filters use: see `Column.searchedAs` of the catalog. */
   readonly searchedAs?: string;
 
-  /** Whether clients give it: true, the description, or the type where that is not the field's. */
+  /** Whether clients provide it: true, a description, or the type if it differs from the field's. */
   readonly input?: true | string | { readonly type: GraphQLInputType; readonly description?: string };
-  /** Not null: required, and not empty. */
+  /** Required, and not empty. */
   readonly required?: true;
   /** The value if omitted or null. */
   readonly fallback?: unknown;
-  /** The allowed texts; the first is the default. */
+  /** The allowed values; the first is the default. */
   readonly oneOf?: readonly [string, ...string[]];
   /** Converts the input to the stored value. */
   readonly read?: (given: never, field: string, context: ControlContext) => unknown;
   /** In an update, null means no change. */
-  readonly nullKeeps?: true;
+  readonly nullMeansUnchanged?: true;
   /** Throws if the referenced object does not exist. */
   readonly references?: (context: ControlContext, values: never, field: string) => Promise<unknown>;
   /** Unique within the tenant, or within the installation. */
@@ -117,15 +117,15 @@ export interface Column {
   readonly inputOnly?: true;
 }
 
-/** Rows of another object. Pairs are SQL names of columns that are equal: here on this side, there on the other. */
+/** Rows of another object. Pairs are the SQL names of columns that must be equal, from this table to the other one. */
 export interface Related {
   readonly kind: 'to-one' | 'to-many' | 'many-to-many';
   readonly target: string;
   readonly description?: string;
-  /** Of to-one and to-many; of many-to-many to the table between. */
+  /** For to-one and to-many; for many-to-many, to the join table. */
   readonly pairs: Pairs;
   readonly through?: { readonly table: string; readonly pairs: Pairs };
-  /** After a mutation all rows are returned, whatever the list's arguments. */
+  /** After a mutation, all rows are returned whatever the list's arguments. */
   readonly wholeAfterMutation?: true;
 }
 export type Pairs = Readonly<Record<string, string>>;
@@ -142,7 +142,7 @@ export interface CheckedChange<C extends Columns = Columns> extends Change<C> {
   readonly row: RowOf<C>;
 }
 
-/** Types of columns, and their values as JSON has them. */
+/** Column types, and their values as represented in JSON. */
 interface SqlValues {
   int4: number;
   int8: number;

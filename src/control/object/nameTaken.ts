@@ -1,7 +1,7 @@
 import { isUniqueViolation } from '../../db/sqlState.js';
 import { AppError, type ErrorDetails } from '../../errors.js';
 
-/** Runs a write; when it meets a taken name, throws NAME_TAKEN with the given message instead of PostgreSQL's error. */
+/** Runs a write. If a name is taken, throws NAME_TAKEN with the given message instead of PostgreSQL's error. */
 export async function orNameTaken<T>(
   write: PromiseLike<T>,
   message: string,

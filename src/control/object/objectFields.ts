@@ -34,15 +34,15 @@ export function listField(
   };
 }
 
-/** The key's columns by name, and the input. */
+/** The key columns by name, and the input. */
 type Args = Readonly<Record<string, unknown>> & { readonly input?: Values | null };
 type Values = Readonly<Record<string, unknown>>;
 type Mutation = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
-/** create_, update_ and delete_ of one row. Each answers the row, as it is after the change or was before it went. */
+/** create_, update_ and delete_ for one row. Each returns the row as it is after the change, or was before its deletion. */
 export function mutationFields(object: ControlObject, type: GraphQLObjectType): ControlFields {
   if (!object.mayChange) return {};
-  const { table, one = table, changes = ['create', 'update', 'delete'] } = object;
+  const { table, singular = table, changes = ['create', 'update', 'delete'] } = object;
   const key = Object.fromEntries(object.key.map((name) => [name, { type: new GraphQLNonNull(ID) }]));
   const input = changes.some((change) => change !== 'delete') ? { input: { type: inputType(object) } } : {};
   const mutation: Record<ChangeName, Mutation> = {
@@ -79,24 +79,24 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
       },
     },
   };
-  return Object.fromEntries(changes.map((change) => [`${change}_${one}`, mutation[change]]));
+  return Object.fromEntries(changes.map((change) => [`${change}_${singular}`, mutation[change]]));
 }
 
 async function create(context: ControlContext, object: ControlObject, given: Values): Promise<Key> {
-  if (object.own?.create) return object.own.create(context, given);
+  if (object.overrides?.create) return object.overrides.create(context, given);
   const change = { context, given, before: undefined };
   await object.authorize?.(change);
   const { values, checked } = await readValues(object, change);
-  const key = await (object.own?.insert?.(context, checked.row) ?? insertRow(context, object, values));
+  const key = await (object.overrides?.insert?.(context, checked.row) ?? insertRow(context, object, values));
   await object.afterWrite?.(checked, key);
-  await noteChange(context, object);
+  await recordChange(context, object);
   return key;
 }
 
-/** @returns the row's key, which may be another one now. */
+/** @returns the row's key, which the update may have changed. */
 async function update(context: ControlContext, object: ControlObject, key: Key, given: Values): Promise<Key> {
-  if (object.own?.update) {
-    await object.own.update(context, key, given, () => findRow(context, object, key));
+  if (object.overrides?.update) {
+    await object.overrides.update(context, key, given, () => findRow(context, object, key));
     return key;
   }
   const change = { context, given, before: await findRow(context, object, key) };
@@ -104,30 +104,31 @@ async function update(context: ControlContext, object: ControlObject, key: Key, 
   const { values, checked } = await readValues(object, change);
   await updateRow(context, object, { key, before: change.before, changes: values });
   await object.afterWrite?.(checked, key);
-  await noteChange(context, object);
+  await recordChange(context, object);
   return Object.fromEntries(object.key.map((name) => [name, (values[name] ?? key[name]) as string]));
 }
 
 async function remove(context: ControlContext, object: ControlObject, key: Key): Promise<object | undefined> {
-  if (object.own?.delete) return object.own.delete(context, key, () => findRow(context, object, key));
+  if (object.overrides?.delete)
+    return object.overrides.delete(context, key, () => findRow(context, object, key));
   const before = await findRow(context, object, key);
   await object.beforeDelete?.(context, before);
   await deleteRow(context, object, key, before);
-  await noteChange(context, object);
+  await recordChange(context, object);
   return before;
 }
 
-async function noteChange(
+async function recordChange(
   { db, principal }: ControlContext,
-  { decidesRights }: ControlObject,
+  { affectsPermissions }: ControlObject,
 ): Promise<void> {
-  if (decidesRights) await bumpPolicyVersion(db, principal.tenantid);
+  if (affectsPermissions) await bumpPolicyVersion(db, principal.tenantid);
 }
 
-/** The key as clients send it. Throws AppError NOT_FOUND for what can't be one. */
+/** Reads the key from the arguments. Throws AppError NOT_FOUND for a value that can't be one. */
 async function readKey(context: ControlContext, object: ControlObject, args: Args): Promise<Key> {
   const given = args as unknown as Readonly<Record<string, string>>;
-  if (object.own?.readKey) return object.own.readKey(context, given);
+  if (object.overrides?.readKey) return object.overrides.readKey(context, given);
   return Object.fromEntries(
     object.key.map((name) => [name, readId(object.columns[name]?.type, given[name] ?? '', object.label)]),
   );
@@ -138,7 +139,7 @@ function readId(type: string | undefined, id: string, label: string): string | n
   return type === 'int8' ? bigintId(id, label) : id;
 }
 
-/** Secrets are shown by the creation that was given them, and never again. */
+/** Secrets are shown only in the response to the creation that set them. */
 function secretsOf({ columns }: ControlObject, given: Values): Values {
   return Object.fromEntries(Object.entries(given).filter(([name]) => columns[name]?.secret));
 }

@@ -18,7 +18,7 @@ import { relatedRows } from './relatedRows.js';
 type Type = GraphQLObjectType<unknown, ControlContext>;
 type Field = GraphQLFieldConfig<unknown, ControlContext>;
 
-/** The GraphQL types of objects, by name. They lead to each other, so they are made together. */
+/** The GraphQL types of objects, by name. They refer to each other, so they are created together. */
 export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<string, Type> {
   const byTable = new Map(objects.map((object) => [object.table, object]));
   const types = new Map<string, Type>();
@@ -62,14 +62,14 @@ function isShown({ internal, inputOnly, output }: Column): boolean {
 
 const inputTypes = new WeakMap<ControlObject, GraphQLInputObjectType>();
 
-/** The type of a mutation's `input`. Updates are partial: what a new row needs is required in fact and not in the type. */
+/** The type of a mutation's `input`. Updates are partial, so the type can't mark what a new row requires. */
 export function inputType(object: ControlObject): GraphQLInputObjectType {
-  const type = inputTypes.get(object) ?? makeInputType(object);
+  const type = inputTypes.get(object) ?? buildInputType(object);
   inputTypes.set(object, type);
   return type;
 }
 
-function makeInputType(object: ControlObject): GraphQLInputObjectType {
+function buildInputType(object: ControlObject): GraphQLInputObjectType {
   const { table, columns, inputOrder = [] } = object;
   const names = new Set([...inputOrder, ...Object.keys(columns)]);
   const fields = [...names].flatMap((name): [string, GraphQLInputFieldConfig][] => {
@@ -87,12 +87,12 @@ function outputType(object: ControlObject, name: string, column: Column): Field[
   return isId(object, name) ? new GraphQLNonNull(ID) : sqlTypes(column);
 }
 
-/** Whether clients see the column as an ID, which is a string: those that name the row in mutations. */
+/** Whether the column is an ID, which is a string: those that identify the row in mutations. */
 export function isId({ key, listed }: ControlObject, name: string): boolean {
   return listed !== false && key.includes(name);
 }
 
-/** What columns of a type are, shown and given. */
+/** The GraphQL type of a column, for output and input. */
 function sqlTypes({ type }: Column): GraphQLScalarType | GraphQLList<GraphQLScalarType> {
   switch (type) {
     case 'int4':

@@ -6,8 +6,8 @@ import type { Change, CheckedChange, Column, Columns, ControlObject, RowOf } fro
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * What an input makes of a row: of a new one all columns that clients give, of a stored one those that are given.
- * Throws AppError BAD_USER_INPUT, and what the columns' and the object's own checks throw.
+ * Converts an input to column values: for a new row all input columns, for an existing one those that are given. Throws
+ * AppError BAD_USER_INPUT, and what the columns' and the object's own checks throw.
  */
 export async function readValues(
   object: ControlObject,
@@ -19,7 +19,7 @@ export async function readValues(
   for (const [name, column] of Object.entries(object.columns)) {
     if (!column.input) continue;
     const value = given[name];
-    if (before && (value === undefined || (value === null && column.nullKeeps))) continue;
+    if (before && (value === undefined || (value === null && column.nullMeansUnchanged))) continue;
     values[name] = readValue(column, value, name, context);
   }
   const checked = { ...change, row: { ...before, ...values } as RowOf<Columns> };
@@ -45,7 +45,7 @@ function inWords(texts: readonly string[]): string {
   return [texts.slice(0, -1).join(', '), texts.at(-1)].join(' or ');
 }
 
-/** Texts of nothing but spaces are none. */
+/** Text that consists of spaces counts as absent. */
 export function blankToNull(text: string): string | null {
   return text.trim() === '' ? null : text;
 }

@@ -17,7 +17,7 @@ export function requireKnownTables(catalog: Catalog, targets: readonly string[])
   });
 }
 
-/** Throws AppError UNKNOWN_ROLE for what is no living role of the tenant. */
+/** Throws AppError UNKNOWN_ROLE for an id that is not an undeleted role of the tenant. */
 export async function requireKnownRoles(
   { db, principal: { tenantid } }: ControlContext,
   given: number | readonly number[],
@@ -57,7 +57,7 @@ export async function requireKnownTenant({ db }: ControlContext, tenantid: numbe
   throw badInput('tenantid', `There is no tenant ${tenantid}.`);
 }
 
-/** Throws AppError OIDC_PROVIDER_NOT_FOUND for one that is neither for all tenants nor for this one. */
+/** Throws AppError OIDC_PROVIDER_NOT_FOUND for a provider that is neither for all tenants nor for this one. */
 export async function requireUsableProvider(
   { db, principal }: ControlContext,
   providerid: number,
@@ -68,7 +68,7 @@ export async function requireUsableProvider(
   });
 }
 
-/** Whether the number is that of a provider which the tenant may use. */
+/** Whether this is the id of a provider that the tenant may use. */
 export async function isUsableProvider(
   db: ControlDb,
   tenantid: number,
@@ -96,7 +96,7 @@ export function emailTypeNotFound(emailType: string): AppError {
   });
 }
 
-/** The first of the given values that no such row has. */
+/** The first of the given values for which there is no such row. */
 async function findUnknown<T extends string | number>(
   db: ControlDb,
   table: string,

@@ -8,7 +8,7 @@ import { resolveField, StoredRow } from './storedRow.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** A field that leads to rows of another object: lists bring them along, after a mutation they are read. */
+/** A field with rows of another object. Lists include them; after a mutation they are read separately. */
 export function relatedRows(
   name: string,
   related: Related,
@@ -25,7 +25,7 @@ export function relatedRows(
       : resolveField(source, args, context, info);
 }
 
-/** What lists would show of it, as this transaction has left it. */
+/** The rows that a list would show, as seen by this transaction. */
 async function read(
   row: Args,
   name: string,
@@ -35,7 +35,7 @@ async function read(
 ): Promise<readonly StoredRow[]> {
   const visible = target.visible(principal, identifier('r'));
   if (visible === 'none') return [];
-  // Not every row says which tenant it is of: that of its caller.
+  // Not every row has its tenant, which is the caller's.
   const known: Args = { tenantid: principal.tenantid, ...row };
   const wanted =
     kind === 'many-to-many'
@@ -47,7 +47,7 @@ async function read(
   return rows.map((item) => new StoredRow(item));
 }
 
-/** Throws AppError BAD_USER_INPUT for what only lists of queries can do. */
+/** Throws AppError BAD_USER_INPUT for arguments that only lists in queries support. */
 function pageOf<T>(rows: readonly T[], { deps: { config } }: ControlContext, args: Args): readonly T[] {
   for (const arg of ['filter', 'ordering']) {
     if (args[arg] != null)

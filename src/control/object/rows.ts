@@ -5,14 +5,14 @@ import type { ControlContext } from '../controlContext.js';
 import { notFound } from './badInput.js';
 import type { Columns, Declared, Key, RowOf } from './declaration.js';
 
-/** Values by column; null for one that must be null, a list for one of several. */
+/** Values by column: null for a column that must be null, a list for any of several values. */
 type Equalities = Readonly<Record<string, Equality>>;
 type Equality = string | number | null | readonly number[];
 
 /**
- * Rows as the API shows them, in the order of their key: the same JSON that PostgreSQL builds for lists, so that an object
- * looks the same after a mutation and in a query.
- * @param and a further condition on the row, which is called `r`
+ * Reads rows as the API shows them, in key order: the same JSON that PostgreSQL builds for lists, so that an object looks
+ * the same after a mutation and in a query.
+ * @param and a further condition on the row `r`
  */
 export async function readRows<C extends Columns>(
   db: ControlDb,
@@ -27,7 +27,7 @@ export async function readRows<C extends Columns>(
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
     order by ${join(key.map(columnSql), ', ')}) t`);
   const values = bind({ text, slots }, { variables: {}, principal: {} });
-  // knex writes a question mark for each parameter. No text of our own has one.
+  // knex uses a question mark for each parameter; our own SQL contains none.
   const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
     text.replaceAll(/\$\d+/g, '?'),
     values as string[],
@@ -36,7 +36,7 @@ export async function readRows<C extends Columns>(
   return rows.map(({ row }) => parseJson(row) as RowOf<C>);
 }
 
-/** The one row with a key, as `readRows` reads it. @returns undefined when there is none. */
+/** Reads the row with this key, as `readRows` does. @returns undefined if there is none */
 export async function readRow<C extends Columns>(
   db: ControlDb,
   object: Declared<C>,
@@ -46,7 +46,7 @@ export async function readRow<C extends Columns>(
   return row;
 }
 
-/** The row that a mutation names, of the principal's tenant. Throws AppError NOT_FOUND. */
+/** The row of the principal's tenant that a mutation refers to. Throws AppError NOT_FOUND. */
 export async function findRow<C extends Columns>(
   { db, principal }: ControlContext,
   object: Declared<C>,
@@ -65,7 +65,7 @@ const columnSql = (name: string): Sql => identifier('r', name);
 
 function isEqual(name: string, value: Equality): Sql {
   if (value === null) return sql`${columnSql(name)} is null`;
-  // PostgreSQL takes the type of what it is compared with.
+  // PostgreSQL infers the parameter's type from the column.
   const parameter = new Sql(['', ''], [() => value]);
   return typeof value === 'object'
     ? sql`${columnSql(name)} = any (${parameter})`

@@ -1,12 +1,12 @@
 import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql';
 import type { ControlContext } from '../controlContext.js';
 
-/** An object as a mutation left it, by field name. Rows of lists come by response key instead. */
+/** An object after a mutation, by field name; rows of lists are by response key instead. */
 export class StoredRow<Row extends object = object> {
   constructor(readonly row: Row) {}
 }
 
-/** Reads a field of an object of either origin. */
+/** Reads a field of an object from a mutation or from a list. */
 export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (source, args, context, info) => {
   if (source instanceof StoredRow) return (source.row as Readonly<Record<string, unknown>>)[info.fieldName];
   if (typeof source === 'object' && source !== null && info.path.key in source) {
@@ -15,7 +15,7 @@ export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (sour
   return defaultFieldResolver(source, args, context, info);
 };
 
-/** A field of a JSON value inside a row: it has its own name there, whatever alias was asked for. */
+/** Reads a field of a JSON value inside a row, which is stored under its own name whatever its alias. */
 export const resolveJsonField: GraphQLFieldResolver<unknown, ControlContext> = (
   source,
   _args,

@@ -7,28 +7,28 @@ export function ofOwnTenant({ tenantid }: Principal, row: Sql): Sql {
   return sql`${row}.tenantid = ${constant(tenantid, 'int4')}`;
 }
 
-/** Rows of the tenant for its root role and its admins. */
+/** Rows of the tenant, visible to its root role and its admins. */
 export function toAdmins(principal: Principal, row: Sql): Sql | 'none' {
   return principal.isAdmin ? ofOwnTenant(principal, row) : 'none';
 }
 
-/** Rows of the tenant's ledger of emails, without the changed rows themselves. */
+/** Rows of the tenant's email ledger, without the changed rows themselves. */
 export function seenDeliveries(principal: Principal, row: Sql): Sql | 'none' {
   return holds(principal, 'view_delivery') ? ofOwnTenant(principal, row) : 'none';
 }
 
-/** Roles of the tenant, or rows that have their `roleid` and `parentid`. */
+/** Roles of the tenant, or rows with a role's `roleid` and `parentid`. */
 export function seenRoles(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);
   const caller = constant(principal.roleid, 'int4');
-  // Visitors hold `view_role` to sign up; the roles below theirs are those of other visitors.
+  // Visitors have `view_role` to sign up, but the roles below theirs belong to other visitors.
   if (isNobody(principal)) return sql`${tenant} and ${caller} = ${row}.roleid`;
   return holds(principal, 'view_role')
     ? tenant
     : sql`${tenant} and ${caller} in (${row}.roleid, ${row}.parentid)`;
 }
 
-/** Classes of the tenant, or rows that have their `classid`. */
+/** Classes of the tenant, or rows with a class's `classid`. */
 export function seenClasses(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);
   return holds(principal, 'view_class')

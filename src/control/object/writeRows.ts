@@ -9,14 +9,14 @@ import { orNameTaken } from './nameTaken.js';
 /** Values of columns, secrets in the clear. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** Throws AppError NAME_TAKEN, and what `referenceLost` says. @returns the new row's key. */
+/** Throws AppError NAME_TAKEN, or the error of `referenceLost`. @returns the new row's key. */
 export async function insertRow(
   { db, principal, deps }: ControlContext,
   object: ControlObject,
   values: Values,
 ): Promise<Key> {
   const { table, key, columns } = object;
-  // The number is part of what is authenticated with a secret, so it is drawn first.
+  // The id is part of a secret's authenticated context, so it is drawn first.
   const drawn = Object.values(columns).some(({ secret }) => secret) ? await drawKey(db, object) : {};
   const row = {
     ...(object.ofTenant === false ? {} : { tenantid: principal.tenantid }),
@@ -30,7 +30,7 @@ export async function insertRow(
   return inserted;
 }
 
-/** Throws AppError NAME_TAKEN, and what `referenceLost` and, for a new key, `inUse` say. */
+/** Throws AppError NAME_TAKEN, or the error of `referenceLost` or, if the key changes, `inUse`. */
 export async function updateRow(
   context: ControlContext,
   object: ControlObject,
@@ -47,7 +47,7 @@ export async function updateRow(
   await orRefused(object, { ...before, ...changes }, write);
 }
 
-/** Throws what `inUse` says. A row with a column for that is marked as removed. */
+/** Deletes the row, or marks it as deleted if it has a column for that. Throws the error of `inUse`. */
 export async function deleteRow(
   context: ControlContext,
   object: ControlObject,
@@ -81,7 +81,7 @@ function storedValues(object: ControlObject, key: Key, values: Values, keyRing: 
   const entries = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
     const column = object.columns[name];
     if (!column || column.derived || column.inputOnly) return [];
-    // A JavaScript list would go as a PostgreSQL array, and a string as JSON text.
+    // pg would send a JavaScript array as a PostgreSQL array, and a string unquoted.
     if (column.type === 'jsonb') return [[name, JSON.stringify(value)]];
     if (!column.secret) return [[name, value]];
     const context = secretContext(object.table, Object.values(key)[0]);

@@ -4,7 +4,7 @@ import { requireDeliveryViewer } from '../permissions.js';
 
 const PAIRS = { tenantid: 'tenantid', deliveryid: 'deliveryid', createtime: 'createtime' };
 
-/** The ledger of emails: written by the service alone. */
+/** The email ledger, written only by the service. */
 export const emailDelivery = controlObject({
   table: 'email_delivery',
   label: 'delivery',

@@ -1,15 +1,15 @@
 import { ID } from '../../graphql/schema/scalars.js';
-import { checkEmailLayout, checkUsers, leaveUsers } from '../email/emailLayouts.js';
+import { checkEmailLayout, checkDependents, requireNoDependents } from '../email/checkEmailLayout.js';
 import { readPlainName } from '../email/emailTypeParts.js';
 import { CREATED } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { toAdmins } from '../object/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** What the templates of email types, and other layouts, extend, include and import. */
+/** Layouts, which templates of email types and other layouts extend, include and import. */
 export const emailLayouts = controlObject({
   table: 'email_layouts',
-  one: 'email_layout',
+  singular: 'email_layout',
   label: 'email layout',
   key: ['name'],
   columns: {
@@ -29,6 +29,6 @@ export const emailLayouts = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   derive: checkEmailLayout,
-  afterWrite: ({ context, before, row }) => checkUsers(context, [before?.name ?? row.name, row.name]),
-  beforeDelete: (context, { name }) => leaveUsers(context, name),
+  afterWrite: ({ context, before, row }) => checkDependents(context, [before?.name ?? row.name, row.name]),
+  beforeDelete: (context, { name }) => requireNoDependents(context, name),
 });

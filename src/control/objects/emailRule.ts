@@ -42,7 +42,7 @@ export const emailRule = controlObject({
       type: 'bool',
       input: 'true when left out.',
       fallback: true,
-      nullKeeps: true,
+      nullMeansUnchanged: true,
     },
     delivery: {
       type: 'text',

@@ -6,7 +6,7 @@ import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** Addresses that the tenant sends nothing to. Bounces and complaints are added automatically. */
+/** Addresses to which the tenant sends nothing. Bounces and complaints are added automatically. */
 export const emailSuppression = controlObject({
   table: 'email_suppression',
   label: 'suppressed address',
@@ -34,7 +34,7 @@ export const emailSuppression = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
-  own: {
+  overrides: {
     readKey: (context, given) => listedIn('rowpost.email_suppression', context, given),
     insert: suppress,
   },

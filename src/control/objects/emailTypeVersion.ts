@@ -3,7 +3,7 @@ import { controlObject } from '../object/declaration.js';
 import { toAdmins } from '../object/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** Written with each save of an email type; its draft by `save_email_draft`. */
+/** Versions are written with each save of an email type, drafts by `save_email_draft`. */
 export const emailTypeVersion = controlObject({
   table: 'email_type_version',
   label: 'version',

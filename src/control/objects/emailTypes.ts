@@ -4,7 +4,12 @@ import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';
 import { requireAccount } from '../email/emailApikey.js';
-import { forgetVersions, recordBefore, recordVersion, requireVersion } from '../email/emailTypeVersion.js';
+import {
+  deleteVersions,
+  recordFirstVersion,
+  recordVersion,
+  requireUnchanged,
+} from '../email/emailTypeHistory.js';
 import { readCategories, readHeaders } from '../email/headersAndCategories.js';
 import {
   emailOptionsInput,
@@ -28,7 +33,7 @@ const listOfStrings = new GraphQLList(GraphQLString);
 /** Email types: templates, and the queries whose results they use. */
 export const emailTypes = controlObject({
   table: 'email_types',
-  one: 'email_type',
+  singular: 'email_type',
   label: 'email type',
   key: ['email_type'],
   columns: {
@@ -148,8 +153,8 @@ export const emailTypes = controlObject({
   mayChange: requireTenantAdmin,
   authorize: async ({ context, before, given }) => {
     if (!before) return requireAccount(context);
-    await requireVersion(context, before.email_type, given.based_on);
-    return recordBefore(context, before.email_type);
+    await requireUnchanged(context, before.email_type, given.based_on);
+    return recordFirstVersion(context, before.email_type);
   },
   derive: ({ context, row }) => checkEmailType(context, row),
   async afterWrite({ context, row, before }) {
@@ -157,7 +162,7 @@ export const emailTypes = controlObject({
     if (before && before.email_type !== row.email_type)
       await renameUnsubscribed(context, before.email_type, row.email_type);
   },
-  beforeDelete: (context, { email_type }) => forgetVersions(context, email_type),
+  beforeDelete: (context, { email_type }) => deleteVersions(context, email_type),
   inUse: ({ email_type }) =>
     new AppError('EMAIL_TYPE_IN_USE', `Email rules use the email type "${email_type}".`, {
       details: { email_type },

@@ -39,7 +39,7 @@ export const emailUnsubscribe = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
-  own: {
+  overrides: {
     readKey: (context, given) => listedIn('rowpost.email_unsubscribe', context, given),
     insert: importUnsubscribed,
   },

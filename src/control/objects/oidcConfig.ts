@@ -17,7 +17,7 @@ export const oidcConfig = controlObject({
       type: 'int4',
       input: true,
       required: true,
-      nullKeeps: true,
+      nullMeansUnchanged: true,
       references: requireUsableProvider,
     },
     client_id: {
@@ -44,7 +44,7 @@ export const oidcConfig = controlObject({
   deleteDescription: 'Deletes the configuration with the identities that were mapped through it.',
 });
 
-/** Not for admins: who chooses the provider chooses who can sign in, as the root role as well. Throws AppError PERMISSION_DENIED. */
+/** Not for admins: whoever chooses the provider decides who can sign in, even as the root role. Throws AppError PERMISSION_DENIED. */
 function requireRoot(principal: Principal): void {
   if (!principal.isRoot) throw denied("This is for the tenant's root role.");
 }

@@ -8,7 +8,7 @@ import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject, type Row } from '../object/declaration.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
 
-/** Where users sign in: the installation's, for all tenants or for one. */
+/** OIDC providers of the installation, for all tenants or for one. */
 export const oidcProviders = controlObject({
   table: 'oidc_providers',
   label: 'provider',
@@ -40,7 +40,7 @@ export const oidcProviders = controlObject({
       input:
         'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
       fallback: false,
-      nullKeeps: true,
+      nullMeansUnchanged: true,
     },
     tenantid: {
       type: 'int4',
@@ -48,7 +48,7 @@ export const oidcProviders = controlObject({
       input: 'For one tenant only; for all when left out.',
       references: requireKnownTenant,
     },
-    // What its discovery document names. Null: none was found so far, so any issuer on the host of `auth_uri`.
+    // The issuer from its discovery document. Null if none was found yet: then any issuer on the host of `auth_uri`.
     discovered_issuer: { type: 'text', internal: true, resetTo: null },
     ...CREATED,
   },

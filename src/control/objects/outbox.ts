@@ -1,7 +1,7 @@
 import { controlObject } from '../object/declaration.js';
 import { toAdmins } from '../object/visibility.js';
 
-/** The change that caused a delivery: kept for RETENTION_DAYS, written in the same transaction. */
+/** The change that caused a delivery, written in its transaction and kept for RETENTION_DAYS. */
 export const outbox = controlObject({
   table: 'outbox',
   label: 'change',

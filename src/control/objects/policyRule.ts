@@ -13,7 +13,7 @@ import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { requireSchema, requireTenantAdmin } from '../permissions.js';
 
-/** Rules grant, and several add up. */
+/** Policy rules only grant; several are combined with OR. */
 export const policyRule = controlObject({
   table: 'policy_rule',
   label: 'policy rule',
@@ -26,11 +26,11 @@ export const policyRule = controlObject({
       type: 'text[]',
       input: true,
       required: true,
-      nullKeeps: true,
+      nullMeansUnchanged: true,
       read: atLeastOne,
       references: requireKnownCapabilities,
     },
-    targets: { type: 'text[]', input: 'Tables and views.', required: true, nullKeeps: true },
+    targets: { type: 'text[]', input: 'Tables and views.', required: true, nullMeansUnchanged: true },
     roles: {
       type: 'int4[]',
       input: 'With no roles and no classes: every role.',
@@ -53,7 +53,7 @@ export const policyRule = controlObject({
       or (${row}.roles = '{}' and ${row}.classes = '{}'))`;
   },
   mayChange: requireTenantAdmin,
-  decidesRights: true,
+  affectsPermissions: true,
   async check({ context: { principal, deps }, row: { targets, filter } }) {
     const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
     for (const table of requireKnownTables(catalog, targets)) {

@@ -1,10 +1,10 @@
 import { changeRole, removeRole } from '../roles/changeRole.js';
-import { makeRole } from '../roles/makeRole.js';
+import { createRole } from '../roles/createRole.js';
 import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { seenRoles } from '../object/visibility.js';
 
-/** A tenant's roles: a tree by `parentid`. */
+/** A tenant's roles, a tree by `parentid`. */
 export const role = controlObject({
   table: 'role',
   label: 'role',
@@ -46,8 +46,8 @@ export const role = controlObject({
   },
   inputOrder: ['login', 'name', 'password'],
   visible: seenRoles,
-  // Each of the three checks permissions itself.
+  // The mutations check permissions themselves.
   mayChange: () => undefined,
-  own: { create: makeRole, update: changeRole, delete: removeRole },
+  overrides: { create: createRole, update: changeRole, delete: removeRole },
   deleteDescription: 'Marks the role as deleted: it can sign in no more, and its tokens end within a second.',
 });

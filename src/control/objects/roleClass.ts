@@ -13,7 +13,7 @@ import {
 } from '../roles/classMembers.js';
 import { sql } from '../../db/sql.js';
 
-/** Roles that policy rules name together. */
+/** Groups of roles that policy rules can refer to. */
 export const roleClass = controlObject({
   table: 'role_class',
   view: 'role_class_shown',
@@ -28,7 +28,7 @@ export const roleClass = controlObject({
       input:
         '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
       oneOf: ['none', 'creation', 'full'],
-      nullKeeps: true,
+      nullMeansUnchanged: true,
     },
     members: {
       type: 'int4[]',
@@ -42,7 +42,7 @@ export const roleClass = controlObject({
       input: { type: new GraphQLList(ID) },
       read: readRoleids,
       fallback: [],
-      nullKeeps: true,
+      nullMeansUnchanged: true,
       derived: true,
     },
     allow_signup: {
@@ -50,16 +50,16 @@ export const roleClass = controlObject({
       description: 'Whether visitors may sign up into it.',
       input: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',
       fallback: false,
-      nullKeeps: true,
+      nullMeansUnchanged: true,
     },
     ...CREATED,
   },
   visible: seenClasses,
   mayChange: (principal, change) => requireCapability(principal, `${change}_class`),
-  decidesRights: true,
+  affectsPermissions: true,
   authorize({ context: { principal }, given, before }) {
     requireSignupAdmin(principal, given.allow_signup);
-    // Both bring the rules that name the class to other roles.
+    // Both extend the rules that refer to the class to other roles.
     if (before && (given.inherit != null || given.members != null))
       requireClasses(principal, [before.classid]);
   },
@@ -72,7 +72,7 @@ export const roleClass = controlObject({
   deleteDescription: 'Takes all roles out of the class and deletes it. Policy rules must not name it.',
 });
 
-/** Who is in which class, as rows: lists go through it from roles to classes and back. */
+/** Class membership, the join table between roles and classes. */
 export const roleClassMember = controlObject({
   table: 'role_class_member',
   label: 'member',

@@ -1,7 +1,7 @@
 import { ID } from '../../graphql/schema/scalars.js';
 import { controlObject } from '../object/declaration.js';
 import { ofOwnRoles } from '../object/visibility.js';
-import { changeMapping, makeMapping, readMappingKey, removeMapping } from '../oidc/oidcMappings.js';
+import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
 
 /** Maps identities at a provider to roles. */
 export const roleOidc = controlObject({
@@ -19,7 +19,7 @@ export const roleOidc = controlObject({
     },
   },
   visible: ofOwnRoles,
-  // Each of the three checks permissions itself.
+  // The mutations check permissions themselves.
   mayChange: () => undefined,
-  own: { readKey: readMappingKey, create: makeMapping, update: changeMapping, delete: removeMapping },
+  overrides: { readKey: readMappingKey, create: createMapping, update: updateMapping, delete: deleteMapping },
 });

@@ -1,7 +1,11 @@
 import { controlObject } from '../object/declaration.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
-import { changeTenant, makeTenant, removeTenant } from '../tenants/changeTenant.js';
+import {
+  updateTenantMutation,
+  createTenantMutation,
+  deleteTenantMutation,
+} from '../tenants/tenantMutations.js';
 
 /** Tenants: their tables, roles and emails are isolated from each other. */
 export const tenant = controlObject({
@@ -30,6 +34,6 @@ export const tenant = controlObject({
   },
   visible: (principal, row) => (isInstallationAdmin(principal) ? 'all' : ofOwnTenant(principal, row)),
   mayChange: requireInstallationAdmin,
-  own: { create: makeTenant, update: changeTenant, delete: removeTenant },
+  overrides: { create: createTenantMutation, update: updateTenantMutation, delete: deleteTenantMutation },
   deleteDescription: 'Deletes the tenant with its tables and all that it has stored.',
 });

@@ -5,8 +5,8 @@ import { badInput } from '../object/badInput.js';
 type UriRules = Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>;
 
 /**
- * An address of a provider that this service may be sent to. In production https only, and nothing inside the own
- * network; what names resolve to is checked when they are called. Throws AppError BAD_USER_INPUT.
+ * Checks that this service may call a provider's URL. In production only https is allowed, and no address in private
+ * networks; what names resolve to is checked when they are called. Throws AppError BAD_USER_INPUT.
  */
 export function checkOidcUri(uri: string, field: string, rules: UriRules): string {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;

@@ -14,7 +14,7 @@ interface MappingInput {
   readonly sub_id?: string | null;
 }
 
-/** Throws AppError NOT_FOUND for what can't be a key. */
+/** Throws AppError NOT_FOUND for values that can't be a key. */
 export function readMappingKey(
   _context: ControlContext,
   { roleid, confid }: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ function mappingKey(roleid: unknown, confid: unknown): { readonly roleid: number
 }
 
 /** `create_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND, OIDC_CONFID_NOT_FOUND, NAME_TAKEN. */
-export async function makeMapping(context: ControlContext, given: MappingInput): Promise<Key> {
+export async function createMapping(context: ControlContext, given: MappingInput): Promise<Key> {
   const { db, principal } = context;
   const key = mappingKey(requireValue(given.roleid, 'roleid'), requireValue(given.confid, 'confid'));
   const { roleid, confid } = key;
@@ -45,7 +45,7 @@ export async function makeMapping(context: ControlContext, given: MappingInput):
 }
 
 /** `update_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND. */
-export async function changeMapping(
+export async function updateMapping(
   context: ControlContext,
   key: Key,
   given: MappingInput,
@@ -63,7 +63,7 @@ export async function changeMapping(
 }
 
 /** `delete_role_oidc`. Throws AppError PERMISSION_DENIED, NOT_FOUND. @returns the mapping as it was. */
-export async function removeMapping(
+export async function deleteMapping(
   context: ControlContext,
   key: Key,
   find: () => Promise<object>,
@@ -79,8 +79,8 @@ function mappingAt({ db, principal }: ControlContext, key: Key) {
 }
 
 /**
- * Every role maps itself; who may create roles maps those that it could give a password: both are ways to sign in as
- * the role. Throws AppError PERMISSION_DENIED, NOT_FOUND.
+ * A role may map itself; one that may create roles may also map those whose password it could set, since both are ways to
+ * sign in as the role. Throws AppError PERMISSION_DENIED, NOT_FOUND.
  */
 async function authorize(context: ControlContext, roleid: number): Promise<void> {
   const { principal } = context;

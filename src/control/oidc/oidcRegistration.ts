@@ -4,7 +4,7 @@ import { readRow } from '../object/rows.js';
 import { secretContext } from '../object/writeRows.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
-/** All that a sign-in needs to know of a tenant's registration with a provider. */
+/** A tenant's registration with a provider, as needed for a sign-in. */
 export interface OidcRegistration {
   readonly tenantid: number;
   readonly confid: number;
@@ -13,7 +13,7 @@ export interface OidcRegistration {
   readonly provider: OidcProvider;
 }
 
-/** @returns undefined when the tenant has no such configuration. */
+/** @returns undefined if the tenant has no such configuration */
 export async function readOidcRegistration(
   db: ControlDb,
   keyRing: KeyRing,
@@ -39,7 +39,7 @@ export async function readOidcRegistration(
   };
 }
 
-/** Keeps the issuer that a provider's discovery document names, unless the provider was changed meanwhile. */
+/** Stores the issuer from a provider's discovery document, unless the provider was changed in the meantime. */
 export async function storeDiscoveredIssuer(
   db: ControlDb,
   { providerid, auth_uri, jwks_uri }: OidcProvider,

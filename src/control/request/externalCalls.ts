@@ -6,8 +6,8 @@ import type { ControlContext } from '../controlContext.js';
 const EXTERNAL_CALLS: ReadonlySet<string> = new Set(['send_test_email', 'set_email_transport']);
 
 /**
- * Whether the document's only mutation can't be rolled back. It runs outside a transaction: the provider may be slow,
- * and a connection would be held meanwhile.
+ * Whether the document's only mutation is an external call, which can't be rolled back. It runs outside a transaction: the
+ * provider may be slow, and a transaction would occupy a connection.
  */
 export function isExternalCall(operation: OperationDefinitionNode): boolean {
   const utility = onlyField(operation.selectionSet);

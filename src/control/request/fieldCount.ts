@@ -4,14 +4,14 @@ import { fieldsOf, rootFields } from '../../graphql/document/rootFields.js';
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** Mutations of one request: they hold a connection and the rows that they change until the last is done. */
+/** Maximum mutations per request: they hold a connection and row locks until the last one is done. */
 const MAX_MUTATIONS = 100;
-/** Fields of `Utility` in one query: each does some work. */
+/** Maximum fields of `Utility` per query: each does some work. */
 const MAX_UTILITIES = 100;
-/** Values of all lists of one query. Each blocks the event loop for a few microseconds. */
+/** Maximum values in all lists of one query. Each blocks the event loop for a few microseconds. */
 const MAX_LISTED_VALUES = 50_000;
 
-/** Throws AppError DOCUMENT_TOO_COMPLEX. Those below `Utility` count each. */
+/** Throws AppError DOCUMENT_TOO_COMPLEX. Fields below `Utility` count individually. */
 export function requireFewMutations(operation: OperationDefinitionNode, fragments: Fragments): void {
   let count = 0;
   for (const { name, selectionSet } of rootFields(operation, fragments)) {
@@ -33,7 +33,7 @@ export function requireFewUtilities(operation: OperationDefinitionNode, fragment
   );
 }
 
-/** @returns what counts the values of lists. It throws AppError DOCUMENT_TOO_COMPLEX. */
+/** @returns a function that counts values of lists and throws AppError DOCUMENT_TOO_COMPLEX */
 export function createValueCounter(): (rows: readonly unknown[]) => void {
   let count = 0;
   const add = (value: unknown): void => {

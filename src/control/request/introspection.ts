@@ -6,11 +6,11 @@ import { introspect } from '../../graphql/introspect.js';
 import { collectFields } from '../../graphql/read/collectFields.js';
 import type { Steps } from '../../graphql/steps.js';
 
-/** `__schema` and `__type` of a query. graphql-js would block the event loop while answering them. */
+/** The results of a query's `__schema` and `__type`, which graphql-js would compute in one block on the event loop. */
 export interface Introspected {
-  /** By response key, in the order of the answer; undefined for what the rest of the document answers. */
+  /** By response key, in response order; undefined for fields that the rest of the document resolves. */
   readonly fields: ReadonlyMap<string, unknown>;
-  /** The document without them; undefined when nothing is left. */
+  /** The document without them; undefined if nothing is left. */
   readonly rest: DocumentNode | undefined;
 }
 
@@ -19,7 +19,7 @@ const MAX_INTROSPECTION_CHARACTERS = 1_048_576;
 
 const isIntrospection = (name: string): boolean => name === '__schema' || name === '__type';
 
-/** Throws AppError DOCUMENT_TOO_COMPLEX. @returns undefined for a query that asks for none */
+/** Throws AppError DOCUMENT_TOO_COMPLEX. @returns undefined for a query without introspection */
 export function* introspectQuery(
   schema: GraphQLSchema,
   ready: ReadyDocument,
@@ -43,7 +43,7 @@ export function* introspectQuery(
   return { fields, rest: roots.every(isAsked) ? undefined : withoutIntrospection(document) };
 }
 
-/** Merges the introspection results into the rest of the answer. */
+/** Merges the introspection results into the rest of the response. */
 export function withIntrospected(result: ExecutionResult, { fields }: Introspected): ExecutionResult {
   const { data } = result;
   if (!data) return result;
@@ -53,7 +53,7 @@ export function withIntrospected(result: ExecutionResult, { fields }: Introspect
   };
 }
 
-/** They stand at the root of a query only, be it in fragments. */
+/** Introspection fields only occur at the root of a query, possibly in fragments. */
 function withoutIntrospection(document: DocumentNode): DocumentNode {
   return visit(document, {
     [Kind.FIELD]: ({ name }) => (isIntrospection(name.value) ? null : undefined),

@@ -12,17 +12,17 @@ import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
 import { rootFields } from '../../graphql/document/rootFields.js';
 
-/** Hashes of the passwords that a request sets. */
+/** Precomputed hashes of the passwords that a request sets. */
 export interface PasswordHashes {
-  /** A hash of one of the request's passwords; a different one each time the password occurs. */
+  /** Returns a hash of one of the request's passwords, a different one for each occurrence. */
   take(password: string): string;
 }
 
 /** Each takes 0.1 s of CPU and 32 MiB. */
 const MAX_PASSWORDS = 10;
-/** Concurrent hashes of control requests per process; the other threads are for sign-ins. */
+/** Concurrent hashes for control requests per process; the other threads are for sign-ins. */
 const MAX_AT_ONCE = 2;
-/** Mutations that set one, and the field of their input that gives it. */
+/** Mutations that set a password, and its input field. */
 const SETTERS: ReadonlyMap<string, string> = new Map([
   ['create_role', 'password'],
   ['update_role', 'password'],
@@ -32,8 +32,8 @@ const SETTERS: ReadonlyMap<string, string> = new Map([
 const slots = new Semaphore(MAX_AT_ONCE);
 
 /**
- * Hashes all that the mutations of a document set, before their transaction begins: no row is locked and no connection
- * is held meanwhile. Throws AppError DOCUMENT_TOO_COMPLEX.
+ * Hashes all passwords that a document's mutations set before their transaction begins, so that hashing holds no row lock
+ * and no connection. Throws AppError DOCUMENT_TOO_COMPLEX.
  */
 export async function hashPasswords(
   schema: GraphQLSchema,
@@ -69,7 +69,7 @@ function findPasswords(
   given: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   const variables = getVariableValues(schema, operation.variableDefinitions ?? [], given).coerced;
-  // Variables that don't fit: the execution says so before anything is resolved.
+  // Invalid variables: execution reports them before anything is resolved.
   if (!variables) return [];
   return rootFields(operation, fragments).flatMap((node) => passwordOf(schema, node, variables) ?? []);
 }
@@ -86,10 +86,10 @@ function passwordOf(
   try {
     args = getArgumentValues(field, node, variables);
   } catch {
-    // An argument that doesn't fit is the field's error: nothing is set by it.
+    // An invalid argument is an error of the field, which sets nothing.
     return undefined;
   }
   const password = args.input?.[inputField] || undefined;
-  // Weak passwords are refused when set, and need not be hashed.
+  // Weak passwords are rejected later and need not be hashed.
   return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
 }

@@ -4,17 +4,17 @@ import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, requireItems } from '../object/badInput.js';
-import { checkPassword, grantable } from './makeRole.js';
+import { checkPassword, grantable } from './createRole.js';
 import { denied, isNobody, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
 import type { Key } from '../object/declaration.js';
 import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
-/** Fields that every role may change on itself. */
+/** Fields that any role may change on itself. */
 const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
 
-/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `makeRole`. */
+/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `createRole`. */
 export async function changeRole(context: ControlContext, key: Key, input: RoleInput): Promise<void> {
   const { principal, db, deps } = context;
   const roleid = Number(key['roleid']);

@@ -5,7 +5,7 @@ import { parseFilter } from '../../graphql/filter/parser.js';
 import { createAliasSource } from '../../graphql/filter/scope.js';
 
 /**
- * Compiles a policy rule's filter as requests will, so that a rule that would grant nothing is refused when it is saved.
+ * Compiles a policy rule's filter as requests will, so that a rule that could not grant anything is rejected when saved.
  * Throws AppError FILTER_SYNTAX, FILTER_UNKNOWN_COLUMN, FILTER_TYPE, FILTER_TOO_COMPLEX.
  */
 export function checkRuleFilter(filter: string, table: Table, catalog: Catalog): void {
@@ -18,6 +18,6 @@ export function checkRuleFilter(filter: string, table: Table, catalog: Catalog):
     access: { predicate: () => 'all' },
     filterVariable: undefined,
   });
-  // Literals are checked against their column when values are bound.
+  // Binding checks literals against their columns.
   bind(toStatement(condition), { variables: {}, principal: {} });
 }

@@ -20,8 +20,8 @@ export function requireSignupAdmin(principal: Principal, allowSignup: boolean | 
 }
 
 /**
- * Makes the given roles the members of a class. Every role that enters or leaves must be one that the principal may
- * change. Throws AppError UNKNOWN_ROLE, NOT_FOUND, PERMISSION_DENIED.
+ * Sets the members of a class. The principal must be allowed to change every role that is added or removed. Throws AppError
+ * UNKNOWN_ROLE, NOT_FOUND, PERMISSION_DENIED.
  */
 export async function setMembers(
   context: ControlContext,
@@ -44,8 +44,8 @@ export async function setMembers(
 }
 
 /**
- * Each holder of the class must be a role that the principal may change, or the principal itself. Deleted roles are
- * among them: those below them still have the class, if it is inherited. Throws AppError PERMISSION_DENIED, NOT_FOUND.
+ * Requires that the principal may change each holder of the class, or is that holder. This includes deleted roles, since
+ * those below them still have an inherited class. Throws AppError PERMISSION_DENIED, NOT_FOUND.
  */
 export async function requireHolders(context: ControlContext, classid: number): Promise<void> {
   const holders = await rolesIn(context, classid).orderBy('roleid').select<{ roleid: number }[]>('roleid');

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 
-/** 2^15 × 8 × 128 bytes: 32 MiB and about 0.1 s per guess. Stored in each hash, so that it can rise later. */
+/** 2^15 × 8 × 128 bytes: 32 MiB and about 0.1 s per guess. Stored in each hash, so that it can be raised later. */
 const COST_LOG2 = 15;
 const BLOCK_SIZE = 8;
 const PARALLELISM = 1;
@@ -10,7 +10,7 @@ const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 const FORMAT = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/;
 
-/** Compared against when there is no such login, so that the answer takes as long as a wrong password. */
+/** Compared against if there is no such login, so that the response takes as long as for a wrong password. */
 const DUMMY_HASH = format(
   COST_LOG2,
   BLOCK_SIZE,
@@ -19,7 +19,7 @@ const DUMMY_HASH = format(
   randomBytes(KEY_BYTES),
 );
 
-/** A password that is to be set. Throws AppError PASSWORD_TOO_WEAK. */
+/** Throws AppError PASSWORD_TOO_WEAK. */
 export function requireStrongPassword(password: string, names: readonly (string | null | undefined)[]): void {
   const weakness = passwordWeakness(password, names);
   if (weakness !== undefined) throw new AppError('PASSWORD_TOO_WEAK', `The password ${weakness}.`);
@@ -32,7 +32,7 @@ export async function hashPassword(password: string): Promise<string> {
   return format(COST_LOG2, BLOCK_SIZE, PARALLELISM, salt, key);
 }
 
-/** @param hash as stored; null when there is no such login or it has no password: then false, after the same time. */
+/** @param hash as stored; null if there is no such login or it has no password, which takes the same time and returns false */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
   const parts = FORMAT.exec(hash ?? DUMMY_HASH);
   if (!parts) throw new Error('a stored password hash has an unknown form');

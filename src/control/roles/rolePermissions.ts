@@ -1,5 +1,5 @@
 import { NOBODY_LOGIN } from '../../db/principal.js';
-import { findExcess, type Excess } from './roleReach.js';
+import { findExcess, type Excess } from './findExcess.js';
 import { isBelow, readRole, type RoleState } from './roles.js';
 import { readTenant } from '../tenants/tenants.js';
 import { AppError } from '../../errors.js';
@@ -9,10 +9,9 @@ import { badInput, notFound } from '../object/badInput.js';
 import { denied, isNobody } from '../permissions.js';
 
 /**
- * The role that is to be changed. It must be below the principal and hold nothing that the principal lacks, no
- * capability, class or policy rule: who sets its password can act as it.
- * @param scope `subtree` for changes that the roles below it inherit: then none of them may hold more either
- * Throws AppError NOT_FOUND, PERMISSION_DENIED.
+ * Requires that the principal may change a role. It must be below the principal and have no capability, class or policy
+ * rule that the principal lacks, since whoever sets its password can act as it. Throws AppError NOT_FOUND, PERMISSION_DENIED.
+ * @param scope `subtree` for changes that roles below it inherit: none of them may have more than the principal either
  */
 export async function requireManageable(
   context: ControlContext,
@@ -27,7 +26,7 @@ export async function requireManageable(
   const tenant = await readTenant(db, principal.tenantid);
   if (tenant?.root_roleid === roleid) throw denied("The tenant's root role is changed by itself only.");
   if (principal.isAdmin) return role;
-  // A role that is not below is not seen either, unless view_role shows it.
+  // Roles elsewhere in the tree are not visible, except with view_role.
   if (!(await isBelow(db, roleid, principal.roleid))) {
     throw principal.capabilities.includes('view_role')
       ? denied('The role is not below this one.')
@@ -37,7 +36,7 @@ export async function requireManageable(
   return role;
 }
 
-/** As `requireManageable`, for what a change of a class brings to a member, which may be the principal itself. */
+/** As `requireManageable`, for a class member affected by a change, which may be the principal itself. */
 export async function requireMember(context: ControlContext, roleid: number): Promise<void> {
   const { principal } = context;
   if (roleid !== principal.roleid || isNobody(principal)) await requireManageable(context, roleid, 'subtree');
@@ -58,14 +57,14 @@ async function requireNoExcess(
   throw denied(`Role ${excess.roleid} ${MORE[excess.kind](excess.what)}.`, { roleid: excess.roleid });
 }
 
-/** A rule outside the caller's scope is not disclosed. */
+/** Doesn't disclose rules outside the caller's scope. */
 const MORE: Readonly<Record<Excess['kind'], (what: string) => string>> = {
   capability: (what) => `holds "${what}", which this role does not`,
   class: (what) => `is in class ${what}, which this role is not`,
   rule: () => 'is in scope of policy rules that this role is not in scope of',
 };
 
-/** Where a role may be put: below oneself or a role that one may change, as a place brings classes; anywhere for admins. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
+/** A role may be placed below oneself or a role that one may change, since it inherits classes there; admins may place it anywhere. Throws AppError UNKNOWN_ROLE, PERMISSION_DENIED. */
 export async function requireParent(context: ControlContext, parentid: number): Promise<void> {
   const { principal, db } = context;
   const parent = await readRole(db, principal.tenantid, parentid);
@@ -76,7 +75,7 @@ export async function requireParent(context: ControlContext, parentid: number): 
   await requireManageable(context, parentid);
 }
 
-/** Throws AppError BAD_USER_INPUT for a reserved, empty or too long login. */
+/** Throws AppError BAD_USER_INPUT for a login that is reserved, empty or too long. */
 export function requireFreeLogin(login: string | null | undefined): void {
   if (login === NOBODY_LOGIN)
     throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);

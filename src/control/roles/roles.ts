@@ -1,7 +1,7 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import { orNameTaken } from '../object/nameTaken.js';
 
-/** What permission checks need to know of a role. */
+/** What permission checks need to know about a role. */
 export interface RoleState {
   readonly roleid: number;
   readonly login: string | null;
@@ -32,13 +32,13 @@ export interface RoleChanges {
   readonly tokens_valid_from?: string;
 }
 
-/** What a sign-in needs to know of a login. */
+/** What a sign-in needs to know about a login. */
 export interface Login {
   readonly roleid: number;
   readonly password_hash: string | null;
 }
 
-/** Throws AppError NAME_TAKEN when another role of the tenant has the login. @returns roleid. */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login. @returns roleid */
 export async function insertRole(db: ControlDb, role: NewRole): Promise<number> {
   const { passwordHash, ...values } = role;
   const columns = {
@@ -53,7 +53,7 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
   return row.roleid;
 }
 
-/** Throws AppError NAME_TAKEN when another role of the tenant has the login. */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login. */
 export async function updateRole(
   db: ControlDb,
   tenantid: number,
@@ -69,7 +69,7 @@ export async function updateRole(
 
 /**
  * @param setby the role that sets it
- * @param now tokens issued before it are refused from now on. Milliseconds since the epoch.
+ * @param now in milliseconds since the epoch; tokens issued earlier are rejected from now on
  */
 export async function setPassword(
   db: ControlDb,
@@ -89,7 +89,7 @@ export async function setPassword(
     });
 }
 
-/** @returns undefined when the tenant has no such role. Deleted roles are found. */
+/** Includes deleted roles. @returns undefined if the tenant has no such role */
 export async function readRole(
   db: ControlDb,
   tenantid: number,
@@ -112,14 +112,14 @@ export async function isBelow(db: ControlDb, roleid: number, ancestor: number): 
   return rows.length > 0;
 }
 
-/** @returns undefined when no living role of the tenant has the login. */
+/** @returns undefined if no undeleted role of the tenant has the login */
 export async function findLogin(db: ControlDb, tenantid: number, login: string): Promise<Login | undefined> {
   return await db('rowpost.role')
     .where({ tenantid, login, deleted: false })
     .first<Login | undefined>('roleid', 'password_hash');
 }
 
-/** Whether another living role of the tenant has this login, in whatever case. */
+/** Whether another undeleted role of the tenant has this login, ignoring case. */
 export async function isLoginLike(
   db: ControlDb,
   tenantid: number,

@@ -6,22 +6,23 @@ import { badInput, requireItems } from '../object/badInput.js';
 import { denied, isNobody, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 
-/** Capabilities that visitors hold to sign up, and that the new role does not need. */
+/** Capabilities that visitors need to sign up, but the new role does not. */
 const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
 const MAX_LOGIN_CHARACTERS = 320;
 const MAX_NAME_CHARACTERS = 200;
 /** Logins that could be mistaken for the installation's or the tenant's administrators. */
 const RESERVED = ['nobody', 'pxadmin', 'root', 'admin', 'administrator'];
 
-/** What a new role gets. */
+/** What a new role is granted. */
 export interface SignUp {
   readonly capabilities: readonly string[];
   readonly classes: readonly number[];
 }
 
 /**
- * A role that a visitor makes: it can sign in while some class of the tenant has `allow_signup`, and gets nothing but
- * such classes and the capabilities of visitors. @returns undefined when no visitor makes it. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
+ * Grants for a role that a visitor creates. It can sign in while some class of the tenant has `allow_signup`, and only gets
+ * such classes and the capabilities of visitors. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
+ * @returns undefined if the caller is not a visitor
  */
 export async function readSignUp(context: ControlContext, input: RoleInput): Promise<SignUp | undefined> {
   const { principal, db } = context;

@@ -2,14 +2,14 @@ import type { ControlDb } from '../../db/connection/database.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
 
-/** The installation is tenant 0: it has a root role and no tables. */
+/** The installation is tenant 0, which has a root role but no tables. */
 export const INSTALLATION_TENANTID = 0;
 const ROOT_LOGIN = 'pxadmin';
 
 /**
- * Makes tenant 0 and its root role `pxadmin` when they are missing. Two processes at once: one makes them.
- * @param password undefined when none is configured; needed at the first start only.
- * Throws AppError PASSWORD_TOO_WEAK.
+ * Creates tenant 0 and its root role `pxadmin` if they are missing; safe to run concurrently. Throws AppError
+ * PASSWORD_TOO_WEAK.
+ * @param password undefined if none is configured; only needed at the first start
  */
 export async function ensureInstallation(
   db: ControlDb,

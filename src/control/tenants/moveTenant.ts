@@ -9,8 +9,8 @@ import type { KeyRing } from '../../secrets.js';
 import { SECRET_COLUMNS } from '../storedSecrets.js';
 import { MOVING_TABLES } from './tenantTables.js';
 
-// A tenant without its own tables, as JSON lines: a header, one line per row, and a trailer with their number. pg_dump takes
-// the tables. Ids are preserved, because filters, templates and clients refer to them.
+// A tenant except its own tables, as JSON lines: a header, one line per row, and a trailer with the number of rows. The
+// tables are moved with pg_dump. Ids are preserved, because filters, templates and clients refer to them.
 
 const FORMAT = 'rowpost tenant 1';
 const ROWS_AT_ONCE = 500;
@@ -21,7 +21,7 @@ interface Header {
   readonly name: string;
   readonly schema: string;
   readonly suspended: boolean;
-  /** The latest one: rows fit only the tables of the same release. */
+  /** The latest applied migration: rows can only be imported into tables of the same release. */
   readonly migration: string;
 }
 
@@ -74,7 +74,7 @@ async function newestMigration(client: TransactionClient): Promise<string> {
   return rows[0]?.name ?? '';
 }
 
-/** The keys of the installation that the tenant leaves, and of the one that it joins. */
+/** The keys of the source and the target installation. */
 interface Keys {
   readonly from: KeyRing;
   readonly to: KeyRing;
@@ -92,7 +92,7 @@ export async function importTenant(
   const { pool, tenants } = database;
   const header = await inTransaction(pool, async (client) => {
     await client.query('set local statement_timeout = 0');
-    // A line reader drops the lines that arrive before anyone listens.
+    // Opened only now: a line reader drops lines that arrive before anyone listens.
     const imported = await insertLines(client, openLines());
     await advanceSequences(
       client,
@@ -223,6 +223,6 @@ function decrypted(keyRing: KeyRing, ciphertext: string, context: string): strin
   try {
     return keyRing.decrypt(ciphertext, context);
   } catch {
-    return undefined; // The caller says which.
+    return undefined; // The caller reports which one.
   }
 }

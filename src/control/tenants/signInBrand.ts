@@ -4,7 +4,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
-/** What a tenant's sign-in page shows of its own. */
+/** The branding of a tenant's sign-in page. */
 export interface SignInBrand {
   readonly name: string | null;
   /** `#rrggbb` */
@@ -14,9 +14,9 @@ export interface SignInBrand {
 }
 
 const MAX_NAME_LENGTH = 80;
-/** It is part of the page of every visitor. */
+/** Embedded in the page sent to every visitor. */
 const MAX_LOGO_LENGTH = 65_536;
-/** In an `img`, where scripts of an SVG do not run. */
+/** Shown in an `img`, where scripts of an SVG do not run. */
 const LOGO = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const TEXTS = {
@@ -66,7 +66,7 @@ export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial
 
 const TABLE = 'rowpost.sign_in_brand';
 
-/** For anyone who opens the tenant's sign-in page. */
+/** Readable by anyone who opens the tenant's sign-in page. */
 export async function readSignInBrand(db: ControlDb, tenantid: number): Promise<SignInBrand | undefined> {
   return db(TABLE).where({ tenantid }).first<SignInBrand | undefined>('name', 'color', 'logo');
 }

@@ -1,4 +1,4 @@
-/** A table of the schema `rowpost` that has rows of tenants. */
+/** A table of the schema `rowpost` with tenants' rows. */
 interface TenantTable {
   readonly table: string;
   /** Selects the rows of tenant `$1` as `row`, referenced rows first. Default: all rows with its id. */
@@ -21,7 +21,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   },
   { table: 'policy_rule' },
   {
-    // Providers of the installation that the tenant uses become its own.
+    // Shared providers that the tenant uses become its own.
     table: 'oidc_providers',
     rows: `
       select (to_jsonb(t) || jsonb_build_object('tenantid', $1::int))::text as row from rowpost.oidc_providers t
@@ -45,7 +45,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'idempotency_key' },
 ];
 
-/** What stays behind: the delivery history, and what lives for minutes only. */
+/** Tables that stay behind: the delivery history, and short-lived state. */
 export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'delivery',
   'delivery_start',

@@ -7,7 +7,7 @@ import {
   createTenantSchema,
   dropTenantRole,
   dropTenantSchema,
-  statementsOf,
+  statementRunner,
   checkSchemaName,
   findTenantSchema,
   tenantNotFound,
@@ -15,7 +15,7 @@ import {
 
 export interface NewTenant {
   readonly name: string;
-  /** The PostgreSQL schema; `tenant_<tenantid>` when not given. */
+  /** The PostgreSQL schema; `tenant_<tenantid>` by default. */
   readonly schema?: string | undefined;
   readonly rootLogin: string;
   readonly rootPassword: string;
@@ -32,19 +32,19 @@ export interface ListedTenant {
   readonly name: string;
   readonly schema: string | null;
   readonly root_roleid: number | null;
-  /** The schema belongs to an application. */
+  /** Whether the schema belongs to an application. */
   readonly adopted: boolean;
   readonly suspended: boolean;
 }
 
-/** Provisioning changes grants that all tenants share; PostgreSQL refuses two such changes at once. */
+/** Provisioning changes grants on shared objects; PostgreSQL rejects concurrent changes of those. */
 const LOCK_PROVISIONING = 'lock table rowpost.provisioning_lock in share update exclusive mode';
 
-/** A tenant whose root's password is hashed already: `db` may be a transaction, which does not wait for that. */
+/** A new tenant whose root password is already hashed, so that a transaction need not wait for hashing. */
 export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
 
 /**
- * Makes a tenant with its root role, its PostgreSQL role and schema, in one transaction.
+ * Creates a tenant with its root role, its PostgreSQL role and schema, in one transaction.
  * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name), PASSWORD_TOO_WEAK.
  */
 export async function createTenant(
@@ -63,12 +63,12 @@ export async function createHashedTenant(db: ControlDb, tenant: HashedTenant): P
 }
 
 export interface AdoptedTenant extends CreatedTenant {
-  /** Statements that are left to the owners of the schema and its tables. */
+  /** Statements that the owners of the schema and its tables still have to run. */
   readonly left: readonly string[];
 }
 
 /**
- * Makes a tenant of a schema that belongs to an application, in one transaction: nothing of it changes hands. Throws
+ * Creates a tenant for a schema that belongs to an application, in one transaction; ownership does not change. Throws
  * AppError NAME_TAKEN (tenant, or the schema has one), BAD_USER_INPUT (schema), PASSWORD_TOO_WEAK.
  */
 export async function adoptTenant(
@@ -78,14 +78,14 @@ export async function adoptTenant(
   requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
   const rootPasswordHash = await hashPassword(rootPassword);
   return db.transaction(async (trx) => {
-    await checkAdoptable(statementsOf(trx), tenant.schema);
+    await checkAdoptable(statementRunner(trx), tenant.schema);
     let left: readonly string[] = [];
     const created = await insertTenant(
       trx,
       { ...tenant, rootPasswordHash },
       async (_trx, tenantid, schema) => {
         await trx('rowpost.tenant').where({ tenantid }).update({ adopted: true });
-        left = await grantSchema(statementsOf(trx), { tenantid, schema });
+        left = await grantSchema(statementRunner(trx), { tenantid, schema });
       },
     );
     return { ...created, left };
@@ -144,7 +144,7 @@ function nameTaken(name: string): [string, { field: string }] {
   return [`Another tenant is named "${name}".`, { field: 'name' }];
 }
 
-/** @returns undefined when no tenant has this name. */
+/** @returns undefined if no tenant has this name */
 export async function findTenantid(db: ControlDb, name: string): Promise<number | undefined> {
   const row = await db('rowpost.tenant').where({ name }).first<{ tenantid: number } | undefined>('tenantid');
   return row?.tenantid;
@@ -160,8 +160,8 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
 }
 
 /**
- * Deletes a tenant with its schema and all that it holds; a schema that was adopted is given back as it was found. Throws
- * AppError TENANT_NOT_FOUND; PERMISSION_DENIED where owners of an adopted schema have to take back what they granted.
+ * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Throws AppError
+ * TENANT_NOT_FOUND; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first.
  */
 export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
   await db.transaction(async (trx) => {
@@ -169,7 +169,7 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
     const schema = await findTenantSchema(trx, tenantid);
     const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
     if (isAdopted) {
-      await releaseSchema(statementsOf(trx), { tenantid, schema });
+      await releaseSchema(statementRunner(trx), { tenantid, schema });
       await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     }
     await trx('rowpost.sent_mail').where({ tenantid }).delete();
@@ -200,8 +200,9 @@ function listed(db: ControlDb) {
 }
 
 /**
- * Tells every process that what its roles may do has changed. Call it in the transaction of the change. Plans are cached
- * by the version, so none is used twice: a plain counter would be, when a backup is restored under running processes.
+ * Tells every process that permissions of the tenant's roles have changed. Call it in the transaction of the change. Plans
+ * are cached by version, so a version must never be reused, as a plain counter would be after restoring a backup beneath
+ * running processes.
  */
 export async function bumpPolicyVersion(db: ControlDb, tenantid: number): Promise<void> {
   await db.raw(

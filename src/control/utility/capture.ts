@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { setCapture, type Writers } from '../../db/capture/capture.js';
 import type { ControlDb, Database } from '../../db/connection/database.js';
-import { statementsOf } from '../../db/tenants/tenantStorage.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -35,7 +35,7 @@ interface CaptureArgs {
   readonly writers: Writers;
 }
 
-/** Says whose changes to a table become events. */
+/** Sets whose changes to a table become events. */
 export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, CaptureArgs> = {
   type: tableCaptureType,
   description: 'Whose changes to a table fire email rules. Whoever writes to the table waits for a moment.',
@@ -46,7 +46,7 @@ export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, Captur
   resolve: async (_source, args, { principal, db, deps, afterCommit }) => {
     const schema = requireTenantAdmin(principal);
     const { tenantid } = principal;
-    // The table may have been made a moment ago.
+    // The table may have just been created.
     const catalog = await deps.engine.introspect(tenantid, schema);
     await captureTable(db, deps.database, { tenantid, catalog, table: args.table_name }, args.writers);
     afterCommit.push(() => deps.engine.forget(tenantid));
@@ -54,7 +54,7 @@ export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, Captur
   },
 };
 
-/** For a transaction. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, CAPTURE_DENIED. */
+/** Call it in a transaction. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, CAPTURE_DENIED. */
 export async function captureTable(
   trx: ControlDb,
   database: Database,
@@ -70,5 +70,5 @@ export async function captureTable(
       `${table.name} has no primary key: the events of a row would not say which it is.`,
     );
   }
-  await setCapture(statementsOf(trx), await database.tenants.names(), tenantid, table, writers);
+  await setCapture(statementRunner(trx), await database.tenants.names(), tenantid, table, writers);
 }

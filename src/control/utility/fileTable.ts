@@ -20,7 +20,7 @@ interface FileTableArgs {
   readonly column_name: string;
 }
 
-/** Makes a table a file table: its rows may have files from then on. */
+/** Turns a table into a file table, whose rows may have files. */
 export const setFileTable: GraphQLFieldConfig<unknown, ControlContext, FileTableArgs> = {
   type: fileTableType,
   description:
@@ -32,7 +32,7 @@ export const setFileTable: GraphQLFieldConfig<unknown, ControlContext, FileTable
   resolve: async (_source, args, { principal, db, deps, afterCommit }) => {
     const schema = requireTenantAdmin(principal);
     const { tenantid, roleid } = principal;
-    // The table may have been made a moment ago.
+    // The table may have just been created.
     const catalog = await deps.engine.introspect(tenantid, schema);
     const [table] = requireKnownTables(catalog, [args.table_name]);
     if (!table || !isWritable(table)) {
@@ -40,7 +40,7 @@ export const setFileTable: GraphQLFieldConfig<unknown, ControlContext, FileTable
     }
     const column = requireFileColumn(table, args.column_name);
     await storeFileTable(db, tenantid, roleid, { table: table.sqlName, column: column.sqlName });
-    // Other processes see it with their next look at the tables.
+    // Other processes notice when they next check the tables.
     afterCommit.push(() => deps.engine.forget(tenantid));
     return args;
   },

@@ -14,16 +14,16 @@ import { requireKnownTables } from '../object/references.js';
 import { checkRuleFilter } from '../roles/checkRuleFilter.js';
 import { checkStoredQuery, type QueryCheck } from '../email/checkStoredQuery.js';
 
-/** One thing that a setting, named in words, needs of the tables. */
+/** Something a setting requires of the tables, with a description of the setting. */
 interface Need {
   readonly of: string;
-  /** Says what is missing, or throws it as AppError. */
+  /** Returns what is missing, or throws it as AppError. */
   readonly check: () => string | undefined | Promise<void>;
 }
 
 /**
- * What of a tenant's email types, enabled email rules and policy rules no longer fits its tables, a sentence each: what
- * was checked when it was saved is checked again. Templates are not: a name that is gone is empty in them.
+ * Finds email types, enabled email rules and policy rules of a tenant that no longer match its tables, and returns one
+ * sentence each. Repeats the checks made on saving, except for templates, where a missing name renders as nothing.
  */
 export async function findSettingsProblems(
   db: ControlDb,
@@ -37,7 +37,7 @@ export async function findSettingsProblems(
     readRows(db, emailRule, { tenantid }),
     readRows(db, policyRule, { tenantid }),
   ]);
-  // Enabling one checks all of it.
+  // Enabling a rule checks it completely.
   const enabled = rules.filter((rule) => rule.enabled);
   const needs = [
     ...types.flatMap((type) => queriesOf(type, (query) => engine.checkEmailQuery(tenantid, schema, query))),
@@ -83,7 +83,7 @@ function targetsOf(
   }));
 }
 
-/** What a type attaches is a file of the event, of a query or of a column of the row: each rule has its tables. */
+/** Attachments are files of the event, of a query, or of a column of the row, which depends on each rule's tables. */
 function attachmentsOf(
   { email_type, attachments, queries }: Row<typeof emailTypes>,
   rules: readonly Row<typeof emailRule>[],

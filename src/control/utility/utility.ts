@@ -34,7 +34,7 @@ const introspect: Utility<object> = {
   },
 };
 
-/** Once for all aliases of it in a request: a large schema takes its time. */
+/** Computed once for all aliases in a request, since a large schema takes a while. */
 const descriptions = new WeakMap<ControlContext, Promise<object>>();
 
 async function describe({ principal, deps }: ControlContext): Promise<object> {
@@ -68,13 +68,13 @@ const roleToken: Utility<{ roleid: number }> = {
     if (!principal.isRoot && subject.parentid !== principal.roleid) {
       throw denied('A role gets tokens for its own children only.', { roleid });
     }
-    // Who has a role's token acts as it.
+    // Whoever has a role's token acts as it.
     await requireManageable(context, roleid);
     return options.issueToken(subject);
   },
 };
 
-/** In Query by contract, though it changes something: so by POST only, and in a transaction of its own. */
+/** A field of Query by contract although it makes changes; so only by POST, and in a transaction of its own. */
 const anonymousLogins: Utility<{ enable?: boolean | null }> = {
   type: SCALARS.Int,
   description:
@@ -96,7 +96,7 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
   },
 };
 
-/** The role of visitors while they may sign in. */
+/** The anonymous visitors' role, while they may sign in. */
 async function readNobody(db: ControlContext['db'], tenantid: number): Promise<number | null> {
   if ((await readAnonymousLogins(db, tenantid)) !== true) return null;
   return (await findLogin(db, tenantid, NOBODY_LOGIN))?.roleid ?? null;

@@ -9,18 +9,18 @@ import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,
   triggersToDrop,
-  triggersToMake,
+  triggersToCreate,
   type CapturedPart,
   type CaptureState,
 } from './captureTriggers.js';
 
-/** Whose changes to a table become events: those of the API, or everybody's. */
+/** Whose changes to a table become events: only the API's, or every writer's. */
 export type Writers = 'api' | 'all';
 
 /**
- * For a transaction: who writes to the table waits for its end, and is captured, or not, from then on. Throws AppError
- * CAPTURE_DENIED where the table belongs to somebody else, BAD_USER_INPUT for one with foreign partitions, or what the
- * driver throws.
+ * Switches capture of a table on or off. Call it in a transaction: writers to the table wait for its end, and the change
+ * applies to them from then on. Throws AppError CAPTURE_DENIED if the table belongs to another role, BAD_USER_INPUT if it
+ * has foreign partitions, or what the driver throws.
  */
 export async function setCapture(
   runner: StatementRunner,
@@ -36,7 +36,7 @@ export async function setCapture(
   const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
   const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
   if (writers === 'all') {
-    await makeTriggers(runner, names, table, parts);
+    await createTriggers(runner, names, table, parts);
     return;
   }
   for (const part of parts) await run(runner, triggersToDrop(part), part, names);
@@ -45,7 +45,7 @@ export async function setCapture(
   );
 }
 
-/** @returns the SQL names of the tables of which every change is captured */
+/** @returns the SQL names of the tables whose changes are all captured */
 export async function readCapturedTables(pool: Pool, tenantid: number): Promise<ReadonlySet<string>> {
   const { rows } = await pool.query<{ name: string }>(
     'select table_name as name from rowpost.captured_table where tenantid = $1',
@@ -55,10 +55,10 @@ export async function readCapturedTables(pool: Pool, tenantid: number): Promise<
 }
 
 /**
- * Gives tables that were made again or renamed, new partitions, and tables of an earlier release the triggers that they
- * lack. Throws what pg throws. @returns in words what could not be done
+ * Creates missing triggers: of tables that were recreated or renamed, of new partitions, and of tables captured by an
+ * earlier release. Throws what pg throws. @returns messages about what could not be done
  */
-export async function settleCapture(
+export async function repairCapture(
   pool: Pool,
   names: RoleNames,
   tenantid: number,
@@ -76,7 +76,7 @@ export async function settleCapture(
       await inTransaction(pool, async (runner) => {
         await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         await store(runner, tenantid, table.sqlName);
-        await makeTriggers(runner, names, table, state.parts);
+        await createTriggers(runner, names, table, state.parts);
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
@@ -86,7 +86,7 @@ export async function settleCapture(
   return problems;
 }
 
-/** Whose changes to a table become events, and in words what keeps some of them from it. Throws what the driver throws. */
+/** Whose changes to a table become events, with messages about changes that are missed. Throws what the driver throws. */
 export async function readCapture(
   runner: StatementRunner,
   tenantid: number,
@@ -98,8 +98,8 @@ export async function readCapture(
   const problems = state.parts.flatMap((part) => {
     const name = `${part.schema}.${part.name}`;
     return [
-      ...(triggersToMake(table, part).length > 0
-        ? [`${name} lacks triggers that capture it: they come with the next look at the tables.`]
+      ...(triggersToCreate(table, part).length > 0
+        ? [`${name} lacks capture triggers; they are created when the tables are next read.`]
         : []),
       ...(part.triggers.some(({ isEnabled }) => !isEnabled)
         ? [`Triggers of ${name} are disabled: changes by SQL are not captured meanwhile.`]
@@ -109,11 +109,11 @@ export async function readCapture(
   return { writers: 'all', problems };
 }
 
-/** Writers wait behind whoever waits for a lock on their table: so not for long. The next look at the tables tries again. */
+/** Short, because writers queue behind a session that waits for a lock on their table. The next read of the tables retries. */
 const LOCK_TIMEOUT_MS = 300;
 
 function isSettled(table: Table, { isStored, parts }: CaptureState): boolean {
-  return isStored && parts.every((part) => triggersToMake(table, part).length === 0);
+  return isStored && parts.every((part) => triggersToCreate(table, part).length === 0);
 }
 
 async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
@@ -122,7 +122,7 @@ async function store(runner: StatementRunner, tenantid: number, sqlName: string)
   );
 }
 
-async function makeTriggers(
+async function createTriggers(
   runner: StatementRunner,
   names: RoleNames,
   table: Table,
@@ -132,7 +132,7 @@ async function makeTriggers(
     const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
   }
-  for (const part of parts) await run(runner, triggersToMake(table, part), part, names);
+  for (const part of parts) await run(runner, triggersToCreate(table, part), part, names);
 }
 
 async function run(

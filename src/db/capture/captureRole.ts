@@ -3,8 +3,9 @@ import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
 import { quoted } from '../sql.js';
 
 /**
- * Gives the function that makes JSON of captured rows to a role without rights: where a type has a cast to json, it runs
- * that cast, which is code of the type's owner. For a transaction; does nothing where it is done. Throws what the driver throws.
+ * Gives the function that turns captured rows into JSON to a role without privileges: if a type has a cast to json, the
+ * function runs it, and the cast is code of the type's owner. Call it in a transaction; idempotent. Throws what the driver
+ * throws.
  */
 export async function ensureCaptureRole(runner: StatementRunner, { capture }: RoleNames): Promise<void> {
   const { rows } = await runner.query(
@@ -14,7 +15,7 @@ export async function ensureCaptureRole(runner: StatementRunner, { capture }: Ro
   if ((rows[0] as { owner: string }).owner === capture) return;
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, capture);
-  // Whoever is to own a function must be able to make one in its schema, at that moment.
+  // At the moment it becomes the owner, a role must be able to create functions in the schema.
   await runner.query(`grant usage, create on schema rowpost to ${quoted(capture)}`);
   await runner.query(`alter function rowpost.row_json(record) owner to ${quoted(capture)}`);
   await runner.query(`grant execute on function rowpost.row_json(record) to current_user`);

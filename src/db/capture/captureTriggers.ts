@@ -2,10 +2,10 @@ import type { Table } from '../catalog/catalog.js';
 import { literal, quoted } from '../sql.js';
 import type { StatementRunner } from '../connection/roleNames.js';
 
-/** Goes up with every change to what the triggers are; what they call is replaced by migrations. */
+/** Raised with every change to the trigger definitions; migrations replace the functions they call. */
 const TRIGGER_VERSION = '1';
 
-/** By the operation that they follow: PostgreSQL allows transition tables for one each. */
+/** By operation: PostgreSQL allows transition tables only in triggers for a single operation. */
 const TRIGGERS = {
   insert: 'referencing new table as new_rows',
   update: 'referencing old table as old_rows new table as new_rows',
@@ -13,7 +13,7 @@ const TRIGGERS = {
   truncate: '',
 } as const;
 
-/** A table, or one of its partitions: whoever writes to one directly fires its triggers alone. */
+/** A table, or one of its partitions: a direct write to a partition fires only the partition's own triggers. */
 export interface CapturedPart {
   readonly schema: string;
   readonly name: string;
@@ -22,20 +22,20 @@ export interface CapturedPart {
   readonly triggers: readonly {
     readonly operation: string;
     readonly argsHex: string;
-    /** Not by `disable trigger`. */
+    /** False after `disable trigger`. */
     readonly isEnabled: boolean;
   }[];
 }
 
-/** A table that is to be captured, or that still has triggers. */
+/** A table that should be captured, or that still has triggers. */
 export interface CaptureState {
   readonly table: string;
-  /** False where the triggers came by another name of the table. */
+  /** False if the triggers were created under another name of the table. */
   readonly isStored: boolean;
   readonly parts: readonly CapturedPart[];
 }
 
-/** The tables of a schema that are captured or to be captured, as far as they exist. Throws what the driver throws. */
+/** The existing tables of a schema that are captured or should be. Throws what the driver throws. */
 export async function readCaptureStates(
   runner: StatementRunner,
   { tenantid, schema }: { readonly tenantid: number; readonly schema: string },
@@ -44,8 +44,8 @@ export async function readCaptureStates(
   return rows as readonly CaptureState[];
 }
 
-/** The statements that give a part of the table the triggers it lacks. */
-export function triggersToMake(table: Table, part: CapturedPart): readonly string[] {
+/** The statements that create a part's missing triggers. */
+export function triggersToCreate(table: Table, part: CapturedPart): readonly string[] {
   const args = [
     TRIGGER_VERSION,
     table.sqlName,
@@ -64,7 +64,7 @@ export function triggersToMake(table: Table, part: CapturedPart): readonly strin
     );
 }
 
-/** The statements that take all of its triggers from a part. */
+/** The statements that drop all triggers of a part. */
 export function triggersToDrop(part: CapturedPart): readonly string[] {
   return part.triggers.map(
     ({ operation }) => `drop trigger if exists rowpost_capture_${operation} on ${nameOf(part)}`,
@@ -75,7 +75,7 @@ function nameOf({ schema, name }: CapturedPart): string {
   return quoted(schema, name);
 }
 
-/** Partitions may lie in other schemas. */
+/** Partitions may be in other schemas. */
 function statesSql(tenantid: number, schema: string): string {
   return `
     with captured as (

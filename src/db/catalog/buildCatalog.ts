@@ -28,7 +28,7 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
   };
 }
 
-/** Legal names first, so that they stay unchanged whatever else the schema contains. */
+/** Legal names are assigned first, so that they stay unchanged whatever else the schema contains. */
 function nameTables(tables: readonly RawTable[], problems: string[]): Map<string, string> {
   const scope = NameScope.forTables();
   const names = new Map<string, string>();
@@ -94,7 +94,7 @@ function buildTable(
   };
 }
 
-/** A file table whose column was dropped is an ordinary table. */
+/** A file table whose file column was dropped becomes an ordinary table. */
 function fileColumn(
   raw: RawTable,
   columns: ReadonlyMap<string, Column>,

@@ -1,4 +1,4 @@
-/** A tenant's PostgreSQL schema as seen by GraphQL and the compilers. Plain data, immutable. */
+/** A tenant's PostgreSQL schema as GraphQL and the compilers see it. Plain data, immutable. */
 export interface Catalog {
   /** Equal versions describe equal schemas. */
   readonly version: string;
@@ -6,19 +6,19 @@ export interface Catalog {
   readonly schema: string;
   /** By GraphQL name. */
   readonly tables: ReadonlyMap<string, Table>;
-  /** Names that collide or can't be served: messages for the tenant's administrator. */
+  /** Messages for the tenant's administrator, such as names that collide or can't be served. */
   readonly problems: readonly string[];
 }
 
 export interface Table {
-  /** GraphQL name; equals `sqlName` where that is legal in GraphQL. */
+  /** GraphQL name; equals `sqlName` if that is legal in GraphQL. */
   readonly name: string;
   readonly schema: string;
   readonly sqlName: string;
   readonly kind: 'table' | 'view';
   /** By GraphQL name, in the table's column order. */
   readonly columns: ReadonlyMap<string, Column>;
-  /** Empty for views and tables without one: those are read-only. */
+  /** Empty for views and for tables without one, which are read-only. */
   readonly primaryKey: readonly Column[];
   /** Unique keys besides the primary key, by SQL name, for `onconflict`. */
   readonly uniqueKeys?: readonly (readonly string[])[];
@@ -26,7 +26,7 @@ export interface Table {
   readonly constraints?: ReadonlyMap<string, readonly string[]>;
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
-  /** For a file table: the column with each row's newest file, or a primary key column, which is not written. */
+  /** For a file table: the column that holds each row's newest file, or a primary key column, which uploads don't write. */
   readonly fileColumn?: Column;
 }
 
@@ -40,15 +40,15 @@ export interface Column {
   readonly sqlName: string;
   readonly type: ColumnType;
   readonly nullable: boolean;
-  /** Has a default, is an identity or is generated: may be left out on insert. */
+  /** Has a default, is an identity or is generated: may be omitted on insert. */
   readonly hasDefault: boolean;
-  /** Always computed by PostgreSQL: never written. */
+  /** Always computed by PostgreSQL, never written. */
   readonly generated: boolean;
   readonly inPrimaryKey: boolean;
   readonly inForeignKey: boolean;
   /** First column of a btree or hash index over all rows. */
   readonly indexed: boolean;
-  /** For a column of a control table: the function of the control schema whose result filters use instead. */
+  /** For a column of a control table: the function of the control schema whose result filters use in its place. */
   readonly searchedAs?: string;
 }
 
@@ -60,11 +60,11 @@ export interface ColumnType {
   readonly array: boolean;
   /** For arrays declared with more than one dimension. */
   readonly dimensions?: number;
-  /** Of varchar(n) and numeric(p, s). */
+  /** For varchar(n) and numeric(p, s). */
   readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
   /** Labels of an enum. */
   readonly enumLabels?: readonly string[];
-  /** A row type: shown as a JSON object. */
+  /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface ToOne {
   readonly pairs: readonly ColumnPair[];
 }
 
-/** The target's foreign key points at this table: its rows are a collection. */
+/** The target's foreign key points at this table, so its rows form a collection. */
 export interface ToMany {
   readonly kind: 'to-many';
   readonly field: string;
@@ -106,7 +106,7 @@ export interface ToMany {
   readonly pairs: readonly ColumnPair[];
 }
 
-/** Through a join table whose key is just its two foreign keys. */
+/** Through a join table whose primary key consists of its two foreign keys. */
 export interface ManyToMany {
   readonly kind: 'many-to-many';
   readonly field: string;

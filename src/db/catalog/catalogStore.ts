@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import type { Logger } from '../../log.js';
-import { settleCapture } from '../capture/capture.js';
+import { repairCapture } from '../capture/capture.js';
 import type { TenantConnections } from '../connection/tenantConnections.js';
 import { buildCatalog } from './buildCatalog.js';
 import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';
-import { grantLacking } from './grants.js';
+import { grantMissing } from './grants.js';
 import { readSchema } from './introspect.js';
 import { checkSchemaSize } from './schemaSize.js';
 
@@ -14,16 +14,16 @@ interface Entry {
   catalog: Catalog;
   fingerprint: string;
   checkedAtMs: number;
-  /** The check in progress, which may result in a new catalog. */
+  /** The check in flight, which may produce a new catalog. */
   checking: Promise<void> | undefined;
 }
 
-/** With its GraphQL schema a table takes about 17 KB: 250 MB in all. */
+/** A table takes about 17 KB including its GraphQL schema: 250 MB in total. */
 const MAX_TABLES = 15_000;
 
 /**
- * Caches the catalogs of active tenants. Each tenant has one read at a time; the old catalog is served meanwhile.
- * Idle tenants cost nothing.
+ * Caches the catalogs of active tenants. Each tenant has one read at a time, during which the old catalog is served. Idle
+ * tenants cost nothing.
  */
 export class CatalogStore {
   readonly #entries = new LRUCache<number, Entry>({
@@ -60,7 +60,7 @@ export class CatalogStore {
   }
 
   /**
-   * Checks the tables now, because a statement or document did not fit them.
+   * Checks the tables now, because a statement or document did not match them.
    * @returns whether the catalog changed
    */
   async recheck(tenantid: number, seen: Catalog): Promise<boolean> {
@@ -70,7 +70,7 @@ export class CatalogStore {
     return this.#entries.get(tenantid)?.catalog !== seen;
   }
 
-  /** Rereads the tables regardless of the fingerprint, and grants what the tenant's role lacks. */
+  /** Rereads the tables regardless of the fingerprint, and grants the tenant's role missing privileges. */
   async introspect(tenantid: number, schema: string): Promise<Catalog> {
     return (await this.#build(tenantid, schema, true)).catalog;
   }
@@ -116,18 +116,18 @@ export class CatalogStore {
   async #read(tenantid: number, schema: string, afresh: boolean): Promise<Entry> {
     const { pool, tenants } = this.deps;
     const checkedAtMs = this.#now();
-    // Fingerprint first: a later change is seen by the next check.
+    // Fingerprint first, so that the next check notices a change made in between.
     const fingerprint = await this.#fingerprint(schema);
     const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
     const grants = isSettled ? [] : await this.#settle(tenantid, schema);
     const tables = buildCatalog(schema, await readSchema(pool, schema), grants);
-    const capture = isSettled ? [] : await settleCapture(pool, await tenants.names(), tenantid, tables);
+    const capture = isSettled ? [] : await repairCapture(pool, await tenants.names(), tenantid, tables);
     const read = { ...tables, problems: [...tables.problems, ...capture] };
     if (!isSettled && grants.length === 0 && capture.length === 0) {
       await tenants.recordSettled(tenantid, fingerprint);
     }
     const known = this.#entries.get(tenantid)?.catalog;
-    // Unchanged tables keep their catalog, and so all plans compiled for it.
+    // Unchanged tables keep their catalog, and thus all plans compiled for it.
     const catalog = known !== undefined && isSame(known, read) ? known : read;
     const entry: Entry = { catalog, fingerprint, checkedAtMs, checking: undefined };
     this.#entries.set(tenantid, entry);
@@ -142,7 +142,7 @@ export class CatalogStore {
     const { pool, tenants } = this.deps;
     await checkSchemaSize(pool, schema);
     await tenants.settle(tenantid, schema);
-    return grantLacking(pool, schema, (await tenants.names()).tenant(tenantid));
+    return grantMissing(pool, schema, (await tenants.names()).tenant(tenantid));
   }
 
   #fingerprint(schema: string): Promise<string> {

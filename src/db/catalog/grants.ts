@@ -2,14 +2,14 @@ import type { Pool } from 'pg';
 import type { StatementRunner } from '../connection/roleNames.js';
 import { literal, quoted } from '../sql.js';
 
-interface LackingRow {
+interface MissingGrantRow {
   readonly name: string;
   readonly owner: string;
   readonly sequence: boolean;
   readonly lacking: readonly string[];
 }
 
-interface LackingGrant {
+interface MissingGrant {
   readonly name: string;
   readonly owner: string;
   /** The statement that grants it. */
@@ -17,13 +17,13 @@ interface LackingGrant {
 }
 
 /**
- * Grants the tenant's role the privileges that it lacks on the relations of its schema, so that tables of other
- * owners are served like its own.
- * @returns messages for the tenant's administrator on what could not be granted
+ * Grants the tenant's role its missing privileges on the relations of its schema, so that tables of other owners are
+ * served like its own.
+ * @returns messages for the tenant's administrator about what could not be granted
  */
-export async function grantLacking(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
+export async function grantMissing(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
   const problems: string[] = [];
-  for (const { name, owner, grant } of await lackingGrants(pool, schema, role)) {
+  for (const { name, owner, grant } of await missingGrants(pool, schema, role)) {
     try {
       await pool.query(grant);
     } catch {
@@ -34,13 +34,13 @@ export async function grantLacking(pool: Pool, schema: string, role: string): Pr
 }
 
 /** The role's missing privileges on the relations of the schema; objects of extensions are not served. */
-export async function lackingGrants(
+export async function missingGrants(
   runner: StatementRunner,
   schema: string,
   role: string,
-): Promise<readonly LackingGrant[]> {
+): Promise<readonly MissingGrant[]> {
   const { rows } = await runner.query(lackingSql(literal(schema), literal(role)));
-  return (rows as readonly LackingRow[]).map(({ name, owner, sequence, lacking }) => ({
+  return (rows as readonly MissingGrantRow[]).map(({ name, owner, sequence, lacking }) => ({
     name,
     owner,
     grant: `grant ${lacking.join(', ')} on ${sequence ? 'sequence ' : ''}${quoted(schema, name)} to ${quoted(role)}`,

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { statementName } from '../connection/preparedStatements.js';
 import type { RawType } from './types.js';
 
-/** A schema's tables as pg_catalog has them. */
+/** A schema's tables as described by pg_catalog. */
 export interface RawSchema {
   readonly tables: readonly RawTable[];
   /** Also kept as text: equal texts mean equal schemas. */
@@ -20,7 +20,7 @@ export interface RawTable {
   readonly foreignKeysElsewhere: readonly string[];
   /** Checks and foreign keys, with their columns. */
   readonly constraints: readonly RawConstraint[];
-  /** Of a file table. */
+  /** For a file table. */
   readonly fileColumn: string | null;
 }
 
@@ -57,7 +57,7 @@ export interface RawForeignKey {
 /** Reads a schema in one statement. Throws what pg throws. */
 export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
   const result = await pool.query<{ tables: string }>({
-    // Planning takes longer than execution.
+    // Prepared, because planning takes longer than execution.
     name: statementName(INTROSPECTION_SQL),
     text: INTROSPECTION_SQL,
     values: [schema],

@@ -2,8 +2,8 @@ import type { ColumnPair, Relation } from './catalog.js';
 import type { RawForeignKey, RawTable } from './introspect.js';
 import { NameScope } from './names.js';
 
-/** A relation before naming, with its candidate names, best first. */
-interface Wish {
+/** A relation before it is named, with its candidate names, best first. */
+interface RelationCandidate {
   readonly names: readonly [preferred: string, fallback: string];
   /** If two relations want a name, the lower rank gets it; if their ranks are equal, neither does. */
   readonly rank: number;
@@ -11,8 +11,8 @@ interface Wish {
 }
 
 /**
- * Relation fields of every table, both ways (names: CONTRACT 3.2, docs/api.md). `names` holds the GraphQL names of the
- * tables, `columns` the names taken in each table. What had to be numbered is added to `problems`.
+ * Relation fields of every table, in both directions (for names see docs/api.md). `names` has the GraphQL names of the
+ * tables, `columns` the names taken in each table. Fields that had to be numbered are added to `problems`.
  */
 export function deriveRelations(
   tables: readonly RawTable[],
@@ -20,7 +20,7 @@ export function deriveRelations(
   columns: ReadonlyMap<string, ReadonlySet<string>>,
   problems: string[],
 ): Map<string, ReadonlyMap<string, Relation>> {
-  const wishes = new Map<string, Wish[]>(tables.map((table) => [table.name, []]));
+  const wishes = new Map<string, RelationCandidate[]>(tables.map((table) => [table.name, []]));
   const nameOf = (table: string): string => names.get(table) ?? table;
   for (const table of tables) {
     for (const key of table.foreignKeys) {
@@ -40,12 +40,12 @@ export function deriveRelations(
 }
 
 /**
- * The short name, unless a column has it or another relation has an equal or better claim; otherwise the long one. So
- * adding a join table later renames nothing.
+ * Uses the short name unless a column has it or another relation has an equal or better claim, and the long one otherwise.
+ * So adding a join table later renames nothing.
  */
 function nameRelations(
   table: string,
-  wishes: readonly Wish[],
+  wishes: readonly RelationCandidate[],
   columns: ReadonlySet<string>,
   problems: string[],
 ): ReadonlyMap<string, Relation> {
@@ -67,7 +67,7 @@ function nameRelations(
 
 type NameOf = (table: string) => string;
 
-function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
+function toOne(key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(key.target);
   return {
     names: [target, `${stem(key.columns)}_${target}`],
@@ -76,7 +76,7 @@ function toOne(key: RawForeignKey, nameOf: NameOf): Wish {
   };
 }
 
-function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
+function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(child.name);
   return {
     names: [`${target}_collection`, `${stem(key.columns)}_${target}_collection`],
@@ -85,7 +85,12 @@ function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): Wish {
   };
 }
 
-function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nameOf: NameOf): Wish {
+function manyToMany(
+  join: RawTable,
+  near: RawForeignKey,
+  far: RawForeignKey,
+  nameOf: NameOf,
+): RelationCandidate {
   const target = nameOf(far.target);
   return {
     names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],
@@ -101,7 +106,7 @@ function manyToMany(join: RawTable, near: RawForeignKey, far: RawForeignKey, nam
   };
 }
 
-/** Both directions through a table whose primary key is just the columns of its two foreign keys. */
+/** Both directions through a table whose primary key consists of the columns of its two foreign keys. */
 function joinDirections(table: RawTable): readonly (readonly [near: RawForeignKey, far: RawForeignKey])[] {
   const [one, two, third] = table.foreignKeys;
   const primary = table.keys.find((key) => key.primary);

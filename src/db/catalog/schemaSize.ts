@@ -2,12 +2,12 @@ import type { Pool } from 'pg';
 import { AppError } from '../../errors.js';
 
 /**
- * Maximum size of a tenant's schema: columns, enum labels, constraint columns and view code together. Every process
- * holds all of it, reads it in one piece, and serves others on the same event loop.
+ * Maximum size of a tenant's schema: columns, enum labels, constraint columns and view code together. Every process keeps
+ * it in memory and reads it in one piece, on the event loop that serves the other tenants.
  */
 const MAX_SCHEMA_PARTS = 100_000;
 
-/** Bytes of a view's stored tree that count as one: the search for code reads this much in the time of a column. */
+/** Bytes of a view's stored tree that count as one part: searching them for code takes as long as reading a column. */
 const VIEW_BYTES = 160;
 
 /** Throws AppError SCHEMA_TOO_LARGE before the schema is read, or what pg throws. */

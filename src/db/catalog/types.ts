@@ -17,9 +17,9 @@ export type ScalarName =
   | 'GenericScalar';
 
 /**
- * How a value becomes JSON text. `plain`: its text is JSON (numbers, booleans, json). `quoted`: its text needs quotes
- * and no escaping. `toJson`: PostgreSQL's to_json (escapes strings, ISO 8601 times, NaN as a string).
- * `asText`: the type's text form as a JSON string. `base64`: bytes.
+ * How a value becomes JSON text. `plain`: its text is JSON already (numbers, booleans, json). `quoted`: its text needs
+ * quotes but no escaping. `toJson`: PostgreSQL's to_json (escapes strings; ISO 8601 times; NaN as a string). `asText`: the
+ * type's text form as a JSON string. `base64`: bytes.
  */
 type JsonForm = 'plain' | 'quoted' | 'toJson' | 'asText' | 'base64';
 
@@ -62,17 +62,17 @@ const TYPES: Readonly<Record<string, TypeRow>> = {
 };
 const ENUM = row('enum', 'String', 'asText');
 const COMPOSITE = row('other', 'GenericScalar', 'toJson');
-/** Network addresses, ranges, geometry, bit strings, full-text values, extensions' types: their text form. */
+/** Network addresses, ranges, geometry, bit strings, full-text values, extension types: rendered in their text form. */
 const OTHER = row('other', 'String', 'asText');
 
-/** Facts of pg_type about a column's type: of the element for arrays, of the base type for domains. */
+/** A column's type according to pg_type: the element type for arrays, the base type for domains. */
 export interface RawType {
   readonly name: string;
   /** As SQL writes it in a cast. */
   readonly sqlType: string;
   readonly typtype: string;
   readonly array: boolean;
-  /** As declared; 0 where PostgreSQL does not know, as in views. */
+  /** As declared; 0 if PostgreSQL does not know, as for views. */
   readonly dimensions?: number;
   /** pg_attribute.atttypmod */
   readonly modifier?: number;
@@ -91,7 +91,7 @@ export function columnType(raw: RawType): ColumnType {
   };
 }
 
-/** Decodes a type modifier, which includes four bytes for the header of the value. */
+/** Decodes a type modifier, which includes the value's four-byte header. */
 function boundsOf({ name, modifier = -1 }: RawType): Pick<ColumnType, 'bounds'> {
   if (modifier < 4) return {};
   if (name === 'varchar' || name === 'bpchar') return { bounds: { length: modifier - 4 } };
@@ -109,14 +109,14 @@ export function scalarOf(type: ColumnType): ScalarName {
   return rowOf(type).scalar;
 }
 
-/** JSON text of a column's value as SQL, never null: `value` is the column as SQL. Primary keys are strings. */
+/** SQL for the JSON text of a column's value, never null. `value` is the column as SQL. Primary keys become strings. */
 export function jsonText(column: Column, value: Sql): Sql {
   const text =
     column.inPrimaryKey && !column.type.array ? keyText(column.type, value) : valueText(column.type, value);
   return column.nullable ? sql`coalesce(${text}, 'null')` : text;
 }
 
-/** The same for a template's context: each `numeric` carries the mark of a Decimal, its exponent `E0`. */
+/** The same for a template's context, where the exponent `E0` marks each `numeric` as a Decimal. */
 export function templateJson(column: Column, value: Sql): Sql {
   const json = jsonText(column, value);
   if (column.type.kind !== 'numeric' || (column.inPrimaryKey && !column.type.array)) return json;
@@ -166,7 +166,7 @@ function rowOf(type: ColumnType): TypeRow {
 function lookUp(name: string, typtype: string): TypeRow {
   if (typtype === 'e') return ENUM;
   if (typtype === 'c') return COMPOSITE;
-  // Types outside pg_catalog come as "schema"."name".
+  // Types outside pg_catalog are given as "schema"."name".
   const bare = /"([^"]+)"$/.exec(name)?.[1] ?? name;
   return TYPES[bare] ?? OTHER;
 }

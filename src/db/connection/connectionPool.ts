@@ -1,15 +1,15 @@
 import type pg from 'pg';
 
-/** Who a connection is logged in as: the shared login, or the tenant with this number. */
+/** Who a connection is logged in as: the shared login, or the tenant with this id. */
 export type Login = 'shared' | number;
 
-/** A connection in use. Give it back once. */
+/** A connection in use. Release it exactly once. */
 export interface Lease {
   readonly client: pg.ClientBase;
   readonly login: Login | 'service';
-  /** The tenant that a shared connection was last cleaned for; kept by its user. */
+  /** The tenant for which a shared connection's session was last cleaned; maintained by the lessee. */
   servedTenant: number | undefined;
-  /** @param destroy when the connection is not known to be as it was */
+  /** @param destroy if the state of the connection is unknown */
   release(destroy: boolean): void;
 }
 
@@ -18,11 +18,11 @@ export interface ConnectionPoolOptions {
   readonly max: number;
   /** Connections of one tenant's own login. */
   readonly maxPerTenant: number;
-  /** Connections of all tenants' own logins: they never hold all, so that the shared login has some. */
+  /** Connections of all tenants' own logins together, which leaves some for the shared login. */
   readonly maxOwn: number;
-  /** Longest wait for a connection, and longest time to make one. */
+  /** Maximum wait for a connection, and maximum time to open one. */
   readonly acquireTimeoutMs: number;
-  /** An idle connection is closed after this. */
+  /** Idle connections are closed after this time. */
   readonly idleTimeoutMs: number;
   /** Opens a connection; rejects with what pg throws. */
   readonly connect: (login: Login) => Promise<pg.Client>;
@@ -45,12 +45,12 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** A waiter for the same login may go first, which saves a connection, until another has waited for this long. */
+/** A waiter for the same login may jump the queue, which saves opening a connection, until another has waited this long. */
 const MAX_OVERTAKEN_MS = 50;
 
 /**
- * Connections under one budget, whoever they are logged in as: when it is used up, the least recently used idle
- * connection of another login makes room. A tenant that needs connections of its own takes them from the same budget.
+ * A pool of connections under one budget, whoever they are logged in as: when it is exhausted, the least recently used
+ * idle connection of another login is closed. Tenants that need their own logins share the same budget.
  */
 export class ConnectionPool {
   /** Open or being opened, by login. */
@@ -70,7 +70,7 @@ export class ConnectionPool {
     return this.#waiting.length;
   }
 
-  /** Connections in use, those being opened included. */
+  /** Connections in use, including those being opened. */
   get inUse(): number {
     return this.#count - this.#idle.length;
   }
@@ -111,7 +111,7 @@ export class ConnectionPool {
     await new Promise<void>((resolve) => (this.#closing = resolve));
   }
 
-  /** Gives connections to waiters, in their order as far as the budget allows. */
+  /** Hands connections to waiters, in order as far as the budget allows. */
   #serve(): void {
     for (const waiter of [...this.#waiting]) {
       const idle = this.#takeIdle(waiter.login, waiter.tenantid);
@@ -136,7 +136,7 @@ export class ConnectionPool {
       const idle = this.#idle[index];
       if (idle?.login !== login) continue;
       found = index;
-      // Most recently used of this tenant; else the least recently used, so that others keep theirs.
+      // The most recently used one of this tenant; otherwise the least recently used, so that others keep theirs.
       if (tenantid === undefined || idle.servedTenant === tenantid) break;
     }
     return found < 0 ? undefined : this.#idle.splice(found, 1)[0];
@@ -200,7 +200,7 @@ export class ConnectionPool {
     if (next) this.#serve();
   }
 
-  /** One timer for all: a request under load neither sets nor clears one. */
+  /** One timer for all connections, so that requests neither set nor clear timers. */
   #closeIdleLater(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#idleTimer = undefined;
@@ -212,7 +212,7 @@ export class ConnectionPool {
     }, delayMs).unref();
   }
 
-  /** Who gets a connection that is free now. */
+  /** The waiter for a connection that has become free. */
   #nextFor(login: Login): Waiter | undefined {
     const [first] = this.#waiting;
     if (!first || performance.now() - first.sinceMs > MAX_OVERTAKEN_MS) return first;
@@ -220,7 +220,7 @@ export class ConnectionPool {
   }
 
   #broken(connection: Connection, error: Error): void {
-    // In use: its user's query has failed with the same error, and gives the connection back.
+    // It is in use: its user's query fails with the same error and releases it.
     if (!this.#idle.includes(connection)) return;
     this.options.onIdleError(error);
     this.#discard(connection);
@@ -269,7 +269,7 @@ class ConnectionLease implements Lease {
   }
 
   release(destroy: boolean): void {
-    if (this.#isReleased) throw new Error('the connection was given back already');
+    if (this.#isReleased) throw new Error('the connection was already released');
     this.#isReleased = true;
     this.giveBack(destroy);
   }

@@ -9,29 +9,29 @@ export interface ConnectorOptions {
   readonly url: string;
   /** Instead of the URL's. */
   readonly password?: (() => Promise<string>) | undefined;
-  /** Of every connection, besides what the URL says. */
+  /** Applied to every connection in addition to the URL. */
   readonly config: pg.ClientConfig;
   readonly connectTimeoutMs: number;
   readonly log: Logger;
-  /** Whether it may lead to a standby; then there is one host. */
+  /** Whether the server may be a standby; then there is only one host. */
   readonly isReplica?: boolean;
 }
 
-/** Makes every connection to PostgreSQL: each leads to the server that accepts writes. */
+/** Creates all connections to PostgreSQL, each to the server that accepts writes. */
 export interface Connector {
   /** For pools. */
   readonly Client: typeof pg.Client;
-  /** What pools give to `Client`. */
+  /** What pools pass to `Client`. */
   readonly config: pg.ClientConfig;
-  /** A connection that is not open yet. */
+  /** Creates a connection without opening it. */
   createClient(config?: pg.ClientConfig): pg.Client;
-  /** One to the server that the other one leads to, whichever accepts writes by now. */
+  /** Creates one to the same server as `other`, whichever server accepts writes by now. */
   createClientBeside(other: pg.ClientBase): pg.Client;
-  /** Asks for the end of what the other one runs, as a pooler understands it. Nobody says whether it arrived. */
+  /** Sends a cancel request for what `other` runs, in a form that works through a pooler. It is not acknowledged. */
   requestCancel(other: pg.ClientBase): Promise<void>;
-  /** Breaks every connection: what is under way on them has no answer. */
+  /** Breaks every connection; requests in flight on them get no response. */
   severAll(): void;
-  /** Looks whether the server answers, every second, where there are several; and moves to another that accepts writes. */
+  /** With several servers, checks every second that the current one responds, and switches to another that accepts writes. */
   watch(isAlive: () => Promise<unknown>): Stoppable;
 }
 
@@ -55,7 +55,7 @@ export function createConnector(options: ConnectorOptions): Connector {
 
     constructor(given?: pg.ClientConfig) {
       super(given);
-      // From the beginning: a session may be ended in the same packet that opens it, before its user listens.
+      // Registered right away: a session may be terminated in the packet that opens it, before its user listens.
       this.on('error', () => undefined);
       const { connection } = this as unknown as Internals;
       connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
@@ -77,7 +77,7 @@ export function createConnector(options: ConnectorOptions): Connector {
 
     async #connect(): Promise<this> {
       const host = await primary.locate();
-      // A socket in the URL's parameters is of the only host.
+      // A socket in the URL's parameters belongs to the only host.
       if (isChoice) Object.assign(this, host);
       try {
         await super.connect();
@@ -92,7 +92,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       }
       primary.opened(this, host);
       this.once('end', () => primary.closed(this));
-      // Broken, not closed by us.
+      // The connection broke; we did not close it.
       this.on('error', () => primary.doubt(host));
       return this;
     }
@@ -111,7 +111,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       const canceler = new pg.Client({ ...shared, host, port });
       canceler.on('error', () => undefined);
       const { connection } = canceler as unknown as Canceler;
-      // In the place of the startup, behind TLS if there is any. The server closes the connection.
+      // Sent in place of the startup message, within TLS if used. The server then closes the connection.
       connection.startup = () => connection.cancel(processID, secretKey);
       await canceler.connect().catch(() => undefined);
     },
@@ -120,7 +120,7 @@ export function createConnector(options: ConnectorOptions): Connector {
   };
 }
 
-/** A server that is cut off breaks no connection: it only stops answering. */
+/** Needed because a server that is cut off breaks no connection; it only stops responding. */
 function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppable {
   let looking: Promise<void> | undefined;
   const look = async (): Promise<void> => {
@@ -148,7 +148,7 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
   };
 }
 
-/** The URL as pg reads it, in parts: a URL would win over a user, a password or a host given beside it. */
+/** Parses the URL as pg does. In pg, a URL would override a user, password or host given next to it. */
 function readUrl(url: string): pg.ClientConfig {
   const { connectionParameters } = new pg.Client({ connectionString: url }) as unknown as Parsed;
   const { host, port, user, password, database, ssl, sslnegotiation } = connectionParameters;

@@ -3,11 +3,11 @@ import pg from 'pg';
 import type { Logger } from '../../log.js';
 import { stopAll } from '../../shutdown.js';
 import type { KeyRing } from '../../secrets.js';
-import type { ConnectionBudget } from './budget.js';
+import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { limitMessages } from './messageLimit.js';
-import { passwordOf } from './passwordCommand.js';
+import { passwordFromCommand } from './passwordCommand.js';
 import { closeWhenReadOnly } from './readOnly.js';
 import { Replica } from './replica.js';
 import { Replicas } from './replicas.js';
@@ -21,35 +21,35 @@ import { Transactions } from './transactions.js';
 /** The schema in which BullMQ keeps its tables when PostgreSQL is the queue. */
 export const QUEUE_SCHEMA = 'bullmq';
 
-/** The control tables: outside a transaction, or the transaction of a request's mutations. */
+/** Access to the control tables, outside a transaction or in that of a request's mutations. */
 export type ControlDb = Knex;
 export type ControlTransaction = Knex.Transaction;
 
-/** The ways to PostgreSQL. A process holds no other connections, but for one that ends a statement which takes too long. */
+/** All access to PostgreSQL. A process opens no other connections, except to cancel a statement that takes too long. */
 export interface Database {
   readonly tenants: TenantConnections;
-  /** Compiled statements of tenants, over `tenants`. */
+  /** Runs tenants' compiled statements, on connections of `tenants`. */
   readonly transactions: Transactions;
   /** Standbys that serve reads; none by default. */
   readonly replicas: Replicas;
-  /** The service's own connections, knex's too. No statement of a tenant runs on them. */
+  /** The service's own connections, also used by knex. No tenant's statement runs on them. */
   readonly pool: pg.Pool;
   readonly knex: Knex;
   /** Outbox, batches and deliveries. */
   readonly ledger: Ledger;
-  /** Its connections, which lead past a pooler. */
+  /** The ledger's connections, which bypass a pooler. */
   readonly ledgerPool: pg.Pool;
-  /** How many connections there are and may be, by what they are for; BullMQ's apart. */
+  /** Current and maximum connections by purpose, except BullMQ's. */
   poolUse(): readonly PoolUse[];
-  /** BullMQ's connections, whose statements name no schema. Ended by whoever opened it. */
+  /** Opens BullMQ's connections, whose statements name no schema. The caller ends the pool. */
   openQueuePool(): pg.Pool;
-  /** A connection of its own for the relay, to listen or to watch; not open yet. */
+  /** Creates a connection for the relay, to listen or to watch; not opened yet. */
   readonly createClient: () => pg.Client;
-  /** Whether `DATABASE_URL` leads to a connection pooler. */
+  /** Whether `DATABASE_URL` points to a connection pooler. */
   readonly isPooled: boolean;
-  /** What every session must have set. */
+  /** Settings of every session. */
   readonly settings: SessionSettings;
-  /** Waits for queries in hand, then closes every connection. */
+  /** Waits for queries in flight, then closes all connections. */
   close(): Promise<void>;
 }
 
@@ -63,13 +63,13 @@ export interface PoolUse {
 export interface DatabaseOptions {
   /** As `DATABASE_URL`. */
   readonly url: string;
-  /** As `DATABASE_DIRECT_URL`: given where `url` leads to a connection pooler. */
+  /** As `DATABASE_DIRECT_URL`: given if `url` points to a connection pooler. */
   readonly directUrl?: string | undefined;
   /** As `DATABASE_REPLICA_URLS`. */
   readonly replicaUrls?: readonly string[];
-  /** A replica that is further behind serves no reads. */
+  /** A replica that lags more serves no reads. */
   readonly maxReplicaLagMs?: number;
-  /** As `PREPARED_STATEMENTS`; on when absent. */
+  /** As `PREPARED_STATEMENTS`; on by default. */
   readonly preparedStatements?: boolean;
   readonly budget: ConnectionBudget;
   /** Prints the password of the URL's role. */
@@ -77,17 +77,17 @@ export interface DatabaseOptions {
   /** Derives the passwords of the tenants' logins. */
   readonly keyRing: KeyRing;
   readonly statementTimeoutMs: number;
-  /** Longest transaction of compiled statements, all of them together; twice the longest statement when absent. */
+  /** Maximum duration of a transaction of compiled statements; by default twice the maximum of a statement. */
   readonly requestTimeoutMs?: number;
   readonly lockTimeoutMs: number;
-  /** Longest wait for a free connection. */
+  /** Maximum wait for a free connection. */
   readonly connectTimeoutMs: number;
   readonly applicationName: string;
   readonly log: Logger;
 }
 
 const DEFAULT_MAX_REPLICA_LAG_MS = 10_000;
-/** To look after a replica: for heartbeats and events. */
+/** The service's own connections per replica, for heartbeats and event checks. */
 const SERVICE_CONNECTIONS_TO_REPLICA = 2;
 
 export function openDatabase(options: DatabaseOptions): Database {
@@ -98,19 +98,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs,
     keepAlive: true,
   };
-  const password = options.passwordCommand === undefined ? undefined : passwordOf(options.passwordCommand);
+  const password =
+    options.passwordCommand === undefined ? undefined : passwordFromCommand(options.passwordCommand);
   const connectTo = (url: string, config: pg.ClientConfig): Connector =>
     createConnector({ url, password, config, connectTimeoutMs: options.connectTimeoutMs, log });
   const startupOptions = asStartupOptions(settings);
   const direct = connectTo(directUrl ?? options.url, { ...base, options: startupOptions });
-  // A pooler refuses the startup parameter: the sessions' roles have the settings as defaults.
+  // A pooler rejects the startup parameter `options`; the settings are defaults of the roles instead.
   const pooled = directUrl === undefined ? direct : connectTo(options.url, base);
   const trace = statementTrace(log);
   const watched = (opened: pg.Pool): pg.Pool => {
     // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
     opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
-    // One that breaks while it is in use, or just as it is handed out, rejects its user's statements; the error that it
-    // also emits would end the process if nobody listened.
+    // One that breaks while in use rejects its user's statements. The error it also emits would end the process if nobody
+    // listened.
     opened.on('connect', (client) => client.on('error', () => undefined));
     return opened;
   };
@@ -127,7 +128,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     closeWhenReadOnly(opened);
     return opened;
   };
-  // pipeline: the statements of a transaction leave in one write and cost one round trip.
+  // pipeline: the statements of a transaction are sent in one write and cost one round trip.
   const pool = openPool(pooled, budget.service, { pipeline: true });
   const ledgerPool = openPool(direct, budget.ledger, {
     pipeline: true,
@@ -136,11 +137,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const knex = knexFactory({
     client: 'pg',
     connectionPool: pool,
-    // With it, error messages hold the values of the statement: hashes, ciphertexts, templates.
+    // Otherwise error messages contain the statement's values: hashes, ciphertexts, templates.
     compileSqlOnError: false,
     log: {
       warn(message: unknown) {
-        // Thrown as well, or tried again; it is the migration's whole text.
+        // Also thrown, or retried; the message is the migration's entire text.
         const isFailedMigration = /^migration (file|failed)/.test(String(message));
         log[isFailedMigration ? 'debug' : 'warn']({ knex: String(message) }, 'knex warns');
       },
@@ -238,7 +239,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 function useOf({ totalCount, idleCount, waitingCount, options }: pg.Pool): Omit<PoolUse, 'pool' | 'max'> {
-  // pg counts every request as waiting until the next tick, also where a connection is idle or may be opened.
+  // pg counts every request as waiting until the next tick, even if a connection is idle or can be opened.
   const free = idleCount + options.max - totalCount;
   return { inUse: totalCount - idleCount, waiting: Math.max(0, waitingCount - free) };
 }

@@ -5,16 +5,17 @@ import { quoted } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
 
 /**
- * Makes the shared login, and takes from PUBLIC the rights to connect to the database and to make temporary tables, which every role of the cluster
- * has by default, tenants of other installations among them. Roles that could log in keep both. Repeats nothing.
- * @returns false when the service may not, because the database belongs to somebody else
+ * Creates the shared login, and revokes PUBLIC's privileges to connect to the database and to create temporary tables,
+ * which every role of the cluster has by default, including tenants of other installations. Existing login roles keep both.
+ * Idempotent.
+ * @returns false if the service may not do this, because the database has another owner
  */
-export function closeDatabase(pool: Pool): Promise<boolean> {
+export function revokePublicAccess(pool: Pool): Promise<boolean> {
   return inTransaction(pool, close);
 }
 
-/** What PUBLIC may still do, in the words of GRANT; empty when the database is closed. */
-export async function openToPublic(pool: Pool): Promise<readonly string[]> {
+/** The privileges that PUBLIC still has, as written in GRANT; empty once revoked. */
+export async function publicPrivileges(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ privilege: string }>(PUBLIC_SQL);
   return rows.map(({ privilege }) => privilege);
 }
@@ -51,7 +52,7 @@ async function close(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/** Of tenants, here and in other installations, every role name says so. */
+/** Login roles other than tenants', which are recognised by name, here and in other installations. */
 const OTHER_LOGINS_SQL = `
   select rolname as name from pg_catalog.pg_roles
   where rolcanlogin and not rolsuper and rolname !~ '^rowpost_[0-9]+_(shared|tenant_[0-9]+)$'`;

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** Ends what a connection runs. */
+/** Cancels what a connection runs. */
 export interface Canceler {
-  /** A connection to the server that the other one leads to; not open yet. */
+  /** Creates a connection to the same server as `other`; not opened yet. */
   createClientBeside(other: pg.ClientBase): pg.Client;
   requestCancel(other: pg.ClientBase): Promise<void>;
-  /** Whether a pooler is between: it gives connections numbers of its own, which are other sessions' in PostgreSQL. */
+  /** Whether connections go through a pooler: it assigns its own backend ids, which belong to other sessions in PostgreSQL. */
   readonly isPooled: boolean;
 }
 
-/** Time that a transaction has to end after it was canceled. */
+/** How long a transaction may take to end after it was canceled. */
 const CANCEL_GRACE_MS = 2_000;
 
 /**
- * Ends the transaction that a connection runs when its time is over, by PostgreSQL's own means: the server rolls it back
- * and says so. Transactions that follow each other on the connection have the time each.
+ * Cancels the transaction on a connection when its time is up, with PostgreSQL's own means: the server rolls it back and
+ * reports that. Successive transactions on the connection each have the full time.
  */
 export class Deadline {
   readonly #timer: NodeJS.Timeout;
   #isOver = false;
   #canceling: Promise<void> | undefined;
-  /** Transactions that have ended. */
+  /** Number of transactions that have ended. */
   #passed = 0;
   #onPass: (() => void) | undefined;
 
@@ -36,19 +36,19 @@ export class Deadline {
     }, timeoutMs);
   }
 
-  /** Whether a cancellation is under way, or was: it may hit any transaction of the connection. */
+  /** Whether a cancellation was sent; it may hit any transaction of the connection. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** A transaction has ended: the next one begins. @returns whether it was in time */
+  /** Call when a transaction has ended; the next one's time starts. @returns whether it ended in time */
   pass(): boolean {
     this.#ended();
     this.#timer.refresh();
     return !this.#isOver;
   }
 
-  /** @returns whether all were in time. If not, a cancellation may still hit the connection, which is of no more use. */
+  /** @returns whether all ended in time. If not, a cancellation may still hit the connection, which must be discarded. */
   async end(): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#ended();
@@ -70,12 +70,12 @@ export class Deadline {
         : await this.#cancelBackend(passed);
       if (!hasEnded) connection.stream.destroy();
     } catch {
-      // Nobody can reach the server: the pipeline reports the broken connection.
+      // The server is unreachable; the pipeline reports the broken connection.
       connection.stream.destroy();
     }
   }
 
-  /** On a connection of its own: those of the pool may all be waiting for the same thing. */
+  /** Uses a dedicated connection: those of the pool may all be waiting for the same lock. */
   async #cancelBackend(passed: number): Promise<boolean> {
     const { processID } = this.client as unknown as Backend;
     const other = this.canceler.createClientBeside(this.client);
@@ -83,7 +83,7 @@ export class Deadline {
       await other.connect();
       await other.query('select pg_cancel_backend($1)', [processID]);
       if (await this.#endsAfter(passed)) return true;
-      // A tenant's code may catch the cancellation and go on.
+      // Tenant code may catch the cancellation and continue.
       await other.query('select pg_terminate_backend($1)', [processID]);
       return false;
     } finally {
@@ -91,7 +91,7 @@ export class Deadline {
     }
   }
 
-  /** What goes on nevertheless loses its session with the connection: PostgreSQL looks for its client meanwhile. */
+  /** A statement that continues regardless loses its session when the connection closes: PostgreSQL checks for its client. */
   async #cancelBehindPooler(passed: number): Promise<boolean> {
     await this.canceler.requestCancel(this.client);
     return this.#endsAfter(passed);

@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 /** A connection inside a transaction. */
 export type TransactionClient = PoolClient;
 
-/** Throws what pg and `work` throw; nothing is committed then. */
+/** Throws what pg and `work` throw, without committing anything. */
 export async function inTransaction<T>(
   pool: Pool,
   work: (client: TransactionClient) => Promise<T>,
@@ -16,7 +16,7 @@ export async function inTransaction<T>(
     client.release();
     return result;
   } catch (error) {
-    // Its transaction is open, or it is broken.
+    // Its transaction is still open, or the connection is broken.
     client.release(true);
     throw error;
   }

@@ -7,7 +7,7 @@ export interface LedgerStatement {
   readonly text: string;
 }
 
-/** The way of relay and worker to the outbox, the batches and the deliveries. */
+/** How relay and worker access the outbox, the batches and the deliveries. */
 export interface Ledger {
   /** Runs one statement, which is a transaction of its own. */
   query<Row>(statement: LedgerStatement, values: readonly unknown[]): Promise<Row[]>;
@@ -16,10 +16,9 @@ export interface Ledger {
 }
 
 /**
- * The ledger's statements find few rows of large partitioned tables by key, whatever the arrays they are given. A plan
- * made once for all values is right for them, and planning it each time over all partitions takes longer than running
- * it. Statistics of tables that fill within seconds are always stale: without these settings the planner at times
- * reads whole partitions.
+ * The ledger's statements look up few rows of large partitioned tables by key, whatever the arrays passed in. A generic
+ * plan suits them, and planning over all partitions each time takes longer than running them. Statistics of tables that
+ * fill within seconds are always stale: without these settings the planner occasionally scans whole partitions.
  */
 export const PLANNER_OPTIONS = [
   'plan_cache_mode=force_generic_plan',
@@ -30,7 +29,7 @@ export const PLANNER_OPTIONS = [
   .map((option) => `-c ${option}`)
   .join(' ');
 
-/** Statements over a pool of its own, whose connections plan as `PLANNER_OPTIONS` says. */
+/** @param pool used only by the ledger, with `PLANNER_OPTIONS` set on its connections */
 export function createLedger(pool: pg.Pool): Ledger {
   return {
     async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
@@ -42,8 +41,8 @@ export function createLedger(pool: pg.Pool): Ledger {
 }
 
 /**
- * Its statements are sent together, so one that stands still has lost its client, and must not keep its locks from the
- * other relays until the connection is given up.
+ * Statements of a transaction are sent together, so an idle transaction has lost its client and must not hold its locks
+ * until the connection times out: other relays need them.
  */
 const BEGIN = `begin; set local idle_in_transaction_session_timeout = '2s'`;
 

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 
-/** Longest message that is not a row: errors and notices carry texts of the tenant's code. */
+/** Maximum size of a message other than a row: errors and notices contain text from tenants' code. */
 const MAX_MESSAGE_BYTES = 1_048_576;
-/** Longest row: more than MAX_ANSWER_BYTES can be set to. */
+/** Maximum size of a row: more than MAX_ANSWER_BYTES can be set to. */
 const MAX_ROW_BYTES = 142_606_336;
-/** Notices, notifications and changed settings within one transaction, together. */
+/** Maximum total size of notices, notifications and parameter changes in one transaction. */
 const MAX_UNREQUESTED_BYTES = 1_048_576;
 
 const HEADER_BYTES = 5;
@@ -13,9 +13,9 @@ const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 const UNREQUESTED: ReadonlySet<number> = new Set(['N', 'A', 'S'].map((type) => type.charCodeAt(0)));
 
 /**
- * Breaks a connection on which PostgreSQL sends more than a process should read: a tenant's code may raise an error of
- * 300 MB, which is held in memory several times and stops the event loop for seconds, or notices without end. A row of
- * more than 512 MB would end the process: it does not fit into a string.
+ * Breaks a connection on which PostgreSQL sends more than a process should read. A tenant's code may raise an error of
+ * 300 MB, which is held in memory several times and blocks the event loop for seconds, or endless notices. A row of more
+ * than 512 MB would crash the process, because it exceeds the maximum length of a string.
  */
 export function limitMessages(client: pg.ClientBase): void {
   const { stream } = (client as unknown as { connection: { stream: Stream } }).connection;
@@ -23,7 +23,7 @@ export function limitMessages(client: pg.ClientBase): void {
   let headerLength = 0;
   let bodyLeft = 0;
   let unrequested = 0;
-  // Ahead of pg, which collects a message until it is complete.
+  // Runs before pg, which buffers a message until it is complete.
   stream.prependListener('data', (chunk) => {
     for (let at = 0; at < chunk.length;) {
       if (bodyLeft > 0) {
@@ -42,7 +42,7 @@ export function limitMessages(client: pg.ClientBase): void {
       if (UNREQUESTED.has(type)) unrequested += HEADER_BYTES + bodyLeft;
       const isTooLong = length > (type === DATA_ROW ? MAX_ROW_BYTES : MAX_MESSAGE_BYTES);
       if (!isTooLong && unrequested <= MAX_UNREQUESTED_BYTES) continue;
-      stream.destroy(new Error('PostgreSQL sent a longer message than is read'));
+      stream.destroy(new Error('PostgreSQL sent a message that is too long'));
       return;
     }
   });

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ClientBase } from 'pg';
 
-/** What is sent on the connection meanwhile leaves in one write: else PostgreSQL would be woken for each part of it. */
+/** Everything that `send` sends on the connection goes out in one write; otherwise each part would wake PostgreSQL. */
 export function inOneWrite<T>(client: ClientBase, send: () => T): T {
   const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
   stream.cork();

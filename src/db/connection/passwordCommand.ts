@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process';
 
-/** Tokens live for a quarter of an hour; each process makes a connection now and then. */
+/** Tokens are valid for a quarter of an hour, and each process opens a connection now and then. */
 const MAX_AGE_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 64 * 1024;
 
 /**
- * A password that is made anew, such as a cloud's IAM token: what a command prints, asked for by each new connection. It runs at
- * most once in half a minute. Throws an Error with code EPASSWORD, as of a connection that can't be made, that says nothing of what it printed.
+ * A short-lived password, such as a cloud's IAM token: the output of a command, requested by each new connection. The
+ * command runs at most once per half minute. Rejects with an Error with code EPASSWORD, like a failed connection, that
+ * reveals nothing of the output.
  */
-export function passwordOf(
+export function passwordFromCommand(
   command: string,
   now: () => number = () => performance.now(),
 ): () => Promise<string> {

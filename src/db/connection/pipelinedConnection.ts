@@ -4,9 +4,9 @@ import { inOneWrite } from './oneWrite.js';
 
 /** A transaction that can be sent on a pipelined connection. */
 export interface PipelinedTransaction {
-  /** Sends it at once; must not throw. @returns whether the connection is known to be as it was */
+  /** Sends it immediately; must not throw. @returns whether the connection is still in a known state */
   run(lease: Lease, deadline: Deadline): Promise<boolean>;
-  /** No connection could be had. */
+  /** Called if no connection could be acquired. */
   fail(error: unknown): void;
 }
 
@@ -18,15 +18,15 @@ export interface ConnectionSource {
   readonly canceler: Canceler;
 }
 
-/** Transactions after which the connection goes back to the pool, so that other waiters get it. */
-const MAX_TRANSACTIONS = 100;
+/** The connection returns to the pool after this many transactions, so that other waiters get it. */
+const MAX_TRANSACTIONS = 25;
 
-/** How long an idle connection is kept for a next transaction: acquiring and releasing one costs 20 µs. */
+/** How long an idle connection is kept for another transaction: acquiring and releasing one costs 20 µs. */
 const IDLE_MS = 2;
 
 /**
- * A leased connection on which transactions are pipelined: each is sent without waiting for the answers to those before
- * it. The lease ends when none is in flight.
+ * A leased connection on which transactions are pipelined: each is sent without waiting for the results of earlier ones.
+ * The lease ends when none is in flight.
  */
 export class PipelinedConnection {
   readonly #waiting: PipelinedTransaction[] = [];
@@ -38,9 +38,9 @@ export class PipelinedConnection {
 
   constructor(
     private readonly source: ConnectionSource,
-    /** Of each transaction, from when the one before it has ended. */
+    /** Maximum duration of each transaction, from the end of the previous one. */
     private readonly timeoutMs: number,
-    /** Called when the lease ends. Only a connection with this callback is kept for later transactions. */
+    /** Called when the lease ends. Without it, the connection is not kept for later transactions. */
     private readonly onEnd?: (connection: PipelinedConnection) => void,
   ) {}
 
@@ -49,12 +49,12 @@ export class PipelinedConnection {
     return this.#load;
   }
 
-  /** Whether it takes more transactions: not after an error of the connection, a cancellation, or `MAX_TRANSACTIONS`. */
+  /** Whether it accepts more transactions: not after a connection error, a cancellation, or `MAX_TRANSACTIONS`. */
   get isOpen(): boolean {
     return this.#taken < MAX_TRANSACTIONS && this.#isSound && this.#connection?.deadline.isOver !== true;
   }
 
-  /** They leave in one write. */
+  /** Sends the transactions in one write. */
   add(work: readonly PipelinedTransaction[]): void {
     const isNew = this.#taken === 0;
     clearTimeout(this.#idle);

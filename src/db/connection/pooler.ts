@@ -10,10 +10,10 @@ const DIRECT_HINT =
 const DIRECT_IS_POOLED =
   'DATABASE_DIRECT_URL leads to a connection pooler too: it has to lead to PostgreSQL itself.';
 
-/** The setting that an address comes from. */
+/** The setting that an address was read from. */
 export type AddressSetting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
 
-/** What it means that the startup parameter `options` is refused. */
+/** Explains that the startup parameter `options` was rejected. */
 export function poolerRefusesOptions(setting: AddressSetting): string {
   return setting === 'DATABASE_URL' ? REFUSES_OPTIONS : DIRECT_IS_POOLED;
 }
@@ -21,8 +21,8 @@ export function poolerRefusesOptions(setting: AddressSetting): string {
 const REFUSES_OPTIONS = `DATABASE_URL leads to a connection pooler, which refuses the startup parameter "options". ${DIRECT_HINT}`;
 
 /**
- * Throws UsageError where a connection pooler is between that is not known as one, or that what is configured does not
- * work through. Throws what pg throws.
+ * Throws UsageError if there is a connection pooler that is not declared as one, or that does not support the
+ * configuration. Throws what pg throws.
  */
 export async function requireSessions(
   database: Pick<Database, 'pool' | 'ledgerPool' | 'isPooled' | 'settings'>,
@@ -53,7 +53,7 @@ export async function requireSessions(
   }
 }
 
-/** Whether the number that the connection was given at its start is that of the session: a pooler gives its own. */
+/** Whether the backend id received at startup is the session's: a pooler sends its own. */
 async function leadsToSession(pool: Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
@@ -72,7 +72,7 @@ async function readIdentity(pool: Pool): Promise<string> {
   return rows[0]?.identity ?? '';
 }
 
-/** Prepares a statement, keeps the session that it was prepared in busy, and runs it in another. */
+/** Prepares a statement, keeps that session busy, and runs the statement on another. */
 async function keepsPreparedStatements(pool: Pool): Promise<boolean> {
   const [first, second] = [await pool.connect(), await pool.connect()];
   try {

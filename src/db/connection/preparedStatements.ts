@@ -1,39 +1,39 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 
-/** A statement's text with what is known of its runs. Plans hold these; equal text in two plans is two statements. */
+/** A statement's text with statistics of its runs. Each plan has its own, even if another has the same text. */
 export interface PreparedText {
   readonly text: string;
   /** Runs so far in this process. */
   runs: number;
-  /** The quickest of its recent runs, network included; undefined before the first. */
+  /** The fastest of its recent runs, including the network; undefined before the first. */
   quickestMs?: number;
-  /** Known once the statement is hot. */
+  /** Set once the statement is hot. */
   name?: string;
 }
 
-/** How a statement is sent on one connection. */
+/** How to send a statement on one connection. */
 export interface PreparedUse {
   /** Empty while the statement is not hot. */
   readonly name: string;
   readonly parse: boolean;
-  /** Names that the connection must let go of first. */
+  /** Prepared statements that the connection must close first. */
   readonly close: readonly string[];
 }
 
-/** Runs after which a statement is worth keeping parsed and planned: +50 % on point reads. */
+/** Runs after which preparing a statement pays off: +50 % throughput on point reads. */
 const HOT_AFTER_RUNS = 5;
-/** A kept plan takes about 100 KiB of the connection's backend. */
+/** A cached plan takes about 100 KiB in the connection's backend. */
 const MAX_PER_CONNECTION = 100;
-/** Each run makes the remembered quickest one slower by this factor: what was quick once may have turned slow. */
+/** Each run ages the fastest time by this factor: a statement that was once fast may have become slow. */
 const QUICKEST_DECAY = 1.001;
 
-/** Characters of 6 bits each. PostgreSQL cuts names off at 63. */
+/** Characters of 6 bits each. PostgreSQL truncates names at 63. */
 const NAME_LENGTH = 32;
 
 const UNNAMED: PreparedUse = { name: '', parse: true, close: [] };
 
-/** Has what is sent by `client.query` parsed each time, for `PREPARED_STATEMENTS=off`. */
+/** Makes `client.query` ignore statement names, for `PREPARED_STATEMENTS=off`. */
 export function dropStatementNames(client: ClientBase): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
   const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
@@ -52,27 +52,27 @@ export function isHot(statement: PreparedText): boolean {
 }
 
 /**
- * Nobody else's: behind a connection pooler processes share sessions, and a name that counts would run whatever another
- * process has given that number.
+ * A hash of the text. Processes share sessions behind a connection pooler, where a sequence number might name another
+ * process's statement.
  */
 export function statementName(text: string): string {
   return `rowpost_${createHash('sha256').update(text).digest('base64url').slice(0, NAME_LENGTH)}`;
 }
 
-/** The quickest run says what the statement costs; the others also what the machine was doing meanwhile. */
+/** Keeps the fastest run: slower ones also measure what else the machine was doing. */
 export function noteRun(statement: PreparedText, ms: number): void {
   statement.quickestMs = Math.min(ms, (statement.quickestMs ?? Infinity) * QUICKEST_DECAY);
 }
 
-/** Which named statements each connection holds; the least recently used goes when a connection has its fill. */
+/** Tracks the prepared statements of each connection. When one is full, the least recently used is closed. */
 export class PreparedStatements {
-  /** By name: whether the connection surely holds it. */
+  /** By name: whether the connection is known to have it. */
   readonly #held = new WeakMap<ClientBase, Map<string, boolean>>();
 
   /** @param isOn `PREPARED_STATEMENTS` */
   constructor(private readonly isOn: boolean) {}
 
-  /** Counts as a run. What is to be parsed is held once it is confirmed, and parsed again until then. */
+  /** Counts as a run. A statement is parsed again until `confirm` says that the connection has it. */
   use(client: ClientBase, statement: PreparedText): PreparedUse {
     if (!isHot(statement)) statement.runs += 1;
     if (!this.isOn || !isHot(statement)) return UNNAMED;
@@ -83,11 +83,11 @@ export class PreparedStatements {
     held.delete(name);
     held.set(name, state);
     if (state) return { name, parse: false, close: [] };
-    // It may be there after all, where an error came between. Closing a name that is not there is no error.
+    // After an error it may exist after all. Closing a name that doesn't exist is no error.
     return { name, parse: true, close: [name, ...dropOldest(held)] };
   }
 
-  /** The statements that were parsed with these names ran. */
+  /** To be called once statements that were parsed under these names have run. */
   confirm(client: ClientBase, names: readonly string[]): void {
     const held = this.#held.get(client);
     for (const name of names) if (held?.has(name)) held.set(name, true);

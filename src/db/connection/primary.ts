@@ -2,34 +2,34 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DatabaseHost } from '../../databaseUrl.js';
 import type { Logger } from '../../log.js';
 
-/** What a server says of itself. */
+/** What a server reports about itself. */
 export interface ServerState {
   readonly acceptsWrites: boolean;
   /** Raised by each promotion; hexadecimal, of fixed width. */
   readonly timeline: string;
 }
 
-/** An open connection, as far as a failover concerns it. */
+/** An open connection that a failover can break. */
 export interface Severable {
-  /** Breaks it at once: what is under way on it has no answer. */
+  /** Breaks it immediately; requests in flight get no response. */
   sever(): void;
 }
 
-/** No server accepts writes: all are standbys, read-only, or away. */
+/** No server accepts writes: all are standbys, read-only, or unreachable. */
 export class NoPrimaryError extends Error {
   readonly code = 'NO_PRIMARY';
 }
 
-/** Pause between two rounds of asking all servers. */
+/** Pause between two rounds of polling all servers. */
 const RETRY_MS = 100;
-/** How much longer than the first that accepts writes the other servers have to answer. */
+/** How long to wait for the other servers once one that accepts writes has responded. */
 const GRACE_MS = 300;
 
 /**
- * Which of several servers accepts writes. It is found by asking all of them, and remembered until it is in doubt: a
- * connection to it failed, or it turned read-only. While it is away connections wait for the next one, for at most
- * `maxWaitMs` of each outage; later ones fail at once. Connections to any other server are broken when it is found, since
- * a server that was cut off would keep them, and what runs on them, for as long as TCP does.
+ * Tracks which of several servers accepts writes. It is found by polling all of them, and remembered until in doubt: a
+ * connection to it failed, or it became read-only. While there is none, connections wait for at most `maxWaitMs` of each
+ * outage; later ones fail immediately. When one is found, connections to all other servers are broken, since a server that
+ * was cut off would keep them, and what runs on them, until TCP gives up.
  */
 export class Primary {
   #current: DatabaseHost | undefined;
@@ -47,7 +47,7 @@ export class Primary {
     },
   ) {}
 
-  /** Whether there is a choice. */
+  /** Whether there are several servers. */
   get isOneOfMany(): boolean {
     return this.hosts.length > 1;
   }
@@ -59,12 +59,12 @@ export class Primary {
     return this.#current ?? (this.#search ??= this.#find().finally(() => (this.#search = undefined)));
   }
 
-  /** The server is not what it was: the next connection asks all of them again. */
+  /** Marks the server as in doubt, so that the next connection polls all of them. */
   doubt(host: DatabaseHost): void {
     if (this.#current === host) this.#current = undefined;
   }
 
-  /** Asks all servers again, and moves to the one that accepts writes now, if there is one. */
+  /** Polls all servers, and switches to the one that accepts writes now, if any. */
   async check(): Promise<void> {
     const found = await this.#askAll().catch(() => undefined);
     if (found) this.#moveTo(found);
@@ -72,7 +72,7 @@ export class Primary {
 
   opened(connection: Severable, host: DatabaseHost): void {
     this.#connections.set(connection, host);
-    // It was opened while another server took over.
+    // Another server took over while it was being opened.
     if (this.#current && this.#current !== host && this.isOneOfMany) connection.sever();
   }
 
@@ -101,7 +101,7 @@ export class Primary {
     }
   }
 
-  /** @returns of the servers that accept writes the one with the latest timeline: a primary that was replaced may be back */
+  /** @returns the server with the latest timeline among those that accept writes: a replaced primary may be back */
   async #askAll(): Promise<DatabaseHost> {
     let onFirst: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (onFirst = resolve));
@@ -128,7 +128,7 @@ export class Primary {
     await Promise.race([answered, first.then(() => delay(GRACE_MS))]);
     const [best] = found.sort((one, other) => other.timeline.localeCompare(one.timeline));
     if (best) return best.host;
-    // A password that one server refuses is no outage, whatever the others say.
+    // A rejected password is not an outage, whatever the other servers report.
     if (refusal !== undefined) throw refusal as Error;
     throw new NoPrimaryError(`no server accepts writes (${reasons.join(', ')})`);
   }
@@ -146,7 +146,7 @@ export class Primary {
   }
 }
 
-/** Refused login, or no such database: waiting does not help. */
+/** Login rejected, or no such database: waiting does not help. */
 function isRefusal(code: unknown): boolean {
   return typeof code === 'string' && /^(28...|3D000)$/.test(code);
 }

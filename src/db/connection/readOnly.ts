@@ -3,8 +3,8 @@ import type pg from 'pg';
 const READ_ONLY_SQL_TRANSACTION = '25006';
 
 /**
- * A connection whose server takes no changes any more is closed when its user gives it back: the next one looks for the
- * server that does. For pools on which no statement of a tenant runs, which could raise the same error.
+ * Closes a connection on release if its server no longer accepts changes, so that the next one looks for a server that
+ * does. Only for pools that run no tenants' statements, which could raise the same error.
  */
 export function closeWhenReadOnly(pool: pg.Pool): void {
   const readOnly = new WeakSet<pg.PoolClient>();
@@ -14,7 +14,7 @@ export function closeWhenReadOnly(pool: pg.Pool): void {
       if (code === READ_ONLY_SQL_TRANSACTION) readOnly.add(client);
     });
   });
-  // Before the pool looks whether it can be used again.
+  // Runs before the pool decides whether to reuse the connection.
   pool.on('release', (_error, client) => {
     if (readOnly.has(client)) void (client as unknown as { end(): Promise<void> }).end();
   });

@@ -7,13 +7,13 @@ import type { Connector } from './connector.js';
 import type { TenantConnections } from './tenantConnections.js';
 import type { TransactionOutcome, TransactionRequest, Transactions } from './transactions.js';
 
-/** A change of a row in the outbox. `time` is PostgreSQL text, exact to the microsecond. */
+/** Identifies an event in the outbox. `time` is PostgreSQL text, exact to the microsecond. */
 export interface EventKey {
   readonly eventid: string;
   readonly time: string;
 }
 
-/** Runs transactions: reads on a replica as far as it can, all else on the primary. */
+/** Runs transactions: reads on a replica if possible, everything else on the primary. */
 export type Reads = Pick<Transactions, 'run'>;
 
 export interface ReplicaParts {
@@ -31,7 +31,7 @@ export interface ReplicaParts {
 const MAX_EVENTS_PER_CHECK = 100;
 const LOOK_TIMEOUT_MS = 2_000;
 
-/** Errors that the primary would answer as well, after the same work. */
+/** Errors that the primary would report too, after the same work. */
 const FINAL_ERRORS = new Set(['REQUEST_TIMEOUT', 'STATEMENT_TIMEOUT', 'DOCUMENT_TOO_COMPLEX', 'TOO_BUSY']);
 
 /** A standby that serves reads. */
@@ -51,7 +51,7 @@ export class Replica implements Reads {
     return { ...this.parts.tenants.use, max: this.parts.tenants.max };
   }
 
-  /** A role, a column or a grant that has not arrived, a conflict with recovery, a broken connection: the primary knows better. */
+  /** Falls back to the primary if the replica lacks a role, column or grant, has a recovery conflict, or breaks the connection. */
   async run(request: TransactionRequest): Promise<TransactionOutcome> {
     const { name, transactions, primary, log } = this.parts;
     if (request.mode === 'write') return primary.run(request);
@@ -78,7 +78,7 @@ export class Replica implements Reads {
     return primary.run(request);
   }
 
-  /** @returns the heartbeat that it has. Throws what pg throws, and when it does not answer: its connections are broken then. */
+  /** @returns the replica's heartbeat. Throws what pg throws, and if the replica does not respond, after breaking its connections. */
   async readHeartbeat(): Promise<string> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

@@ -5,25 +5,25 @@ import { startOutage, type Outage } from '../../outage.js';
 import type { EventKey, Reads, Replica } from './replica.js';
 
 const BEAT_MS = 1_000;
-/** Each heartbeat is seen on the primary before the next one replaces it. */
+/** Short enough that each heartbeat is seen on the primary before the next one replaces it. */
 const LOOK_MS = 400;
 
 interface Watched {
   readonly replica: Replica;
   readonly outage: Outage;
-  /** When the newest heartbeat that the replica has was first seen on the primary; milliseconds of performance.now(). */
+  /** When the replica's newest heartbeat was first seen on the primary, as performance.now(). */
   asOfMs: number | undefined;
   isLooking: boolean;
 }
 
 /**
- * Standbys for reads that may be a little behind. How far is told by a heartbeat on the primary: a replica counts while it
- * has one that this process has seen there lately. So neither clocks matter, nor whether a replica follows another primary,
- * as after a failover.
+ * Standbys for reads that may lag slightly. The lag is measured with a heartbeat on the primary: a replica is usable while
+ * it has a heartbeat that this process has recently seen on the primary. So clocks don't matter, nor whether a replica
+ * follows another primary after a failover.
  */
 export class Replicas {
   readonly #watched: readonly Watched[];
-  /** When each of the latest heartbeats was first seen on the primary. */
+  /** When each recent heartbeat was first seen on the primary. */
   readonly #beats = new Map<string, number>();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #looks = new Set<Promise<void>>();
@@ -51,7 +51,7 @@ export class Replicas {
     this.#lookAtAll();
   }
 
-  /** From a replica that has the event; undefined where the primary has to read. */
+  /** Reads from a replica that has the event; undefined if the primary must be used. */
   async readsWith(event: EventKey): Promise<Reads | undefined> {
     if (this.#watched.length === 0) return undefined;
     const replica = this.#choose();
@@ -60,7 +60,7 @@ export class Replicas {
     return undefined;
   }
 
-  /** From a replica that is not too far behind; undefined where the primary has to read. */
+  /** Reads from a replica that does not lag too much; undefined if the primary must be used. */
   reads(): Reads | undefined {
     if (this.#watched.length === 0) return undefined;
     const replica = this.#choose();
@@ -68,7 +68,7 @@ export class Replicas {
     return replica;
   }
 
-  /** Milliseconds by which each is behind, accurate to the second between heartbeats; undefined for one that is away. */
+  /** Each replica's lag, accurate to the second between heartbeats; undefined if it is unavailable. */
   lags(): readonly { readonly name: string; readonly lagMs: number | undefined }[] {
     const nowMs = performance.now();
     return this.#watched.map(({ replica: { name }, asOfMs }) => ({
@@ -77,7 +77,7 @@ export class Replicas {
     }));
   }
 
-  /** Connections to all of them; undefined where there are none. */
+  /** Connections to all replicas; undefined if there are no replicas. */
   use(): { readonly inUse: number; readonly waiting: number; readonly max: number } | undefined {
     if (this.#watched.length === 0) return undefined;
     const sum = (of: (use: Replica['use']) => number): number =>
@@ -91,7 +91,7 @@ export class Replicas {
     await Promise.all(this.#watched.map(({ replica }) => replica.close()));
   }
 
-  /** In turns. */
+  /** Round-robin. */
   #choose(): Replica | undefined {
     const oldestMs = performance.now() - this.options.maxLagMs;
     const fresh = this.#watched.filter(({ asOfMs }) => asOfMs !== undefined && asOfMs >= oldestMs);
@@ -118,7 +118,7 @@ export class Replicas {
       for (const [old, seenMs] of this.#beats)
         if (nowMs - seenMs > 2 * this.options.maxLagMs) this.#beats.delete(old);
     } catch {
-      // Whoever needs the primary reports it; the replicas' age tells the rest.
+      // Whoever needs the primary reports its failure; the replicas' lag shows the rest.
     } finally {
       this.#isBeating = false;
     }
@@ -139,7 +139,7 @@ export class Replicas {
   }
 }
 
-// Without a wait for synchronous standbys, which may be away. Any process may be the one that writes.
+// Does not wait for synchronous standbys, which may be down. Any process may write it.
 const BEAT = `
   with unwaited as materialized (
     select set_config('synchronous_commit', 'off', true)

@@ -1,25 +1,25 @@
 /** PostgreSQL roles of this installation. */
 export interface RoleNames {
-  /** Enters the roles of tenants whose schema holds no code of their own. Has no other rights. */
+  /** Switches to the roles of tenants whose schemas contain no code. Has no other privileges. */
   readonly shared: string;
-  /** Runs what types bring to show rows of captured tables. Has no rights. */
+  /** Runs types' casts when captured rows become JSON. Has no privileges. */
   readonly capture: string;
   /** The service's own. */
   readonly service: string;
   /** Owns the tenant's schema and can reach nothing else. */
   tenant(tenantid: number): string;
-  /** What the names of all tenants' roles begin with. */
+  /** The prefix of all tenants' role names. */
   readonly tenantPrefix: string;
 }
 
-/** What statements go through: a pool, a connection, or a transaction of knex. */
+/** Anything that runs statements: a pool, a connection, or a knex transaction. */
 export interface StatementRunner {
   query(text: string): PromiseLike<{ readonly rows: readonly unknown[] }>;
 }
 
 /**
- * Roles belong to the whole cluster: the database's oid in their names keeps two installations apart, and a copy of a
- * database from its original. Throws what the driver throws.
+ * Roles belong to the whole cluster. The database's oid in their names separates installations, and a copy of a database
+ * from its original. Throws what the driver throws.
  */
 export async function readRoleNames(runner: StatementRunner): Promise<RoleNames> {
   const { rows } = await runner.query(

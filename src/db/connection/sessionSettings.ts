@@ -11,7 +11,7 @@ export function sessionSettings(timeouts: {
   readonly lockTimeoutMs: number;
 }): SessionSettings {
   return {
-    // JIT costs tens of milliseconds of planning for statements that run for one. Times leave in UTC.
+    // JIT adds tens of milliseconds to statements that run for one. Times are returned in UTC.
     jit: 'off',
     timezone: 'UTC',
     datestyle: 'ISO',
@@ -22,19 +22,19 @@ export function sessionSettings(timeouts: {
   };
 }
 
-/** As the startup parameter `options`, which goes before all defaults. */
+/** Renders the settings as the startup parameter `options`, which overrides all defaults. */
 export function asStartupOptions(settings: SessionSettings): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
 }
 
-/** How soon a session looks whether its client is still there: a pooler that loses a client has no other way to end a statement. */
+/** How often a session checks whether its client is still connected: a pooler that loses a client can't end a statement otherwise. */
 const CLIENT_CHECK_INTERVAL_MS = 2_000;
 
 /**
- * Makes the settings defaults of a role's sessions in this database, for connections through a pooler, which refuses the
- * startup parameter or ignores it. Sessions that are open keep what they have. Throws what pg throws.
+ * Makes the settings defaults of a role's sessions in this database, for connections through a pooler, which rejects or
+ * ignores the startup parameter. Open sessions keep their settings. Throws what pg throws.
  */
 export async function setRoleDefaults(
   runner: StatementRunner,
@@ -51,7 +51,7 @@ export async function setRoleDefaults(
   }
 }
 
-/** For all roles that log in, where a pooler is between. Throws what pg throws. */
+/** Sets the defaults of all roles that log in through a pooler. Throws what pg throws. */
 export async function setDefaultsOfRoles(
   runner: StatementRunner,
   names: RoleNames,
@@ -60,7 +60,7 @@ export async function setDefaultsOfRoles(
   for (const role of await rolesThatLogIn(runner, names)) await setRoleDefaults(runner, role, settings);
 }
 
-/** The roles of this installation that log in: the service, the one that enters tenants' roles, and tenants with a login. */
+/** The roles of this installation that log in: the service, the shared login, and tenants with their own login. */
 async function rolesThatLogIn(runner: StatementRunner, names: RoleNames): Promise<readonly string[]> {
   const { rows } = await runner.query(
     `select rolname::text as name from pg_catalog.pg_roles

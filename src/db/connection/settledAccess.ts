@@ -3,8 +3,8 @@ import type { RoleNames } from './roleNames.js';
 import { TENANT_CODE_VERSION } from './tenantCode.js';
 
 /**
- * What was decided when the schema had this fingerprint, as long as PostgreSQL has the roles as they were left.
- * @returns undefined when it has to be decided (again). Throws what pg throws.
+ * The decision recorded for this fingerprint of the schema, if PostgreSQL's roles are still in the state it left them in.
+ * @returns undefined if it has to be decided again. Throws what pg throws.
  */
 export async function readSettledAccess(
   pool: Pool,
@@ -22,7 +22,7 @@ export async function readSettledAccess(
   return row.has_code ? 'own' : 'shared';
 }
 
-/** Unless the schema is being changed, by whoever holds the lock. Throws what pg throws. */
+/** Does nothing while another session holds the lock to change the schema. Throws what pg throws. */
 export async function recordSettledAccess(
   pool: Pool,
   tenantid: number,
@@ -40,7 +40,7 @@ function versioned(fingerprint: string): string {
   return `${TENANT_CODE_VERSION}.${fingerprint}`;
 }
 
-// A copy of the database has its fingerprints, and none of its roles.
+// A copy of the database has the same fingerprints, but none of the roles.
 const SETTLED_SQL = `
 select a.has_code, exists (select from pg_catalog.pg_auth_members m where m.roleid = t.oid and m.member = s.oid) as is_member
 from rowpost.tenant_access a, pg_catalog.pg_roles s, pg_catalog.pg_roles t

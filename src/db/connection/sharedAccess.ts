@@ -8,7 +8,7 @@ import { quoted } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
 import { ensureTenantRole } from './tenantRoles.js';
 
-/** Which connections serve a tenant: those shared with others, only ones of its own login, or those for the time being. */
+/** Which connections serve a tenant: shared ones, only those of its own login, or the latter while the schema is changing. */
 export type TenantAccess = 'shared' | 'own' | 'changing';
 
 interface Tenant {
@@ -17,8 +17,8 @@ interface Tenant {
 }
 
 /**
- * Lets the shared login enter the tenant's role exactly when its schema holds no code of its own. PostgreSQL then
- * decides at each transaction, so a process that has not heard of a change can't get it wrong. Throws what pg throws.
+ * Lets the shared login switch to the tenant's role if and only if the tenant's schema contains no code. PostgreSQL then
+ * enforces this in each transaction, so a process that missed a change can't get it wrong. Throws what pg throws.
  */
 export function settleSharedAccess(pool: Pool, names: RoleNames, tenant: Tenant): Promise<TenantAccess> {
   return inTransaction(pool, async (client) => {
@@ -35,7 +35,7 @@ async function decide(
   const role = names.tenant(tenantid);
   const code = await findTenantCode(client, schema);
   const { rows } = await client.query<{ made: boolean; member: boolean }>(ROLES_SQL, [names.shared, role]);
-  // Missing for a tenant of an earlier release, or of a dump that was restored into another database.
+  // It is missing for tenants of an earlier release, and after a dump was restored into another database.
   if (rows[0]?.made !== true) await ensureTenantRole(client, names, tenantid);
   const isMember = rows[0]?.member === true;
   if (code.length > 0 && isMember) await client.query(`revoke ${quoted(role)} from ${quoted(names.shared)}`);
@@ -46,16 +46,16 @@ async function decide(
   return code.length > 0 ? 'own' : 'shared';
 }
 
-/** Tenants that are never idle stay on connections of their own until one of the next checks. */
+/** A tenant that is never idle keeps its own connections until a later check. */
 const MAX_IDLE_CHECKS = 10;
 
 /**
- * Code that is not there may be on its way: made by a transaction of the tenant's own login that has not been committed.
- * So the schema is judged again once none is open.
+ * A transaction of the tenant's own login may have created code without having committed yet. So the schema is checked
+ * again once no such transaction is open.
  */
 async function isCodeGone(client: PoolClient, role: string, schema: string): Promise<boolean> {
   for (let checks = 0; checks < MAX_IDLE_CHECKS; checks++) {
-    // The view is the same for a whole transaction otherwise.
+    // Otherwise the view stays the same for the whole transaction.
     await client.query('select pg_stat_clear_snapshot()');
     const { rowCount } = await client.query(
       `select from pg_catalog.pg_stat_activity
@@ -75,8 +75,8 @@ const ROLES_SQL = `
   from pg_catalog.pg_roles where rolname in ($1, $2)`;
 
 /**
- * Keeps the shared login out while `change` makes changes to the tenant's schema: whatever code they bring in, no shared
- * connection runs it, not even one that has entered the role before and waits for a lock. Throws what pg and `change` throw.
+ * Keeps the shared login out while `change` changes the tenant's schema: no shared connection runs code that it adds, not
+ * even one that switched to the role earlier and waits for a lock. Throws what pg and `change` throw.
  */
 export async function withoutSharedAccess<T>(
   pool: Pool,
@@ -85,17 +85,17 @@ export async function withoutSharedAccess<T>(
   tenantid: number,
   change: () => Promise<T>,
 ): Promise<T> {
-  // Not of the pool, which others need meanwhile.
+  // Not from the pool, whose connections others need.
   const client = connector.createClient();
   // Its statements reject as well.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    // A process of the release before may have made the tenant.
+    // A process of the previous release may have created the tenant.
     await client.query('begin');
     await ensureTenantRole(client, names, tenantid);
     await client.query('commit');
-    // Held for as long as the change takes.
+    // The lock is held for as long as the change takes.
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await lockTenant(client, tenantid, 'wait');
     await pool.query(`revoke ${quoted(names.tenant(tenantid))} from ${quoted(names.shared)}`);
@@ -113,7 +113,7 @@ async function lockTenant(
   tenantid: number,
   mode: 'wait' | 'skip locked',
 ): Promise<boolean> {
-  // A tenant that a process of the release before made has no row yet.
+  // A tenant created by a process of the previous release has no row yet.
   await client.query('insert into rowpost.tenant_access values ($1) on conflict do nothing', [tenantid]);
   const { rowCount } = await client.query(
     `select from rowpost.tenant_access where tenantid = $1 for update ${mode === 'wait' ? '' : mode}`,
@@ -123,10 +123,10 @@ async function lockTenant(
 }
 
 const POLL_MS = 20;
-/** Requests are ended long before. */
+/** Requests time out long before. */
 const MAX_WAIT_MS = 120_000;
 
-/** Transactions that began before now may have entered the role; those that begin later can't. */
+/** Waits for transactions that began before now, which may have switched to the role; later ones can't. */
 async function endOfSharedTransactions(pool: Pool, names: RoleNames): Promise<void> {
   const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
   for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {

@@ -1,19 +1,19 @@
 import type pg from 'pg';
 import type { Logger } from '../../log.js';
 
-/** Notes a statement that has ended, and how long its answer took. Its text holds no values. */
+/** Logs a completed statement with its duration. The text contains no values. */
 export type StatementTrace = (statement: TracedStatement, ms: number) => void;
 
 interface TracedStatement {
-  /** Under which PostgreSQL keeps its plan; empty or absent when it keeps none. */
+  /** The prepared statement's name; empty or absent if it is not prepared. */
   readonly name?: string | undefined;
   readonly text: string;
 }
 
-/** The exception: PostgreSQL takes no parameter there. */
+/** The only literal value in statements, where PostgreSQL accepts no parameter. */
 const SECRET = /(?<=\bpassword\s+)'[^]*/i;
 
-/** @returns undefined unless LOG_LEVEL is trace: then nothing is measured */
+/** @returns undefined unless LOG_LEVEL is trace; nothing is measured then */
 export function statementTrace(log: Logger): StatementTrace | undefined {
   if (!log.isLevelEnabled('trace')) return undefined;
   return ({ name, text }, ms) => {
@@ -24,7 +24,7 @@ export function statementTrace(log: Logger): StatementTrace | undefined {
 
 type Callback = (error: unknown, result: unknown) => void;
 
-/** Has all statements traced that are sent by `client.query`, with a promise or with a callback. */
+/** Traces all statements sent by `client.query`, with a promise or with a callback. */
 export function traceClient(client: pg.ClientBase, trace: StatementTrace): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
   const traced = (...args: unknown[]): unknown => {
@@ -47,7 +47,7 @@ export function traceClient(client: pg.ClientBase, trace: StatementTrace): void 
   client.query = traced as typeof client.query;
 }
 
-/** @returns undefined for what is no statement: a `Pipeline` traces its own */
+/** @returns undefined for anything that is not a statement, such as a `Pipeline`, which traces its own */
 function statementOf(config: unknown): TracedStatement | undefined {
   if (typeof config === 'string') return { text: config };
   if (typeof config !== 'object' || config === null || 'submit' in config) return undefined;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 
 /**
- * Whether a schema holds code of the tenant's own: anything that runs statements of the tenant's choice inside ours. What
- * only computes does not count: PostgreSQL's own functions in defaults, checks, views, policies and indexes.
- * @returns the kinds of objects found, such as `trigger`; empty when there are none. Throws what pg throws.
+ * Finds code of the tenant in a schema: anything that runs statements of the tenant's choice inside ours. Pure computation
+ * does not count: PostgreSQL's own functions in defaults, checks, views, policies and indexes.
+ * @returns the kinds of objects found, such as `trigger`; empty if there are none. Throws what pg throws.
  */
 export async function findTenantCode(client: ClientBase, schema: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ kind: string }>(TENANT_CODE_SQL, [schema]);
@@ -12,13 +12,13 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
 }
 
 /**
- * A function is harmless when PostgreSQL brings it and it has no effect on the session: those declared volatile have
- * one, but for those listed. `…_to_xml` run statements or views that they are given; what evaluates XPath can't be
- * canceled, and would keep a shared connection for hours. Of extensions, whose C functions
- * only a superuser can make, immutable ones are: `crosstab` and its like are not.
+ * A function is harmless if it is built into PostgreSQL and has no effect on the session, which excludes volatile functions
+ * other than those listed. `…_to_xml` run statements or views passed to them; XPath evaluation can't be canceled, and could
+ * occupy a shared connection for hours. Extensions' functions in C, which only a superuser can create, are harmless if
+ * immutable, unlike `crosstab` and its kind.
  *
- * A view, a foreign key, an inherited table or a type of another schema brings that schema's code with it, and whoever may
- * reference a table or put triggers on it can add some at any time.
+ * A view, a foreign key, an inherited table or a type of another schema brings in that schema's code, and any role that may
+ * reference a table or create triggers on it can add code at any time.
  *
  * Expressions are stored as node trees, which name what they call by oid:
  * https://www.postgresql.org/docs/current/catalog-pg-attrdef.html
@@ -125,5 +125,5 @@ union
 select 'adopted' from rowpost.tenant t where t.schema = $1 and t.adopted
 order by kind`;
 
-/** Of what counts as code: another release may judge otherwise. */
+/** Identifies the definition of tenant code, which may differ in another release. */
 export const TENANT_CODE_VERSION = createHash('sha256').update(TENANT_CODE_SQL).digest('hex').slice(0, 16);

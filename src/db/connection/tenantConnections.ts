@@ -15,12 +15,12 @@ import { TenantLogins } from './tenantLogins.js';
 export interface TenantConnectionsOptions {
   /** The service's own connections to the same server. */
   readonly pool: Pool;
-  /** To the primary, for roles and grants, if that is another server. */
+  /** Connections to the primary, for roles and grants, if that is another server. */
   readonly primaryPool?: Pool;
   readonly connector: Connector;
-  /** To PostgreSQL itself: for changes of schemas. */
+  /** Connects to PostgreSQL directly, for schema changes. */
   readonly direct: Connector;
-  /** Defaults that a role gets with its login, where a pooler is between. */
+  /** Defaults set for a role when it gets its login, if there is a pooler. */
   readonly roleDefaults: SessionSettings | undefined;
   readonly keyRing: KeyRing;
   /** Connections of all logins together. */
@@ -29,24 +29,24 @@ export interface TenantConnectionsOptions {
   readonly log: Logger;
 }
 
-/** Shares of the budget that one tenant's own login may take, and all of them together. */
+/** Maximum shares of the budget: of one tenant's own login, and of all such logins together. */
 const MAX_SHARE_PER_TENANT = 0.5;
 const MAX_SHARE_OF_OWN = 0.75;
 const MIN_PER_TENANT = 2;
 const IDLE_TIMEOUT_MS = 10_000;
 
 /**
- * The connections that tenants' statements run on. A tenant whose schema holds no code of its own is served by
- * connections shared with others, which enter its role; any other only by connections that are logged in as its role, and
- * can become nobody else. PostgreSQL decides which, when the role is entered; here it is only remembered.
+ * The connections that run tenants' statements. A tenant whose schema contains no code of its own is served by shared
+ * connections, which switch to its role; any other tenant only by connections logged in as its role, which can't switch to
+ * another. PostgreSQL enforces the choice when a connection switches roles; here it is only remembered.
  */
 export class TenantConnections {
-  /** What the hashes of schemas are seeded with: the same in all processes, and known to no tenant. */
+  /** Seeds the hashes of schemas: the same in all processes, and unknown to tenants. */
   readonly fingerprintSeed: bigint;
   readonly #pool: ConnectionPool;
   readonly #logins: TenantLogins;
   #names: RoleNames | undefined;
-  /** Tenants that shared connections can't serve: settled, or as PostgreSQL has just said. */
+  /** Tenants that shared connections can't serve, by decision of `settle` or because PostgreSQL just refused one. */
   readonly #own = new Map<number, 'settled' | 'refused'>();
 
   constructor(private readonly options: TenantConnectionsOptions) {
@@ -66,17 +66,17 @@ export class TenantConnections {
         breakOnCanceledReplicationWait(client);
         return client;
       },
-      // PostgreSQL restarted; the next use opens another.
+      // For example, PostgreSQL restarted; the next use opens another connection.
       onIdleError: (error) => log.warn({ err: error }, 'an idle database connection broke'),
     });
   }
 
-  /** Connections of all tenants together. */
+  /** Maximum connections of all tenants together. */
   get max(): number {
     return this.options.max;
   }
 
-  /** Connections in use, and who waits for one. */
+  /** Connections in use, and requests waiting for one. */
   get use(): { readonly inUse: number; readonly waiting: number } {
     return { inUse: this.#pool.inUse, waiting: this.#pool.waitingCount };
   }
@@ -86,12 +86,12 @@ export class TenantConnections {
     return this.#names;
   }
 
-  /** The database may be another one, in which roles are named otherwise. The old names serve until the new ones are read. */
+  /** The database may have been replaced by one with other role names. The old names are used until the new ones are read. */
   forgetNames(): void {
     this.#logins.forgetNames();
   }
 
-  /** The tenant's role. Known once a connection was had. */
+  /** The tenant's role. Known once a connection has been acquired. */
   role(tenantid: number): string {
     if (!this.#names) throw new Error('the names of roles are not known yet');
     return this.#names.tenant(tenantid);
@@ -120,12 +120,12 @@ export class TenantConnections {
     };
   }
 
-  /** Whether the shared login can connect. Throws what pg throws. */
+  /** Checks that the shared login can connect. Throws what pg throws. */
   async checkSharedLogin(): Promise<void> {
     (await this.acquireShared()).release(true);
   }
 
-  /** A connection of the shared login that serves no tenant yet. Throws what pg throws. */
+  /** Acquires a connection of the shared login that serves no tenant yet. Throws what pg throws. */
   acquireShared(): Promise<Lease> {
     return this.#pool.acquire('shared');
   }
@@ -135,17 +135,17 @@ export class TenantConnections {
     return (tenantid === null ? this.options.pool : this.#pool).waitingCount > 0;
   }
 
-  /** PostgreSQL did not let a shared connection enter the tenant's role. */
+  /** Notes that PostgreSQL did not let a shared connection switch to the tenant's role. */
   refused(tenantid: number): void {
     if (!this.#own.has(tenantid)) this.#own.set(tenantid, 'refused');
   }
 
-  /** Whether `settle` has to be asked, although the schema is as it was. */
+  /** Whether `settle` must be called although the schema has not changed. */
   isUnsettled(tenantid: number): boolean {
     return this.#own.get(tenantid) === 'refused';
   }
 
-  /** Decides by the schema's objects which connections serve the tenant. Throws what pg throws. */
+  /** Decides from the schema's objects which connections serve the tenant. Throws what pg throws. */
   async settle(tenantid: number, schema: string): Promise<void> {
     this.#remember(
       tenantid,
@@ -154,8 +154,8 @@ export class TenantConnections {
   }
 
   /**
-   * Whether the schema was found fit to serve when it had this fingerprint, by whatever process, and PostgreSQL still has
-   * the roles as they were left. Throws what pg throws.
+   * Whether some process settled the schema with this fingerprint, and PostgreSQL's roles are still in the state that left
+   * them in. Throws what pg throws.
    */
   async isSettled(tenantid: number, fingerprint: string): Promise<boolean> {
     const access = await readSettledAccess(this.options.pool, await this.names(), tenantid, fingerprint);
@@ -164,7 +164,7 @@ export class TenantConnections {
     return true;
   }
 
-  /** Spares other processes what `settle` has just cost. Throws what pg throws. */
+  /** Saves other processes the cost of `settle`. Throws what pg throws. */
   async recordSettled(tenantid: number, fingerprint: string): Promise<void> {
     const access = this.#own.get(tenantid) ?? 'shared';
     if (access === 'refused') return;
@@ -181,7 +181,7 @@ export class TenantConnections {
     else this.#own.set(tenantid, access === 'own' ? 'settled' : 'refused');
   }
 
-  /** Runs `change` on a connection of its own, logged in as the tenant, while no shared connection serves the tenant. */
+  /** Runs `change` on a dedicated connection, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
     const { pool, direct } = this.options;
     return withoutSharedAccess(pool, direct, await this.names(), tenantid, async () => {

@@ -8,19 +8,19 @@ import { readRoleNames, type RoleNames } from './roleNames.js';
 import { setRoleDefaults, type SessionSettings } from './sessionSettings.js';
 import { quoted } from '../sql.js';
 
-/** What one tenant's own login may take of the server's connections, all processes together. */
+/** Maximum server connections of one tenant's own login, in all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;
-/** RFC 7677's minimum: the password is a key of 256 bits, which needs no stretching. */
+/** RFC 7677's minimum: the password is a 256-bit key, which needs no stretching. */
 const SCRAM_ITERATIONS = 4096;
 
-/** Longest wait for whoever changes the role at the same time. */
+/** Maximum wait for a concurrent change of the role. */
 const ROLE_LOCK_TIMEOUT_MS = 500;
-/** "tuple concurrently updated": PostgreSQL refuses the later of two changes of a role. */
+/** "tuple concurrently updated": PostgreSQL rejects the later of two concurrent changes of a role. */
 const CONCURRENTLY_UPDATED = 'XX000';
 
 /** The role is missing, has no LOGIN, or has another password. */
 const REFUSED = new Set(['28000', '28P01']);
-/** PgBouncer has one code for all that it refuses. */
+/** PgBouncer uses one code for all rejections. */
 const POOLER_REFUSES = '08P01';
 
 function isRefused({ code = '', message }: { readonly code?: string; readonly message: string }): boolean {
@@ -30,12 +30,12 @@ function isRefused({ code = '', message }: { readonly code?: string; readonly me
 }
 
 /**
- * Opens connections of the installation's own roles. Their passwords are derived from SECRET_KEYS, so none is stored;
- * PostgreSQL is given one when a login is first needed, and again after the keys were rotated.
+ * Opens connections as the installation's own roles. Their passwords are derived from SECRET_KEYS, so none is stored; they
+ * are set in PostgreSQL when a login is first needed, and again after key rotation.
  */
 export class TenantLogins {
   #names: Promise<RoleNames> | undefined;
-  /** By role, while PostgreSQL is given its password. */
+  /** By role, while its password is being set. */
   readonly #enabling = new Map<string, Promise<void>>();
 
   constructor(
@@ -66,7 +66,7 @@ export class TenantLogins {
     return this.#connect(login, this.deps.connector);
   }
 
-  /** Opens one past the pooler, if there is one. Throws what pg throws. */
+  /** Opens a connection that bypasses the pooler, if there is one. Throws what pg throws. */
   connectDirectly(login: Login): Promise<pg.Client> {
     return this.#connect(login, this.deps.direct);
   }
@@ -104,7 +104,7 @@ export class TenantLogins {
     const verifier = scramVerifier(this.#password(role));
     const { pool, roleDefaults } = this.deps;
     if (roleDefaults) await setRoleDefaults(pool, role, roleDefaults);
-    // One query, one transaction. No lock that others wait for: the tenant may hold its role by a change of its own.
+    // One query, so one transaction. It takes no lock that others wait for, since the tenant itself may block a change of its role.
     await this.deps.pool
       .query(
         `select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
@@ -127,7 +127,7 @@ async function connected(client: pg.Client): Promise<pg.Client> {
   }
 }
 
-/** What PostgreSQL stores of a password; sent in its place, so that the password is in no statement and no log. RFC 5802. */
+/** What PostgreSQL stores for a password (RFC 5802). Sent instead of the password, which is thus in no statement and no log. */
 function scramVerifier(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, SCRAM_ITERATIONS, 32, 'sha256');

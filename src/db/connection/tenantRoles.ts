@@ -6,8 +6,8 @@ import type { RoleNames, StatementRunner } from './roleNames.js';
 const DUPLICATE_OBJECT = '42710';
 
 /**
- * Makes the tenant's role and gives it what every tenant's role has; takes over what its role of earlier releases owns.
- * For a transaction; safe to repeat. Throws AppError NAME_TAKEN, or what the driver throws.
+ * Creates the tenant's role with the privileges of every tenant's role, and takes over what the tenant's role of earlier
+ * releases owns. Call it in a transaction; idempotent. Throws AppError NAME_TAKEN, or what the driver throws.
  */
 export async function ensureTenantRole(
   runner: StatementRunner,
@@ -23,16 +23,16 @@ export async function ensureTenantRole(
   await takeOver(runner, `tenant_${tenantid}`, role);
 }
 
-/** Makes the role that enters those of tenants without code of their own. As `ensureTenantRole`. */
+/** Creates the shared login's role, which switches to those of tenants without code of their own. As `ensureTenantRole`. */
 export async function ensureSharedRole(runner: StatementRunner, { shared }: RoleNames): Promise<void> {
-  // Grants change rows that all roles share; PostgreSQL refuses two such changes at once.
+  // Grants change catalog rows that all roles share; PostgreSQL rejects concurrent changes.
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, shared);
   await runner.query(`grant usage on schema rowpost_tenant to ${quoted(shared)}`);
   await grantConnect(runner, shared);
 }
 
-/** Makes a role that can't log in yet, and the service a member of it. */
+/** Creates a role that can't log in yet, and makes the service a member of it. */
 export async function ensureRole(runner: StatementRunner, role: string): Promise<void> {
   if (!(await exists(runner, role))) {
     await runner.query('savepoint make_role');
@@ -43,7 +43,7 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
       await runner.query('rollback to savepoint make_role');
     }
   }
-  // Since PostgreSQL 16 the maker of a role is a member who may not enter it until it grants itself that.
+  // Since PostgreSQL 16, a role's creator is a member that can't SET ROLE to it without granting itself that.
   const { rows } = await runner.query(
     `select pg_has_role(current_user, ${literal(role)}, case when current_setting('server_version_num')::int >= 160000
        then 'SET' else 'MEMBER' end) as may_enter, current_user::text as service`,
@@ -61,7 +61,7 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
   }
 }
 
-/** Where the service may: it need not own the database. */
+/** Only if the service may: it need not own the database. */
 async function grantConnect(runner: StatementRunner, role: string): Promise<void> {
   const { rows } = await runner.query(
     `select current_database()::text as database, pg_has_role(current_user, datdba, 'usage') as owner
@@ -73,8 +73,8 @@ async function grantConnect(runner: StatementRunner, role: string): Promise<void
 }
 
 /**
- * Roles of earlier releases were named without the database. The old role stays a member of the new one, so that
- * processes of the release before go on while a new one is rolled out.
+ * Role names of earlier releases did not include the database. The old role stays a member of the new one, so that
+ * processes of the previous release keep working during a rollout.
  */
 async function takeOver(runner: StatementRunner, old: string, role: string): Promise<void> {
   const { rows } = await runner.query(

@@ -1,4 +1,4 @@
-/** Collects what is added under one key during a tick of the event loop. Nothing waits longer than that tick. */
+/** Batches the items added under one key during a tick of the event loop. Nothing waits longer than that. */
 export class TickBatcher<Key, Item> {
   readonly #groups = new Map<Key, Item[]>();
 

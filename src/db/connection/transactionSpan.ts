@@ -1,7 +1,7 @@
 import type { AppError } from '../../errors.js';
 import { markFailed, SpanKind, traced, traceparentOf, type Span } from '../../tracing/tracing.js';
 
-/** Characters: enough to tell a statement. Exporting them is a fifth of what a traced request costs at 1,500. */
+/** Characters, enough to identify a statement. With 1,500, exporting them is a fifth of the cost of a traced request. */
 const MAX_TEXT = 512;
 
 interface TracedRequest {
@@ -11,13 +11,13 @@ interface TracedRequest {
   readonly statements: readonly { readonly statement: { readonly text: string } }[];
 }
 
-/** Traces a transaction, with its wait for a connection. `run` gets what the events of a write are to be found by. */
+/** Traces a transaction, including its wait for a connection. `run` receives the traceparent to store with a write's events. */
 export function tracedTransaction<
   T extends { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: AppError },
 >(request: TracedRequest, run: (traceparent?: string) => Promise<T>): Promise<T> {
   const { mode, tenantid, statements, span: parent } = request;
   if (!parent) return run();
-  // The texts hold no values: all are parameters.
+  // The texts contain no values: all are parameters.
   const text = statements.map(({ statement }) => statement.text).join(';\n');
   const attributes = {
     'db.system.name': 'postgresql',

@@ -19,19 +19,19 @@ export interface TransactionStatement {
 }
 
 export interface TransactionRequest {
-  /** As whose role the statements run; null for the service's own. */
+  /** The tenant whose role runs the statements; null for the service's own. */
   readonly tenantid: number | null;
   readonly mode: 'read' | 'write';
   readonly statements: readonly TransactionStatement[];
   /** A write's own bookkeeping: nothing is committed unless all of it succeeds. Costs a second round trip. */
   readonly bracket?: {
     readonly before: TransactionStatement;
-    /** Made of what the statements gave. */
+    /** Built from the results of the statements. */
     readonly after: (results: readonly Rows[]) => TransactionStatement;
   };
-  /** Counts what arrives; released by the caller. Without one the answer is known to be small. */
+  /** Counts the bytes that arrive; released by the caller. Absent if the result is known to be small. */
   readonly answer?: AnswerShare;
-  /** Traced as part of it. */
+  /** The parent of the transaction's span. */
   readonly span?: Span | undefined;
 }
 
@@ -40,11 +40,11 @@ export type TransactionOutcome =
   /** Nothing was changed, unless the error is OUTCOME_UNKNOWN. `statement` is the index of the one that failed. */
   | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
 
-/** Statements that take longer are not pipelined behind each other: it would save little and delay the others much. */
+/** Slower statements are not pipelined: that would save little and delay those behind them a lot. */
 const QUICK_MS = 1;
-/** Connections that the quick reads of one tenant share: enough to keep one process busy. */
+/** Connections that one tenant's quick reads share: enough to keep one process busy. */
 const MAX_CONNECTIONS_PER_TENANT = 4;
-/** Quick reads of one tick that share a transaction. PostgreSQL sends its answers when the last of them is done. */
+/** Quick reads of one tick that share a transaction. PostgreSQL sends the results once the last of them is done. */
 const MIN_READS_TOGETHER = 4;
 const MAX_READS_TOGETHER = 8;
 
@@ -57,12 +57,12 @@ interface Pending {
 }
 
 /**
- * Runs statements in one transaction as one tenant, in one round trip. On a shared connection the first of them enters the
- * tenant's role: where that fails, PostgreSQL skips the rest. A statement that must prevent the commit has to fail in
- * PostgreSQL.
+ * Runs statements as one tenant, in one transaction and one round trip. On a shared connection the first statement switches
+ * to the tenant's role; if that fails, PostgreSQL skips the rest. A statement that must prevent the commit has to fail
+ * inside PostgreSQL.
  *
- * Quick reads that one tenant sends in one tick of the event loop share transactions, pipelined on a few connections:
- * entering the role, the end of the transaction, system calls and context switches are most of what they cost.
+ * A tenant's quick reads of one tick of the event loop share transactions, which are pipelined on a few connections:
+ * switching roles, ending the transaction, system calls and context switches are most of what a quick read costs.
  */
 export class Transactions {
   readonly #prepared: PreparedStatements;
@@ -76,7 +76,7 @@ export class Transactions {
   readonly #rollback = preparedText('rollback');
   readonly #clean = preparedText('select rowpost_tenant.clean_session()');
   readonly #enter = preparedText("select set_config('role', $1, true)");
-  /** Kept with the events of the transaction. */
+  /** Stored with the transaction's events. */
   readonly #trace = preparedText("select set_config('rowpost.traceparent', $1, true)");
   readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
   readonly #enterAndRead = preparedText(
@@ -86,7 +86,7 @@ export class Transactions {
   constructor(
     private readonly connections: TenantConnections,
     private readonly options: {
-      /** Longest time of one transaction, all of its statements together. */
+      /** Maximum duration of one transaction, all statements together. */
       readonly timeoutMs: number;
       readonly canceler: Canceler;
       /** `PREPARED_STATEMENTS` */
@@ -120,7 +120,7 @@ export class Transactions {
   #transaction(group: readonly Pending[], isShared: boolean): PipelinedTransaction {
     return {
       fail: (error) => {
-        const message = 'No connection to the database could be had.';
+        const message = 'No database connection was available.';
         const outcome = failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error }));
         for (const { resolve } of group) resolve(outcome);
       },
@@ -141,7 +141,7 @@ export class Transactions {
     };
   }
 
-  /** Nothing has run: the tenant is served by connections of its own. */
+  /** Nothing has run: the tenant needs connections of its own. */
   #enterOtherwise(group: readonly Pending[]): void {
     for (const { request, traceparent, resolve } of group) {
       if (request.tenantid !== null) this.connections.refused(request.tenantid);
@@ -149,7 +149,7 @@ export class Transactions {
     }
   }
 
-  /** Reads behind one that failed have not run, which is no fault of theirs. */
+  /** Reads behind a failed one have not run: they are repeated alone. */
   #settle(
     group: readonly Pending[],
     { rows, refusals, error }: PipelineResult,
@@ -254,7 +254,7 @@ export class Transactions {
     return { ...sent, isSound: onExcess === 'finish' || result.refusals.size === 0 };
   }
 
-  /** Commits what was begun, with what comes after; rolls back what has failed or can't be answered. */
+  /** Runs the closing bookkeeping and commits; rolls back if something failed or the response can't be sent. */
   async #end(
     client: pg.ClientBase,
     opened: PipelineResult,
@@ -275,7 +275,7 @@ export class Transactions {
     return error ? { ...opened, error } : opened;
   }
 
-  /** What comes before the request's own statements. */
+  /** Statements that precede the request's own. */
   #opening(
     lease: Lease,
     request: TransactionRequest,
@@ -297,23 +297,23 @@ export class Transactions {
       statement: mode === 'read' ? this.#enterAndRead : this.#enter,
       values: [this.connections.role(tenantid)],
     };
-    // Behind a pooler the session may be any that others have used.
+    // Behind a pooler, the session may be any that others have used.
     const isClean = lease.servedTenant === tenantid && !this.options.canceler.isPooled;
     return isClean ? [enter] : [{ statement: this.#clean, values: [] }, enter];
   }
 }
 
-/** No membership of the shared login, or no such role. */
+/** The shared login is not a member of the role, or there is no such role. */
 const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
 
-/** Whether the shared login may not enter the tenant's role. Nothing has run then. */
+/** Whether the shared login may not switch to the tenant's role; nothing has run then. */
 function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolean {
   return rows.length < opening && isDatabaseAnswer(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
 }
 
 /**
- * Whether others may wait behind it on its connection: by its statements' own quickest runs, which hold no waiting. A
- * write waits for the disk, and PostgreSQL flushes the commits of many connections at once.
+ * Whether others may be pipelined behind it, judged by its statements' fastest runs, which contain no waiting. Not writes:
+ * they wait for the disk, and PostgreSQL can flush the commits of many connections together.
  */
 function isQuick({ mode, statements }: TransactionRequest): boolean {
   return (
@@ -374,15 +374,15 @@ function failed(error: AppError, statement?: number): TransactionOutcome {
 }
 
 const QUERY_CANCELED = '57014';
-/** Of reads, which run so, and of all while the server takes no changes. */
+/** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
 const READ_ONLY = '25006';
 
 const UNPREPARED = { name: '', parse: true, close: [] };
 
-/** What PostgreSQL says when a connection does not hold the named statements that we think it holds. */
+/** Errors if a connection's prepared statements are not the ones we think it has. */
 const STATEMENTS_DIFFER = new Set(['26000', '42P05', READ_ONLY]);
 
-/** A connection goes back to the pool only when PostgreSQL answered, stays with us, and is as we think it is. */
+/** A connection returns to the pool only if PostgreSQL responded, the session goes on, and its state is known. */
 function isUsable(error: Error): boolean {
   const { code } = error as { code?: string };
   return isDatabaseAnswer(error) && !isSessionEnd(error) && !STATEMENTS_DIFFER.has(code ?? '');

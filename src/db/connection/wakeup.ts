@@ -6,22 +6,22 @@ import type { Database } from './database.js';
 
 const CHANNEL = 'rowpost_relay';
 
-/** Shortest pause between two wake-ups of one process: a multiple of the last one's round trip, within these bounds. */
+/** Minimum pause between two wake-ups of one process: a multiple of the last round trip, within these bounds. */
 const PAUSE_ROUND_TRIPS = 5;
 const PAUSE_MS = { min: 2, max: 4 } as const;
-/** Mutations since the last wake-up that lengthen the next pause by one step. */
+/** The number of mutations since the last wake-up that lengthens the next pause by one step. */
 const MUTATIONS_A_STEP = 3;
 const MAX_STEPS = 5;
 
 export interface RelayWaker extends Stoppable {
-  /** Tells the relays that a mutation has committed. Returns at once; a wake-up that is lost costs one poll. */
+  /** Tells the relays that a mutation was committed. Returns immediately; a lost wake-up costs one poll interval. */
   wake(): void;
 }
 
 /**
- * Wakes relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at its
- * commit; sent alone after the commit, and debounced, it delays nobody. The slower it is and the more mutations there are, the
- * more of them one wake-up tells of: each is a transaction of its own here, and a tick of the relay there.
+ * Wakes the relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at commit;
+ * sent separately after the commit, and debounced, it delays nobody. Each wake-up costs a transaction here and a tick of
+ * the relay there, so the slower it is and the more mutations there are, the more of them share one.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {
   let mutations = 0;
@@ -34,7 +34,7 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
       try {
         await deps.database.pool.query(`notify ${CHANNEL}`);
       } catch (error) {
-        deps.log.debug({ err: error }, 'the relay could not be woken; it polls');
+        deps.log.debug({ err: error }, 'the relay could not be woken; it will poll');
       }
       await delay(pauseAfter(performance.now() - begunMs, told));
     }
@@ -59,8 +59,8 @@ function pauseAfter(roundTripMs: number, mutations: number): number {
 const RECONNECT_MS = 1_000;
 
 /**
- * Calls `onWake` for each wake-up, and once after every (re)connect, since those in between were missed. Survives the
- * database being away: the relay polls meanwhile.
+ * Calls `onWake` for each wake-up, and once after every (re)connect, since wake-ups may have been missed. Survives database
+ * outages, during which the relay polls.
  */
 export function listenForWakeups(
   deps: { readonly database: Database; readonly log: Logger },

@@ -1,8 +1,8 @@
-/** A parameter in the wire's form: null, bytes (binary format) or text. */
+/** A parameter as sent on the wire: null, bytes (binary format) or text. */
 export type WireValue = string | Buffer | null;
 
 /**
- * Messages of PostgreSQL's extended query protocol, put into one buffer: one system call sends them all.
+ * Collects messages of PostgreSQL's extended query protocol in one buffer, which takes one system call to send.
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 export class WireMessages {
@@ -14,12 +14,12 @@ export class WireMessages {
     this.#begin('P');
     this.#cString(name);
     this.#cString(text);
-    // Types of parameters are in the text, as casts.
+    // No parameter types: the text has casts.
     this.#int16(0);
     this.#end();
   }
 
-  /** To the unnamed portal; results come as text. */
+  /** Binds to the unnamed portal; results are text. */
   bind(name: string, values: readonly WireValue[]): void {
     this.#begin('B');
     this.#cString('');
@@ -32,7 +32,7 @@ export class WireMessages {
     this.#end();
   }
 
-  /** The unnamed portal, all rows. */
+  /** Executes the unnamed portal, for all rows. */
   execute(): void {
     this.#begin('E');
     this.#cString('');
@@ -46,7 +46,7 @@ export class WireMessages {
     this.#end();
   }
 
-  /** Answers so far leave at once; without it they leave with the Sync's. */
+  /** Makes PostgreSQL send its responses so far; otherwise they are sent at the Sync. */
   flush(): void {
     this.#begin('H');
     this.#end();
@@ -68,7 +68,7 @@ export class WireMessages {
     this.#length += 4;
   }
 
-  /** The length counts itself and what follows, not the type. */
+  /** Fills in the length, which includes itself but not the type byte. */
   #end(): void {
     this.#buffer.writeInt32BE(this.#length - this.#messageStart, this.#messageStart);
   }

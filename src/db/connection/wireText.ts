@@ -1,6 +1,6 @@
 import type { WireValue } from './wireMessages.js';
 
-/** A parameter as PostgreSQL's text format has it: null, bytes as they are, or text. */
+/** A parameter in PostgreSQL's text format, except that bytes stay bytes. */
 export function wireText(value: unknown): WireValue {
   if (value === null || value === undefined) return null;
   if (Buffer.isBuffer(value)) return value;

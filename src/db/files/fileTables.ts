@@ -6,7 +6,7 @@ export interface FileTable {
   readonly column: string;
 }
 
-/** Makes a table a file table, or changes its file column. */
+/** Turns a table into a file table, or changes its file column. */
 export async function setFileTable(
   knex: Knex,
   tenantid: number,

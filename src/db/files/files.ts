@@ -22,7 +22,7 @@ interface FileRow extends Omit<StoredFile, 'size' | 'checksum'> {
   readonly sha256: Buffer;
 }
 
-/** A row as an event recorded it. */
+/** A row as recorded by an event. */
 export interface RecordedRow {
   readonly target: string;
   /** JSON text, by SQL names. */
@@ -32,8 +32,8 @@ export interface RecordedRow {
 const STORAGEKEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * @param ofRow the row that they must belong to, its table by SQL name; any if omitted
- * @returns in the order of `storagekeys`; undefined for a file that the tenant, or the row, does not have
+ * @param ofRow the row that the files must belong to, its table by SQL name; any row if omitted
+ * @returns files in the order of `storagekeys`; undefined for one that the tenant, or the row, does not have
  */
 export async function readFiles(
   pool: Pool,

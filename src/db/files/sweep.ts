@@ -4,14 +4,14 @@ import { quoted } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
-/** Lease of a sweeper on its objects: if it dies, others take over after this time. */
+/** A sweeper's lease on its objects: if it dies, others take over after this time. */
 const SWEEPING_MINUTES = 2;
-/** How long finished and expired uploads are remembered, to answer repeated requests. */
+/** How long completed and expired uploads are kept, to respond to repeated requests. */
 const UPLOAD_MEMORY_DAYS = 1;
 
 /**
- * Expired objects without a file. From now on no file can claim them; call `forgetSwept` once they are gone from the
- * storage.
+ * Claims expired objects without a file. From now on no file can claim them; call `deleteSwept` once they are gone from
+ * the storage.
  */
 export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
   const { rows } = await pool.query<{ objectkey: string }>(
@@ -24,7 +24,7 @@ export async function takeObjects(pool: Pool, most: number): Promise<readonly st
   return rows.map((row) => row.objectkey);
 }
 
-export async function forgetSwept(pool: Pool, objectkeys: readonly string[]): Promise<void> {
+export async function deleteSwept(pool: Pool, objectkeys: readonly string[]): Promise<void> {
   await pool.query('delete from rowpost.file_object where objectkey = any ($1) and sweeping', [objectkeys]);
 }
 
@@ -34,7 +34,7 @@ export async function pruneUploads(pool: Pool): Promise<void> {
   );
 }
 
-/** Some files of one table, to compare with its rows. */
+/** Files of one table, to be compared with its rows. */
 export interface FilesOfTable {
   readonly tenantid: number;
   /** Null if the tenant was deleted. */
@@ -45,7 +45,7 @@ export interface FilesOfTable {
   readonly keys: readonly string[];
 }
 
-/** The next files in the order of their storage keys, by table. @returns none after the last one */
+/** A page of files in the order of their storage keys, by table. @returns none after the last page */
 export async function filesAfter(
   pool: Pool,
   storagekey: string,
@@ -67,10 +67,10 @@ export async function filesAfter(
 }
 
 /**
- * The files whose row is gone, read as the tenant. Undefined if unknown: the table exists, but its key is not the one
- * recorded.
+ * The files whose row is gone, read as the tenant. Undefined if that can't be determined: the table exists, but its key is
+ * not the recorded one.
  */
-export async function findRowless(
+export async function findOrphans(
   pool: Pool,
   transactions: Transactions,
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
@@ -106,10 +106,10 @@ export async function findRowless(
 }
 
 /**
- * Marks the checked files without a row, and deletes those marked for long enough.
+ * Marks the checked files without a row, and deletes those that have been marked for long enough.
  * @returns how many were deleted
  */
-export async function settleRowless(
+export async function deleteOrphans(
   pool: Pool,
   seen: readonly string[],
   rowless: readonly string[],

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 
-/** A pending upload created by upload_<t>. */
-export interface PromisedUpload {
+/** An upload created by upload_<t> whose bytes have not arrived yet. */
+export interface PendingUpload {
   readonly storagekey: string;
   readonly tenantid: number;
-  /** Who asked for it. */
+  /** The role that requested it. */
   readonly roleid: number;
   /** The table's SQL name. */
   readonly target: string;
@@ -17,7 +17,7 @@ export interface PromisedUpload {
 }
 
 export type UploadStart =
-  | { readonly state: 'begun'; readonly upload: PromisedUpload }
+  | { readonly state: 'begun'; readonly upload: PendingUpload }
   | { readonly state: 'expired' | 'done' | 'in_hand' };
 
 interface BeginRow {
@@ -32,7 +32,7 @@ interface BeginRow {
 
 /**
  * Claims an upload, and records the object before its first byte is written. One attempt at a time may proceed.
- * @param leaseMs when the object counts as abandoned, unless `keepObjects` extends the lease
+ * @param leaseMs after which the object counts as abandoned, unless `extendObjectLeases` is called
  */
 export async function beginUpload(
   pool: Pool,
@@ -54,7 +54,7 @@ export async function beginUpload(
  * Extends the lease of objects.
  * @returns those still held
  */
-export async function keepObjects(
+export async function extendObjectLeases(
   pool: Pool,
   objectkeys: readonly string[],
   leaseMs: number,
@@ -72,7 +72,7 @@ export async function keepObjects(
  * still be completing the aborted write, so the sweeper removes the object again after a while.
  * @returns false if a file has claimed it: then it must stay
  */
-export async function giveUpObject(pool: Pool, objectkey: string, againInMs: number): Promise<boolean> {
+export async function abandonObject(pool: Pool, objectkey: string, againInMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update rowpost.file_object set sweeping = true, due = now() + $2::int * interval '1 ms'
      where objectkey = $1`,
@@ -81,7 +81,7 @@ export async function giveUpObject(pool: Pool, objectkey: string, againInMs: num
   return rowCount === 1;
 }
 
-/** Forgets an object that was never written. */
+/** Removes the record of an object that was never written. */
 export async function forgetObject(pool: Pool, objectkey: string): Promise<void> {
   await pool.query('delete from rowpost.file_object where objectkey = $1', [objectkey]);
 }

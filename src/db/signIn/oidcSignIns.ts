@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /**
- * A sign-in that waits for the provider. Holds only hashes and ciphertext: reading the table doesn't allow completing
+ * A sign-in that waits for the provider. Holds only hashes and ciphertext, so reading the table is not enough to complete
  * one.
  */
 export interface OidcSignIn {

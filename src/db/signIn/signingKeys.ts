@@ -30,19 +30,19 @@ export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<rea
   }));
 }
 
-/** Throws UsageError when SECRET_KEYS is not what this installation's secrets were encrypted with. Of a new one there are none. */
+/** Throws UsageError if this installation's secrets were encrypted with other SECRET_KEYS. A new installation has no secrets. */
 export async function requireKeysOf(knex: Knex, keyRing: KeyRing): Promise<void> {
   try {
     await readSigningKeys(knex, keyRing);
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    // PostgreSQL's and the network's.
+    // An error of PostgreSQL or the network.
     if (typeof code === 'string') throw error;
     throw new UsageError(`the stored signing keys can't be decrypted with SECRET_KEYS (${message})`);
   }
 }
 
-/** Stores a key, which signs from now on. */
+/** Stores a key, which is used for signing from now on. */
 export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: StoredSigningKey): Promise<void> {
   await knex('rowpost.signing_key').insert({
     kid: key.kid,

@@ -1,4 +1,4 @@
-import { lackingGrants } from '../catalog/grants.js';
+import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
 import { QUEUE_SCHEMA } from '../connection/database.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
@@ -7,7 +7,7 @@ import { literal } from '../sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
 import { AppError } from '../../errors.js';
 
-/** A schema owned by someone else, and the tenant that it is served as. */
+/** A schema with another owner, and the tenant that it is served as. */
 export interface AdoptedSchema {
   readonly tenantid: number;
   readonly schema: string;
@@ -57,7 +57,7 @@ export async function statementsToAdopt(
     select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
     from schema s, owner o, kind k
     where not exists (${defaultGrants('k.type')})`);
-  const grants = await lackingGrants(runner, schema, role);
+  const grants = await missingGrants(runner, schema, role);
   return [...statementsOf(rows), ...grants.map(({ grant }) => grant)];
 }
 
@@ -78,7 +78,7 @@ export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSch
   );
 }
 
-/** The statements that give the schema back. */
+/** The statements that undo an adoption. */
 export async function statementsToRelease(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,

@@ -6,26 +6,26 @@ import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
 import { literal, quoted } from '../sql.js';
 import { grantSchema } from './adoption.js';
 
-// PostgreSQL's roles belong to the cluster, not to the database: a dump names owners and grantees that are nobody where it
-// is restored, or the roles of the database that it was made of.
+// PostgreSQL's roles belong to the cluster, not to the database: the owners and grantees in a dump don't exist where it is
+// restored, or are the roles of the database it was taken from.
 
 /** What a tenant lacks. */
 interface LostTenant {
   readonly tenantid: number;
   readonly schema: string;
   readonly adopted: boolean;
-  /** Null where the schema is missing. */
+  /** Null if the schema is missing. */
   readonly owner: string | null;
   readonly lacks: 'schema' | 'role' | 'owner' | 'grants';
 }
 
 interface LostRoles {
   readonly tenants: readonly LostTenant[];
-  /** Rowpost's own functions and views are open to whom they are not, or closed to tenants. */
+  /** Rowpost's own functions and views are accessible to roles that must not use them, or not accessible to tenants. */
   readonly grants: boolean;
 }
 
-/** What the database lacks, as after a dump was restored. Throws what the driver throws. */
+/** Roles and grants that the database lacks, as after restoring a dump. Throws what the driver throws. */
 export async function findLostRoles(runner: StatementRunner): Promise<LostRoles> {
   const names = await readRoleNames(runner);
   const tenants = await runner.query(lostTenantsSql(names));
@@ -36,7 +36,7 @@ export async function findLostRoles(runner: StatementRunner): Promise<LostRoles>
   };
 }
 
-/** Of those that `findLostRoles` finds, without a look at grants: cheap enough to poll. Throws what the driver throws. */
+/** Counts tenants as `findLostRoles` does, but without checking grants: cheap enough to poll. Throws what the driver throws. */
 export async function countLostTenants(runner: StatementRunner): Promise<number> {
   const { tenantPrefix } = await readRoleNames(runner);
   const { rows } = await runner.query(`
@@ -47,7 +47,7 @@ export async function countLostTenants(runner: StatementRunner): Promise<number>
   return (rows[0] as { lost: number }).lost;
 }
 
-/** False on a database that `release` has not seen since it was restored. Throws what the driver throws. */
+/** False for a database on which `release` has not been run since it was restored. Throws what the driver throws. */
 export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
   const { shared } = await readRoleNames(runner);
   const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(shared)}`);
@@ -55,8 +55,8 @@ export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
 }
 
 /**
- * Makes what is lost, and hands over to each tenant's role what the dump's owner had. Safe to repeat. Throws what pg throws.
- * @returns how many tenants it was done for, and what is left to others, in words
+ * Recreates what is lost, and transfers to each tenant's role what the dump's owner owned. Idempotent. Throws what pg throws.
+ * @returns the number of tenants restored, and messages about what others have to do
  */
 export async function restoreLostRoles(
   pool: Pool,
@@ -78,7 +78,7 @@ export async function restoreLostRoles(
   return { restored: tenants.length - left.length, problems: left.map(describeLostTenant) };
 }
 
-/** In words for an operator. */
+/** A message for the operator. */
 export function describeLostTenant({ tenantid, schema, owner, lacks }: LostTenant): string {
   switch (lacks) {
     case 'schema':
@@ -120,7 +120,7 @@ const OPEN_TO_PUBLIC = [
   'tenantid_of',
 ];
 
-/** As the migrations grant, or less: nobody else reaches the schema `rowpost`. What belongs to tenants' roles comes with them. */
+/** The grants of the migrations, or fewer: nobody else has access to the schema `rowpost`. Tenants' roles bring their own. */
 const GRANTS = [
   'revoke all on all functions in schema rowpost, rowpost_tenant from public',
   `grant execute on function ${OPEN_TO_PUBLIC.map((name) => `rowpost_tenant.${name}`).join(', ')} to public`,
@@ -148,8 +148,8 @@ const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
   ) judged where lacks is not null order by tenantid`;
 
 /**
- * The schema first, whose owner may then be given what lies in it: all that the service owns there, but for what follows its
- * table, such as indexes and the sequences of columns.
+ * The schema comes first, since objects in it can only then be given to its new owner: all that the service owns there,
+ * except what follows its table, such as indexes and the sequences of columns.
  */
 async function statementsToHandOver(
   runner: StatementRunner,
@@ -172,7 +172,7 @@ async function statementsToHandOver(
   ];
 }
 
-/** Of the kinds of objects that have owners. */
+/** Whether the service owns the object, for the kinds of objects that have owners. */
 const OWNED_BY_SERVICE = `current_user::regrole::oid = case d.classid
   when 'pg_catalog.pg_class'::regclass then (select relowner from pg_catalog.pg_class where oid = d.objid)
   when 'pg_catalog.pg_proc'::regclass then (select proowner from pg_catalog.pg_proc where oid = d.objid)

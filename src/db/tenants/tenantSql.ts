@@ -5,10 +5,10 @@ import { sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 
 /**
- * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction: the
- * script can't switch to another role. No shared connection serves the tenant meanwhile; introspect afterwards, which
- * decides whether one may again. Throws AppError TENANT_NOT_FOUND; TENANT_SQL_FAILED with PostgreSQL's message, line
- * and column: then nothing of the script remains.
+ * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction; the script
+ * can't switch to another role. No shared connection serves the tenant in the meantime: introspect afterwards, which
+ * decides whether one may again. Throws AppError TENANT_NOT_FOUND, or TENANT_SQL_FAILED with PostgreSQL's message, line and
+ * column if the script was rolled back.
  */
 export async function runTenantSql(
   database: Database,

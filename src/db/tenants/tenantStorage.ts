@@ -33,13 +33,13 @@ export function tenantNotFound(tenantid: number): AppError {
 }
 
 /** Runs statements of a knex transaction verbatim: knex would treat question marks as its own. */
-export function statementsOf(trx: Knex): StatementRunner {
+export function statementRunner(trx: Knex): StatementRunner {
   return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
 }
 
 /** Creates the tenant's role, and the schema that it owns. */
 export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  const role = await makeRole(trx, tenantid);
+  const role = await createRole(trx, tenantid);
   try {
     await trx.raw('create schema ?? authorization ??', [schema, role]);
   } catch (error) {
@@ -51,8 +51,8 @@ export async function createTenantSchema(trx: Knex, tenantid: number, schema: st
   }
 }
 
-async function makeRole(trx: Knex, tenantid: number): Promise<string> {
-  const runner = statementsOf(trx);
+async function createRole(trx: Knex, tenantid: number): Promise<string> {
+  const runner = statementRunner(trx);
   const names = await readRoleNames(runner);
   await ensureTenantRole(runner, names, tenantid);
   return names.tenant(tenantid);
@@ -66,7 +66,7 @@ export async function dropTenantSchema(trx: Knex, tenantid: number, schema: stri
 
 /** Drops the tenant's role with its grants, unless it owns something in another database. */
 export async function dropTenantRole(trx: Knex, tenantid: number): Promise<void> {
-  const role = (await readRoleNames(statementsOf(trx))).tenant(tenantid);
+  const role = (await readRoleNames(statementRunner(trx))).tenant(tenantid);
   await trx.raw('drop owned by ??', [role]);
   try {
     await trx.transaction((savepoint) => savepoint.raw('drop role ??', [role]));

@@ -1,4 +1,4 @@
-/** A tenant's account at a carrier, decrypted: what a carrier needs besides the mail. */
+/** A tenant's account at a carrier, decrypted: everything a carrier needs besides the mail. */
 export type Account =
   SendgridAccount | SmtpAccount | SesAccount | ResendAccount | PostmarkAccount | MailgunAccount;
 
@@ -14,7 +14,7 @@ export interface SesAccount {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly region: string;
-  /** Publishes what becomes of mails; the account's default without one. */
+  /** The configuration set that publishes events; by default the account's. */
   readonly configurationSet?: string;
 }
 
@@ -25,9 +25,9 @@ export interface ResendAccount {
 
 export interface PostmarkAccount {
   readonly kind: 'postmark';
-  /** Of a server. */
+  /** A server token. */
   readonly apikey: string;
-  /** The provider's default without one. */
+  /** By default the provider's. */
   readonly messageStream?: string;
 }
 
@@ -46,10 +46,10 @@ export interface SmtpAccount {
   /** `tls`: from the first byte. `starttls`: required before anything else. `none`: in clear text. */
   readonly security: 'tls' | 'starttls' | 'none';
   readonly verifyCertificate: boolean;
-  /** Without one there is no authentication. */
+  /** Without one, there is no authentication. */
   readonly username?: string;
   readonly password?: string;
-  /** Connections at once from one worker. */
+  /** Maximum connections per worker. */
   readonly maxConnections: number;
   readonly dkim?: DkimKey;
 }
@@ -61,7 +61,7 @@ export interface DkimKey {
   readonly privateKey: string;
 }
 
-/** What must appear in no message. */
+/** Values that must not appear in any message. */
 export function secretsOf(account: Account): readonly string[] {
   return all(account).filter((secret) => secret !== undefined && secret !== '') as readonly string[];
 }

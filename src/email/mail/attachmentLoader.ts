@@ -9,7 +9,7 @@ export interface LoadedAttachment extends Attachment {
   readonly base64: string;
 }
 
-/** Maximum attachment bytes in memory: a few mails of the largest size. Other mails wait. */
+/** Maximum attachment bytes in memory: a few mails of maximum size. Other mails wait. */
 const MAX_BYTES = 64_000_000;
 
 /** Keeps attachments in memory while their mail is being sent, within a process-wide limit. */
@@ -18,7 +18,7 @@ export class AttachmentLoader {
 
   constructor(private readonly storage: FileStorage) {}
 
-  /** @returns the result of `send`, or why the attachments can't be read; then nothing was sent */
+  /** @returns the result of `send`, or why the attachments can't be read, in which case nothing was sent */
   async with(
     attachments: readonly Attachment[],
     send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,

@@ -13,7 +13,7 @@ export interface Carrier<A extends Account = Account> {
   readonly limits: MailLimits;
   /** Never rejects because of the provider or the network. */
   send(mail: LoadedMail, context: SendContext<A>): Promise<SendOutcome>;
-  /** Asks whether the account can be used, without sending. Never rejects because of the provider or the network. */
+  /** Checks that the account can be used, without sending. Never rejects because of the provider or the network. */
   verify(account: A, deadlineMs: number): Promise<Verification>;
   close(): void;
 }

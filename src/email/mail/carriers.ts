@@ -13,7 +13,7 @@ import type { MailMessage, MailTransport, SendContext } from './transport.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
-  /** Instead of the region's own. */
+  /** Overrides the region's endpoint. */
   readonly sesBaseUrl: string | undefined;
   readonly resendBaseUrl: string;
   readonly postmarkBaseUrl: string;
@@ -27,7 +27,7 @@ export interface CarrierOptions {
   readonly storage?: FileStorage;
 }
 
-/** Sends each mail by the carrier of its account. */
+/** Sends each mail with the carrier of its account. */
 export function createCarriers(options: CarrierOptions): MailTransport {
   const loader = options.storage && new AttachmentLoader(options.storage);
   const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
@@ -38,7 +38,7 @@ export function createCarriers(options: CarrierOptions): MailTransport {
     postmark: createPostmark(options.postmarkBaseUrl),
     mailgun: createMailgun({ us: options.mailgunBaseUrl, eu: options.mailgunEuBaseUrl }),
   };
-  // Each kind is given accounts of its own only, which TypeScript can't tell of a lookup.
+  // Each carrier only gets accounts of its own kind, which TypeScript can't infer from a lookup.
   const carrierOf = ({ kind }: Account): Carrier => carriers[kind];
 
   const send = async (message: MailMessage, context: SendContext) => {

@@ -1,7 +1,7 @@
 /** Bytes of UTF-8 in one encoded word, which has at most 75 characters (RFC 2047, 2). */
 const MAX_WORD_BYTES = 45;
 
-/** A header's value in ASCII: words with other characters, and the space between those, become encoded words. */
+/** A header value in ASCII: words with other characters, and the spaces between such words, become encoded words. */
 export function encodeHeader(value: string): string {
   return value.replace(/[^ ]*[^ -~][^ ]*(?: +[^ ]*[^ -~][^ ]*)*/g, (words) =>
     piecesOf(words)
@@ -10,7 +10,7 @@ export function encodeHeader(value: string): string {
   );
 }
 
-/** No piece ends within a character. */
+/** Splits the text without breaking characters. */
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];
   let piece = '';

@@ -5,38 +5,38 @@ const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 3_600_000;
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** A carrier's answer over HTTP. */
-export interface Answer {
+/** A carrier's HTTP response. */
+export interface CarrierResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
-  /** Parsed JSON; undefined when it was none. */
+  /** Parsed JSON; undefined if it was not JSON. */
   readonly body: unknown;
 }
 
 /**
- * Interprets an exchange. Its error is not passed on.
- * @param readAnswer by the statuses that the carrier documents
+ * Interprets an exchange, without passing on its error.
+ * @param readResponse interprets the statuses that the carrier documents
  * @param secrets redacted from anything that the provider may have echoed
  */
 export function readExchange(
   exchange: Exchange,
-  readAnswer: (answer: Answer) => SendOutcome,
+  readResponse: (answer: CarrierResponse) => SendOutcome,
   secrets: readonly string[],
 ): SendOutcome {
   if (exchange.fenced) return { kind: 'fenced' };
   // Once there is a status, it doesn't matter if the rest of the response was slow, incomplete or garbage.
   const { status, headers, body } = exchange;
-  if (status !== undefined) return withoutSecrets(readAnswer({ status, headers, body }), secrets);
+  if (status !== undefined) return withoutSecrets(readResponse({ status, headers, body }), secrets);
   const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
   const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
   const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
-/** Whether a carrier recognises an account, by its answer to a request that sends nothing. */
-export function verdictOf(
+/** Whether a carrier recognises an account, judged by its response to a request that sends nothing. */
+export function verificationOf(
   exchange: Exchange,
-  describe: (answer: Answer) => string,
+  describe: (answer: CarrierResponse) => string,
   secrets: readonly string[],
 ): Verification {
   const { status, headers, body } = exchange;
@@ -51,8 +51,8 @@ export function verdictOf(
   return { ok: false, message: `the provider answered ${status}: ${words}` };
 }
 
-/** What the statuses mean that say the same everywhere; a carrier reads its own before. */
-export function readCommonStatus({ status, headers }: Answer, message: string): SendOutcome {
+/** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
+export function readCommonStatus({ status, headers }: CarrierResponse, message: string): SendOutcome {
   const code = `PROVIDER_${status}`;
   if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers) };
   if (status === 408 || (status >= 300 && status < 400)) {
@@ -62,7 +62,7 @@ export function readCommonStatus({ status, headers }: Answer, message: string): 
   return { kind: 'retry', ambiguous: true, httpStatus: status, code, message };
 }
 
-/** Cut to what the ledger shows; the status where the provider has no words. */
+/** The provider's message truncated for the ledger, or the status if there is none. */
 export function wordsOf(words: unknown, status: number): string {
   return typeof words === 'string' && words !== ''
     ? words.slice(0, MAX_MESSAGE_CHARACTERS)

@@ -1,21 +1,21 @@
 import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/delivery/leases.js';
 import { secretsOf, type Account } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
-import { readExchange, verdictOf, type Answer } from './exchangeOutcome.js';
+import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
 import type { MailLimits } from './limits.js';
 import { newExchange, ProviderClient, type ProviderRequest } from './providerClient.js';
 import type { SendOutcome } from './transport.js';
 
-/** A carrier that takes a mail in one request over HTTP. */
+/** A carrier that accepts a mail in one HTTP request. */
 export interface HttpCarrier<A extends Account> {
   readonly limits: MailLimits;
   toRequest(mail: LoadedMail, account: A): ProviderRequest | Promise<ProviderRequest>;
-  readAnswer(answer: Answer): SendOutcome;
-  /** A request that sends nothing, and that only a known account is answered. */
+  readResponse(answer: CarrierResponse): SendOutcome;
+  /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A): ProviderRequest | Promise<ProviderRequest>;
-  /** Answers to it that say so too, besides 2xx. */
-  recognises?(answer: Answer): boolean;
-  describe(answer: Answer): string;
+  /** Whether a response other than 2xx also proves that the account is known. */
+  recognises?(answer: CarrierResponse): boolean;
+  describe(answer: CarrierResponse): string;
 }
 
 /** @param baseUrlOf by account */
@@ -36,7 +36,7 @@ export function createHttpCarrier<A extends Account>(
       const { account } = context;
       const request = await carrier.toRequest(mail, account);
       const exchange = await clientOf(account).call(request, context).catch(newExchange);
-      const outcome = readExchange(exchange, (answer) => carrier.readAnswer(answer), secretsOf(account));
+      const outcome = readExchange(exchange, (answer) => carrier.readResponse(answer), secretsOf(account));
       return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;
     },
     async verify(account, deadlineMs) {
@@ -47,7 +47,7 @@ export function createHttpCarrier<A extends Account>(
       if (status !== undefined && carrier.recognises?.({ status, headers, body }) === true) {
         return { ok: true };
       }
-      return verdictOf(exchange, (answer) => carrier.describe(answer), secretsOf(account));
+      return verificationOf(exchange, (answer) => carrier.describe(answer), secretsOf(account));
     },
     close() {
       for (const client of clients.values()) client.close();
@@ -55,7 +55,7 @@ export function createHttpCarrier<A extends Account>(
   };
 }
 
-/** The ledger says of an outcome that can't be known what follows from the key. */
+/** Adds to an ambiguous outcome that retrying is safe because of the idempotency key. */
 function withoutDuplicate(outcome: SendOutcome): SendOutcome {
   if (outcome.kind !== 'retry' || !outcome.ambiguous || outcome.message === IDEMPOTENCY_KEY_USED)
     return outcome;

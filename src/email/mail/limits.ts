@@ -1,9 +1,9 @@
 import { bytesOf } from './mailSize.js';
 import type { MailMessage, SendOutcome } from './transport.js';
 
-/** What a carrier takes in one mail. */
+/** A carrier's limits on one mail. */
 export interface MailLimits {
-  /** In all three lists together. */
+  /** All three lists together. */
   readonly maxRecipients: number;
   /** Attachments included. */
   readonly maxBytes: number;
@@ -13,7 +13,7 @@ export interface MailLimits {
 
 const IS_ASCII = /^[ -~]*$/;
 
-/** @returns why the carrier can't take the mail */
+/** @returns why the carrier can't accept the mail, if so */
 export function exceedsLimits(message: MailMessage, limits: MailLimits): SendOutcome | undefined {
   const recipients = message.recipients.length + message.cc.length + message.bcc.length;
   if (recipients > limits.maxRecipients) {

@@ -1,13 +1,13 @@
 import type { MailgunAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
-import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import { toMime } from './mime.js';
 import type { SendOutcome } from './transport.js';
 
 const LIMITS = { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false };
 
-/** Sends through the API of Mailgun, which takes the message as it is to arrive. */
+/** Sends through Mailgun's API, which accepts a complete MIME message. */
 export function createMailgun(
   baseUrls: Readonly<Record<MailgunAccount['region'], string>>,
 ): Carrier<MailgunAccount> {
@@ -22,7 +22,7 @@ export function createMailgun(
         body: new Uint8Array(await form.arrayBuffer()),
       };
     },
-    readAnswer,
+    readResponse,
     verifyRequest: (account) => ({
       method: 'GET',
       url: `/v3/domains/${account.domain}`,
@@ -46,7 +46,7 @@ async function toForm(mail: LoadedMail): Promise<FormData> {
   return form;
 }
 
-function readAnswer(answer: Answer): SendOutcome {
+function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const message = describe(answer);
   if (status >= 200 && status < 300) {
@@ -55,13 +55,13 @@ function readAnswer(answer: Answer): SendOutcome {
     return { kind: 'sent', httpStatus: status, providerMessageId };
   }
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
-  // Of a domain that is disabled or not there, or an account that is.
+  // The domain or the account is disabled or missing.
   if (status === 402 || status === 403 || status === 404) {
     return { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
   }
   return readCommonStatus(answer, message);
 }
 
-function describe({ status, body }: Answer): string {
+function describe({ status, body }: CarrierResponse): string {
   return wordsOf(((body ?? {}) as { message?: unknown }).message, status);
 }

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * The Message-ID of a delivery: the same for every attempt, so that whoever receives a mail twice can tell. Unique among
- * installations by the host of BASE_URL.
+ * The Message-ID of a delivery: the same for every attempt, so that receivers can recognise duplicates. The host of
+ * BASE_URL makes it unique among installations.
  */
 export function messageIdOf(baseUrl: string, tenantid: number, deliveryid: string): string {
   const { hostname } = new URL(baseUrl);
@@ -10,7 +10,7 @@ export function messageIdOf(baseUrl: string, tenantid: number, deliveryid: strin
   return `<delivery.${tenantid}.${deliveryid}@${domain}>`;
 }
 
-/** The same for each attempt at a delivery, until it is redriven or the carrier refuses the key for other data. */
+/** The same for every attempt at a delivery, until it is redriven or the carrier rejects the key because the data differ. */
 export function idempotencyKeyOf(messageId: string, since: number | undefined): string {
   return messageId.slice(1, -1) + (since === undefined ? '' : `.${since}`);
 }

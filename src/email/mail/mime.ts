@@ -24,7 +24,7 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
         ? { contentDisposition: 'attachment' }
         : { cid: contentId, contentDisposition: 'inline' }),
     })),
-    // Contents are given as they are; an attachment's name must lead nowhere.
+    // Contents are passed as bytes; an attachment's name must never be opened as a path.
     disableFileAccess: true,
     disableUrlAccess: true,
     newline: 'win',
@@ -34,7 +34,7 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
   return dkim ? signed(message, dkim) : message;
 }
 
-/** nodemailer's, with what mailboxes ask for that offer to unsubscribe (RFC 8058, 4). */
+/** nodemailer's default, plus the headers that must be signed for one-click unsubscribe (RFC 8058, 4). */
 const SIGNED_HEADERS = [
   'From',
   'Sender',

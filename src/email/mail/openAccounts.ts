@@ -4,12 +4,12 @@ import type { StoredAccounts } from '../../db/delivery/loadDeliveries.js';
 import type { KeyRing } from '../../secrets.js';
 import type { Account, SendgridAccount } from './account.js';
 
-/** As stored: SendGrid's key is stored apart, so that it can be set apart. */
+/** As stored. SendGrid's key is stored separately, because it can be set separately. */
 export type StoredTransport = Exclude<Account, SendgridAccount> | Pick<SendgridAccount, 'kind'>;
 
 export type EncryptedAccounts = Pick<StoredAccounts, 'apikeyEncrypted' | 'transportsEncrypted'>;
 
-/** The accounts that a tenant sends by, first to last. */
+/** A tenant's accounts, in order of preference. */
 export function openAccounts(
   keyRing: KeyRing,
   tenantid: number,

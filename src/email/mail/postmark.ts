@@ -2,13 +2,13 @@ import { formatAddress } from '../addresses.js';
 import type { PostmarkAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
-import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import type { SendOutcome } from './transport.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
 
-/** Sends through the API of Postmark. */
+/** Sends through Postmark's API. */
 export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {
   return createHttpCarrier<PostmarkAccount>(() => baseUrl, {
     limits: LIMITS,
@@ -18,7 +18,7 @@ export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {
       headers: headersOf(account),
       body: toBody(mail, account),
     }),
-    readAnswer,
+    readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
     describe,
   });
@@ -35,7 +35,7 @@ function toBody(mail: LoadedMail, { messageStream }: PostmarkAccount): object {
     Name: name,
     Value: encodeHeader(value),
   }));
-  // Else the provider puts one of its own in its place.
+  // Otherwise the provider would replace it with its own.
   const id =
     mail.messageId === undefined
       ? []
@@ -72,7 +72,7 @@ function toBody(mail: LoadedMail, { messageStream }: PostmarkAccount): object {
   };
 }
 
-/** What the provider says with status 422, by its own codes. Others are refusals of the mail. */
+/** Postmark's error codes for status 422. All others mean that the mail was rejected. */
 const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]> = new Map([
   [10, ['tenant_paused', 'APIKEY_REFUSED']],
   [400, ['rejected', 'SENDER_NOT_VERIFIED']],
@@ -83,7 +83,7 @@ const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]
   [413, ['tenant_paused', 'ACCOUNT_BLOCKED']],
 ]);
 
-function readAnswer(answer: Answer): SendOutcome {
+function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const { ErrorCode: code, MessageID: id } = errorOf(body);
   const message = describe(answer);
@@ -97,7 +97,7 @@ function readAnswer(answer: Answer): SendOutcome {
   return readCommonStatus(answer, message);
 }
 
-function describe({ status, body }: Answer): string {
+function describe({ status, body }: CarrierResponse): string {
   return wordsOf(errorOf(body).Message, status);
 }
 

@@ -5,7 +5,7 @@ import { traceparentOf, type Span } from '../../tracing/tracing.js';
 
 /** What was observed of one call to the provider. */
 export interface Exchange {
-  /** The connection was established, so the mail may have left. */
+  /** The request was begun, so the mail may have been sent. */
   begun: boolean;
   /** Aborted just before the request was written. */
   fenced: boolean;
@@ -31,9 +31,9 @@ export interface ProviderRequest {
 export interface CallTerms {
   /** From connecting to the last byte of the response. */
   readonly deadlineMs: number;
-  /** Checked once, on an established connection, just before the request is written. */
+  /** Checked once the connection is established, just before the request is written. */
   readonly mayStart: () => boolean;
-  /** The provider may continue its trace. */
+  /** The span whose trace the provider may continue. */
   readonly span?: Span | undefined;
 }
 
@@ -74,17 +74,17 @@ export class ProviderClient {
       const begin = (): void => {
         exchange.begun = terms.mayStart();
         exchange.fenced = !exchange.begun;
-        // A string is sent in one write with the headers.
+        // A string is sent in the same write as the headers.
         if (exchange.begun) request.end(content);
         else request.destroy();
       };
-      // Getting a connection may take long: all are busy, or this process was suspended meanwhile. So the lease is checked
+      // Getting a connection may take long, because all are busy or the process was suspended, so the lease is checked
       // afterwards.
       request.once('socket', (socket) => {
         if (!socket.connecting) begin();
         else socket.once(this.#protocol === https ? 'secureConnect' : 'connect', begin);
       });
-      request.once('response', (response) => readAnswerInto(exchange, response));
+      request.once('response', (response) => readResponseInto(exchange, response));
       request.on('error', (error) => {
         exchange.error = error;
       });
@@ -119,7 +119,7 @@ export function newExchange(error?: unknown): Exchange {
 }
 
 /** The status counts once received, whatever happens to the body. */
-function readAnswerInto(exchange: Exchange, response: http.IncomingMessage): void {
+function readResponseInto(exchange: Exchange, response: http.IncomingMessage): void {
   exchange.status = response.statusCode;
   exchange.headers = response.headers;
   const parts: Buffer[] = [];
@@ -133,7 +133,7 @@ function readAnswerInto(exchange: Exchange, response: http.IncomingMessage): voi
     exchange.body = parseJson(Buffer.concat(parts).toString());
   });
   response.on('error', () => {
-    // The body broke off, but the status tells the mail's outcome.
+    // The body is incomplete, but the status determines the outcome.
   });
 }
 
@@ -141,7 +141,7 @@ function parseJson(text: string): unknown {
   try {
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   } catch {
-    // An HTML page or the like adds nothing to the status.
+    // An HTML page, for example, adds nothing to the status.
     return undefined;
   }
 }

@@ -3,17 +3,17 @@ import { formatAddress } from '../addresses.js';
 import type { ResendAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
-import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import type { SendOutcome } from './transport.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
-/** Of tags: others are refused together with their mail. */
+/** Valid tags; an invalid tag would get the whole mail rejected. */
 const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
-/** A day's quota is used up: the time at which the next one begins is not told. */
+/** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 
-/** Sends through the API of Resend, which honours idempotency keys for 24 hours. */
+/** Sends through Resend's API, which honours idempotency keys for 24 hours. */
 export function createResend(baseUrl: string): Carrier<ResendAccount> {
   return createHttpCarrier<ResendAccount>(() => baseUrl, {
     limits: LIMITS,
@@ -26,9 +26,9 @@ export function createResend(baseUrl: string): Carrier<ResendAccount> {
       },
       body: toBody(mail),
     }),
-    readAnswer,
+    readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
-    // A key that may send and do nothing else: the better one.
+    // A send-only key, which is the recommended kind.
     recognises: ({ status, body }) => status === 401 && errorOf(body).name === 'restricted_api_key',
     describe,
   });
@@ -59,7 +59,7 @@ function toBody(mail: LoadedMail): object {
     ...(mail.replyTo ? { reply_to: mail.replyTo.map(formatAddress) } : {}),
     subject: mail.subject,
     html: mail.html,
-    // Left out, it would be made of the HTML.
+    // If omitted, Resend would generate it from the HTML.
     text: mail.text ?? '',
     ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
     ...(mail.loaded.length > 0
@@ -76,8 +76,8 @@ function toBody(mail: LoadedMail): object {
   };
 }
 
-/** By the names of errors that are documented; statuses are shared between them. */
-function readAnswer(answer: Answer): SendOutcome {
+/** Uses the documented error names, because they share statuses. */
+function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const { name } = errorOf(body);
   const message = describe(answer);
@@ -86,7 +86,7 @@ function readAnswer(answer: Answer): SendOutcome {
   }
   switch (name) {
     case 'invalid_idempotent_request':
-      // It says that there was such a request, not that its mail was sent.
+      // It means that there was such a request, not that its mail was sent.
       return {
         kind: 'retry',
         ambiguous: true,
@@ -112,7 +112,7 @@ function readAnswer(answer: Answer): SendOutcome {
   return readCommonStatus(answer, message);
 }
 
-function describe({ status, body }: Answer): string {
+function describe({ status, body }: CarrierResponse): string {
   return wordsOf(errorOf(body).message, status);
 }
 

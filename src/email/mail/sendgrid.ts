@@ -4,11 +4,11 @@ import type { SendgridAccount } from './account.js';
 import type { LoadedAttachment } from './attachmentLoader.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
-import { readExchange, verdictOf } from './exchangeOutcome.js';
+import { readExchange, verificationOf } from './exchangeOutcome.js';
 import type { MailLimits } from './limits.js';
 import { MAX_MAIL_BYTES } from './mailSize.js';
 import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
-import { describeBody, readSendgridAnswer } from './sendgridAnswer.js';
+import { describeBody, readSendgridResponse } from './sendgridResponse.js';
 import type { MailMessage, SendContext } from './transport.js';
 
 const LIMITS: MailLimits = {
@@ -24,13 +24,13 @@ export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
     limits: LIMITS,
     async send(mail, context) {
       const exchange = await createService(client, context).send(toSendgrid(mail)).catch(newExchange);
-      return readExchange(exchange, readSendgridAnswer, [context.account.apikey]);
+      return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
     },
     async verify({ apikey }, deadlineMs) {
       const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
       const request = { method: 'GET', url: '/v3/scopes', headers };
       const exchange = await client.call(request, { deadlineMs, mayStart: () => true }).catch(newExchange);
-      return verdictOf(exchange, describeBody, [apikey]);
+      return verificationOf(exchange, describeBody, [apikey]);
     },
     close: () => client.close(),
   };
@@ -43,12 +43,12 @@ interface Service {
   send(data: object): Promise<Exchange>;
 }
 
-// The typings declare the default instance only; the class is beside it.
+// The typings only declare the default instance, not the class.
 const { MailService } = sendgrid as unknown as { MailService: new () => Service };
 const { defaultHeaders } = new MailService().client;
 
 /**
- * Each call gets its own service object: the library keeps the key in a mutable object, and a shared one has sent a
+ * Each call gets its own service object: the library stores the key in a mutable object, and sharing one could send a
  * tenant's mail with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
  * of the worker's main-thread time per mail.
  */
@@ -79,7 +79,7 @@ function toSendgrid(message: LoadedMail): object {
     ],
     subject: message.subject,
     content: [
-      // The provider wants them in this order.
+      // The provider requires this order.
       ...(message.text === undefined ? [] : [{ type: 'text/plain', value: message.text }]),
       { type: 'text/html', value: message.html },
     ],
@@ -98,7 +98,7 @@ const toSendgridAttachment = ({ filename, mimetype, base64, contentId }: LoadedA
   content: base64,
   filename,
   type: mimetype,
-  // The library leaves the names within attachments as they are.
+  // The library does not convert property names within attachments.
   ...(contentId === undefined
     ? { disposition: 'attachment' }
     : { disposition: 'inline', content_id: contentId }),
@@ -110,7 +110,7 @@ function toSendgridReplyTo(addresses: readonly Address[]): object {
   return others.length === 0 ? { replyTo: first } : { replyToList: [first, ...others] };
 }
 
-/** The provider takes a Message-ID, and puts it into the mail; it leaves encoding to us. */
+/** The provider accepts a Message-ID and puts it into the mail; encoding is up to us. */
 function toSendgridHeaders({ headers = {}, messageId }: MailMessage): object {
   const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
   const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(value)] as const);

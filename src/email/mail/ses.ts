@@ -1,23 +1,23 @@
 import { formatAddress } from '../addresses.js';
 import type { SesAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
-import { readCommonStatus, wordsOf, type Answer } from './exchangeOutcome.js';
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import { MAX_MAIL_BYTES } from './mailSize.js';
 import { toMime } from './mime.js';
 import { signRequest } from './sigv4.js';
 import type { SendOutcome } from './transport.js';
 
-/** SES takes 40 MB in base64, and no UTF-8 before the @. */
+/** SES accepts 40 MB in base64, and no UTF-8 before the @. */
 const LIMITS = { maxRecipients: 50, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: false };
-/** Of tags: others are refused together with their mail. */
+/** Valid tags; an invalid tag would get the whole mail rejected. */
 const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
-/** A day's quota is a sliding window: some of it is free again within the hour. */
+/** The daily quota is a sliding window: some of it is available again within the hour. */
 const QUOTA_WAIT_MS = 3_600_000;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Sends through the API of Amazon SES, version 2. @param baseUrl of a test server instead of the region's own */
+/** Sends through the Amazon SES API v2. @param baseUrl overrides the region's endpoint, for tests */
 export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
   const baseUrlOf = ({ region }: SesAccount): string => baseUrl ?? regionUrl(region);
   const hostOf = (account: SesAccount): string => new URL(baseUrlOf(account)).host;
@@ -30,10 +30,10 @@ export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
         headers: JSON_TYPE,
         body: Buffer.from(JSON.stringify(await toBody(mail, account))),
       }),
-    readAnswer,
+    readResponse,
     verifyRequest: (account) =>
       signRequest(account, hostOf(account), { method: 'GET', url: '/v2/email/account', headers: JSON_TYPE }),
-    // A key that may send and not read the account: its signature has been verified.
+    // A key that may send but not read the account: its signature was verified.
     recognises: (answer) => answer.status === 403 && errorOf(answer) === 'AccessDeniedException',
     describe,
   });
@@ -67,14 +67,14 @@ async function toBody(mail: LoadedMail, { configurationSet }: SesAccount): Promi
 const PAUSED: Readonly<Record<string, string>> = {
   AccountSuspendedException: 'ACCOUNT_BLOCKED',
   SendingPausedException: 'ACCOUNT_BLOCKED',
-  // Of the configuration set.
+  // The configuration set does not exist.
   NotFoundException: 'ACCOUNT_BLOCKED',
 };
 const WAITS = ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'];
 const NOT_SENT = ['RequestExpired', 'RequestAbortedException', 'RequestTimeoutException'];
 
-/** By the names of errors that are documented; statuses are shared between them. */
-function readAnswer(answer: Answer): SendOutcome {
+/** Uses the documented error names, because they share statuses. */
+function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const message = describe(answer);
   if (status >= 200 && status < 300) {
@@ -102,14 +102,14 @@ function readAnswer(answer: Answer): SendOutcome {
   return readCommonStatus(answer, message);
 }
 
-/** As `MessageRejected`: in a header, with an address behind it, or in the body, with a namespace before it. */
-function errorOf({ headers, body }: Answer): string {
+/** The error name, such as `MessageRejected`: in a header, followed by a URL, or in the body, preceded by a namespace. */
+function errorOf({ headers, body }: CarrierResponse): string {
   const { __type: type } = fieldsOf(body);
   const given = headers['x-amzn-errortype'] ?? type;
   return typeof given === 'string' ? (/^(?:[^#:]*#)?([^:]*)/.exec(given)?.[1] ?? '') : '';
 }
 
-function describe({ status, body }: Answer): string {
+function describe({ status, body }: CarrierResponse): string {
   const { message, Message } = fieldsOf(body);
   return wordsOf(message ?? Message, status);
 }

@@ -2,7 +2,7 @@ import { createHash, createHmac, type Hash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { SesAccount } from './account.js';
 
-/** A request as it leaves: with its bytes and signed headers. */
+/** A request ready to send, with its bytes and signed headers. */
 export interface SignedRequest {
   readonly method: string;
   readonly url: string;
@@ -12,7 +12,7 @@ export interface SignedRequest {
 
 type HashLike = Pick<Hash, 'digest'> & { update(data: Uint8Array): unknown };
 
-/** What the library hashes with. */
+/** The hash implementation that the library requires. */
 class Sha256 {
   #hash: HashLike;
 
@@ -38,7 +38,7 @@ class Sha256 {
   }
 }
 
-/** Signs a request to SES (AWS Signature Version 4). @param host as the connection will name it */
+/** Signs a request to SES (AWS Signature Version 4). @param host the value of the Host header */
 export async function signRequest(
   { accessKeyId, secretAccessKey, region }: SesAccount,
   host: string,

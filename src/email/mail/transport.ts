@@ -7,9 +7,9 @@ export interface MailMessage extends Email {
   readonly tenantid: number;
   /** Null for a test mail, which is not in the ledger. */
   readonly deliveryid: string | null;
-  /** The same for each attempt at a delivery; without one the carrier makes one up. */
+  /** The same for every attempt at a delivery; without one, the carrier generates it. */
   readonly messageId?: string;
-  /** The same for each attempt at a delivery until it is redriven or the carrier refuses it for other data, for carriers that honour one. */
+  /** For carriers that honour one. The same for every attempt until the delivery is redriven or the carrier rejects the key because the data differ. */
   readonly idempotencyKey?: string;
 }
 
@@ -18,25 +18,25 @@ export interface SendContext<A = Account> {
   readonly account: A;
   /** Timeout from connecting to the last byte of the response, in milliseconds. */
   readonly deadlineMs: number;
-  /** Checked just before the mail can leave: false when the lease may have passed to another worker. */
+  /** Checked just before the mail is sent: false if the lease may have passed to another worker. */
   readonly mayStart: () => boolean;
-  /** Where it is traced. */
+  /** The parent span. */
   readonly span?: Span | undefined;
 }
 
-/** A recipient that the carrier refused while it took the mail, or decided on it, as for an event of the mail. */
+/** A recipient that the carrier rejected although it accepted the mail; recorded like an event of the mail. */
 export interface RefusedRecipient {
   readonly address: string;
   readonly reason: string;
-  /** As 5.1.1 (RFC 3463). */
+  /** An enhanced status code such as 5.1.1 (RFC 3463). */
   readonly status: string | null;
   /** Whether there is no such mailbox, so that nothing should be sent there again. */
   readonly isGone: boolean;
 }
 
 /**
- * The outcome of sending a mail. Messages are for the tenant's administrator and hold no secrets. `httpStatus` is the
- * reply code where the carrier speaks SMTP.
+ * The outcome of sending a mail. Messages are for the tenant's administrator and contain no secrets. `httpStatus` is the
+ * reply code if the carrier uses SMTP.
  */
 export type SendOutcome =
   | {
@@ -73,11 +73,11 @@ export type SendOutcome =
   /** `mayStart` returned false: nothing was sent, and another worker has the delivery. */
   | { readonly kind: 'fenced' };
 
-/** Whether an account can be used, found out without sending. Messages hold no secrets. */
+/** Whether an account can be used, determined without sending. Messages contain no secrets. */
 export type Verification = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
 export interface MailTransport {
-  /** False when mail is kept here whatever account the tenant has. */
+  /** False if mail is stored here whatever account the tenant has. */
   readonly needsAccount: boolean;
   /** Never rejects because of the provider or the network. */
   send(message: MailMessage, context: SendContext<Account | undefined>): Promise<SendOutcome>;

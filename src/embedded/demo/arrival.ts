@@ -19,12 +19,12 @@ interface Delivery {
 }
 
 const POLL_MS = 100;
-/** States that wait for something to happen; the others are final. */
+/** States that are not final. */
 const OPEN_STATES = ['pending', 'sending', 'retrying', 'paused'];
 
 /**
- * Makes a change and follows its email in the ledger, as any client can.
- * @param emailType the type that the change's rule sends
+ * Makes a change and follows its email in the ledger, as any client could.
+ * @param emailType the type sent by the change's rule
  * @param deadlineMs how long to wait for it
  */
 export async function followEmail(

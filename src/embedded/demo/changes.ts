@@ -4,7 +4,7 @@ import { BASKET, LEAVER, REGULARS, type Item } from './shop.js';
 
 const FIRST_ORDER = 1001;
 
-/** An order with its items in one request, so in one transaction. @returns its number */
+/** Places an order with its items in one request, and thus in one transaction. @returns its number */
 export async function placeOrder(root: Client, orderNumber: string, narrator: Narrator): Promise<void> {
   const customer = await nextCustomer(root);
   const order = `create_orders(input: {order_number: "${orderNumber}", customer_id: ${customer}}) { order_number }`;
@@ -21,7 +21,7 @@ export async function shipOrder(root: Client, orderNumber: string, narrator: Nar
   await change(root, [`update_orders(order_number: "${orderNumber}", input: ${input}) { status }`], narrator);
 }
 
-/** Puts a file to the order's row, as any client does: it asks for an address, and sends the bytes there. */
+/** Attaches a file to the order's row as any client would: requests a URL, and uploads the bytes to it. */
 export async function uploadInvoice(root: Client, orderNumber: string, narrator: Narrator): Promise<void> {
   const filename = `invoice-${orderNumber}.txt`;
   const invoice = `Invoice\nOrder ${orderNumber}\nPaper & Ink\n`;
@@ -36,18 +36,18 @@ export async function deleteCustomer(root: Client, customerId: string, narrator:
   await change(root, [`delete_customers(customer_id: ${customerId}) { name email }`], narrator);
 }
 
-/** The shop numbers its orders itself, so that a client knows the number before the order is stored. */
+/** The shop assigns order numbers itself, so that a client knows the number before the order is stored. */
 export async function nextOrderNumber(root: Client): Promise<string> {
   const { orders } = await root.query<{ orders: { order_number: string }[] }>(
     `query ($filter: String) { orders(filter: $filter, ordering: ["createdate desc"]) { order_number } }`,
     { filter: "order_number like 'R-%'" },
   );
-  // Visitors may have made orders of their own, numbered as they like.
+  // Visitors may have created orders with arbitrary numbers.
   const numbers = orders.flatMap(({ order_number }) => /^R-(\d{1,9})$/.exec(order_number)?.[1] ?? []);
   return `R-${Math.max(FIRST_ORDER - 1, ...numbers.map(Number)) + 1}`;
 }
 
-/** The customer who will leave; made now, unless an earlier start was interrupted before the farewell. @returns the id */
+/** The customer who will leave; created now unless an earlier run was interrupted before the farewell. @returns the id */
 export async function welcomeLeaver(root: Client): Promise<string> {
   const { customers } = await root.query<{ customers: { customer_id: string }[] }>(
     'query ($filter: String) { customers(filter: $filter) { customer_id } }',
@@ -61,7 +61,7 @@ export async function welcomeLeaver(root: Client): Promise<string> {
   return created.customer_id;
 }
 
-/** The regulars order in turn. */
+/** The regular customers take turns ordering. */
 async function nextCustomer(root: Client): Promise<string> {
   const { orders, customers } = await root.query<{
     orders: { customer_id: number }[];
@@ -85,7 +85,7 @@ async function change(root: Client, fields: readonly string[], narrator: Narrato
   await root.query(document);
 }
 
-/** JSON's strings and numbers are GraphQL's too. */
+/** JSON strings and numbers are valid GraphQL literals. */
 function itemInput(orderNumber: string, { product, quantity, price }: Item): string {
   return `{order_number: "${orderNumber}", product: ${JSON.stringify(product)}, quantity: ${quantity}, price: ${price}}`;
 }

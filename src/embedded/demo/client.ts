@@ -1,4 +1,4 @@
-/** What a role of a tenant can ask of a running Rowpost, over HTTP and nothing else. */
+/** A role's access to a running Rowpost, exclusively over HTTP. */
 export interface Client {
   readonly token: string;
   readonly roleid: number;
@@ -6,7 +6,7 @@ export interface Client {
   query<T>(document: string, variables?: Variables): Promise<T>;
   /** Runs a document on the control objects. @returns `data` */
   rolesPbac<T>(document: string, variables?: Variables): Promise<T>;
-  /** Sends bytes to an address that an upload was given. */
+  /** Uploads bytes to an upload URL. */
   put(address: string, body: string): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ interface GraphqlBody {
   readonly errors?: readonly { readonly message: string }[];
 }
 
-/** Signs in by POST /auth. Throws an Error with the service's own message. */
+/** Signs in with POST /auth. Throws an Error with the service's message. */
 export async function signIn(baseUrl: string, credentials: Credentials): Promise<Client> {
   const auth = (await post(`${baseUrl}/auth`, credentials)) as AuthBody;
   const run = async (route: string, document: string, variables: Variables): Promise<unknown> => {
@@ -49,9 +49,9 @@ export async function signIn(baseUrl: string, credentials: Credentials): Promise
     rolesPbac: async <T>(document: string, variables: Variables = {}) =>
       (await run('/roles_pbac', document, variables)) as T,
     put: async (address, body) => {
-      // BASE_URL may be an address that leads here from elsewhere only.
+      // BASE_URL may not be reachable from this machine.
       const response = await fetch(`${baseUrl}${new URL(address).pathname}`, { method: 'PUT', body });
-      if (!response.ok) throw new Error(`the upload answered: ${await response.text()}`);
+      if (!response.ok) throw new Error(`the upload failed: ${await response.text()}`);
     },
   };
 }

@@ -13,7 +13,7 @@ import { setUp, type DemoTenant, type RunningService } from './setUp.js';
 
 export type { RunningService } from './setUp.js';
 
-/** Where to narrate: standard output, and whether it supports colours. */
+/** Where to narrate to, and whether it supports colours. */
 export interface Stage {
   write(text: string): void;
   readonly colors: boolean;
@@ -22,14 +22,14 @@ export interface Stage {
 interface DemoOptions {
   /** How long to wait for each email. */
   readonly emailDeadlineMs?: number;
-  /** False when the service stops right after the story, so that there is nowhere to look. */
+  /** False if the service stops right after the story, so that there is nothing to look at. */
   readonly staysUp?: boolean;
 }
 
 /**
- * Plays the whole service on a shop: sets it up through the public API, changes rows, and waits for each email.
- * A second start finds what the first one made, and makes a new order.
- * @returns the email types whose emails did not arrive; empty when all did
+ * Demonstrates the whole service on a shop: sets it up through the public API, changes rows, and waits for each email. A
+ * second run reuses what the first one created, and places a new order.
+ * @returns the email types whose emails did not arrive; empty if all did
  */
 export async function runDemo(
   service: RunningService,
@@ -44,7 +44,7 @@ export async function runDemo(
     missing.length === 0 ? 'All four emails have arrived' : `${missing.length} of four emails are missing`,
   );
   if (staysUp) pointAround(service.baseUrl, tenant, narrator);
-  else narrator.done('to look around, start the demo without --once: it keeps what it has');
+  else narrator.done('to look around, run the demo without --once; it keeps its data');
   return missing;
 }
 
@@ -93,13 +93,13 @@ function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
 }
 
 function pointAround(baseUrl: string, tenant: DemoTenant, narrator: Narrator): void {
-  narrator.pointer('The emails, as they look:', `${baseUrl}/mailbox`);
+  narrator.pointer('The emails, as recipients see them:', `${baseUrl}/mailbox`);
   narrator.pointer(
-    'What was sent, and why, in the console; sign in with:',
+    'What was sent and why, in the console; sign in with:',
     `${baseUrl}/console\ntenant ${tenant.tenantid}, login ${tenant.login}, password ${tenant.password}`,
   );
   narrator.pointer(
-    'The shop as GraphQL, and its emails and rules at /roles_pbac; with the same sign-in:',
+    'The shop in GraphQL, and its emails and rules at /roles_pbac, with the same sign-in:',
     `${baseUrl}/query`,
   );
   narrator.pointer(

@@ -1,6 +1,6 @@
 import { CONFIRMATION, FAREWELL, INVOICE, SHIPPED } from './emailTemplates.js';
 
-/** As the API takes them: `email_typesInput` and `email_ruleInput` without `query_roleid`. */
+/** As in the API: `email_typesInput`, and `email_ruleInput` without `query_roleid`. */
 export interface EmailSetting {
   readonly type: Readonly<Record<string, unknown>> & { readonly email_type: string };
   readonly rule: Readonly<Record<string, unknown>> & { readonly name: string };
@@ -8,7 +8,7 @@ export interface EmailSetting {
 
 const SENDER = 'Paper & Ink <shop@example.com>';
 
-/** The changed order with its customer and its items: what the row that changed does not hold itself. */
+/** Reads the changed order with its customer and its items, which the changed row itself does not contain. */
 const ORDER_QUERY = {
   query: `query ($filter: String, $ordering: [String], $limit: Int, $offset: Int) {
   orders(filter: $filter, ordering: $ordering, limit: $limit, offset: $offset) {

@@ -1,8 +1,8 @@
-/** Jinja2 templates of the demo's emails. Styles are inline, and the layout is a table, since mail clients ask for both. */
+/** Jinja2 templates of the demo's emails. Styles are inline and the layout is a table, because mail clients require both. */
 
 const FONT = "font-family:Georgia,'Times New Roman',serif";
 
-/** The frame that they share. `heading` and `content` are Jinja2 themselves. */
+/** The common layout. `heading` and `content` are Jinja2 too. */
 function layout(heading: string, content: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,20 +1,20 @@
-/** Tells the person at the terminal what happens. */
+/** Tells the user at the terminal what is happening. */
 export interface Narrator {
   /** A new part of the story. */
   chapter(title: string): void;
-  /** A step that is done. */
+  /** A completed step. */
   done(step: string): void;
-  /** A document as it is sent. */
+  /** A GraphQL document that is sent. */
   document(text: string): void;
-  /** An email as it arrived, `afterMs` after the change. */
+  /** An email that arrived `afterMs` after the change. */
   mail(subject: string, recipients: readonly string[], afterMs: number): void;
-  /** What did not happen as it should. */
+  /** Something that went wrong. */
   trouble(line: string): void;
-  /** Something to copy: a label, and text that stays on lines of its own. */
+  /** Something to copy: a label, and text on separate lines. */
   pointer(label: string, text: string): void;
 }
 
-/** @param colors whether the output is a terminal that shows them */
+/** @param colors whether the output supports colours */
 export function createNarrator(write: (text: string) => void, colors: boolean): Narrator {
   const paint = (code: string) => (text: string) => (colors ? `\u001b[${code}m${text}\u001b[0m` : text);
   const bold = paint('1');

@@ -4,11 +4,11 @@ import { EMAIL_SETTINGS, type EmailSetting } from './emailSettings.js';
 import { REGULARS, SHOP_SQL, SHOP_TABLES } from './shop.js';
 import type { Narrator } from './narrator.js';
 
-/** A Rowpost that runs, as the demo needs it. */
+/** What the demo needs of a running Rowpost. */
 export interface RunningService {
   readonly baseUrl: string;
   readonly pxadminPassword: string;
-  /** Tables come by SQL and not over HTTP: `rowpost tenant sql`. */
+  /** Creates tables, which needs SQL rather than HTTP: `rowpost tenant sql`. */
   runTenantSql(tenantid: number, sql: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ const TENANT_NAME = 'Paper & Ink';
 const ROOT_LOGIN = 'shop';
 const MAILER_CAPABILITIES = ['select', 'download'];
 
-/** Makes what an earlier start has not made: tenant, tables, customers, a role that reads for the emails, email settings. */
+/** Creates whatever an earlier run has not: tenant, tables, customers, a role for the emails' queries, email settings. */
 export async function setUp(service: RunningService, narrator: Narrator): Promise<DemoTenant> {
   const tenant = await openTenant(service, narrator);
   await service.runTenantSql(tenant.tenantid, SHOP_SQL);
@@ -69,7 +69,7 @@ async function findTenant(pxadmin: Client): Promise<number | string | undefined>
   return tenant[0]?.tenantid;
 }
 
-/** The same at every start without being stored, and known only to who knows pxadmin's. */
+/** The same on every start without being stored, and only derivable from pxadmin's. */
 function rootPassword(pxadminPassword: string): string {
   return createHash('sha256').update(`demo shop:${pxadminPassword}`).digest('base64url').slice(0, 16);
 }
@@ -88,13 +88,13 @@ async function addCustomers(root: Client, narrator: Narrator): Promise<void> {
   narrator.done(`customers ${REGULARS.map((customer) => customer.name).join(', ')}`);
 }
 
-/** The emails' queries run under a role that may read the shop's tables and do nothing else. @returns its roleid */
+/** The emails' queries run as a role that may only read the shop's tables. @returns its roleid */
 async function ensureMailer(root: Client, narrator: Narrator): Promise<number> {
   const { role } = await root.rolesPbac<{ role: { roleid: string }[] }>(
     `{ role(filter: "login = 'mailer' and deleted = false") { roleid } }`,
   );
   const roleid = Number(role[0]?.roleid ?? (await createMailer(root)));
-  // One that an earlier version made only reads.
+  // A role created by an earlier version lacks some capabilities.
   await root.rolesPbac(
     'mutation ($roleid: ID!, $input: roleInput) { update_role(roleid: $roleid, input: $input) { roleid } }',
     { roleid, input: { capabilities: MAILER_CAPABILITIES } },
@@ -148,7 +148,7 @@ async function ensureEmailSettings(root: Client, queryRoleid: number, narrator: 
     email_rule: { name: string }[];
   }>('{ email_types { email_type } email_rule { name } }');
   if (existing.email_types.length === 0) {
-    // The local mailbox takes any key.
+    // The local mailbox accepts any key.
     await root.rolesPbac('mutation { set_email_apikey(apikey: "demo") { apikey } }');
   }
   for (const { type, rule } of EMAIL_SETTINGS) {

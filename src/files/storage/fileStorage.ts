@@ -26,7 +26,7 @@ export interface FileStorage {
   close(): Promise<void>;
 }
 
-/** The byte source was aborted: there is no client left to answer. */
+/** The byte source was aborted: the client is gone. */
 export class SourceAborted extends Error {}
 
 /** The error if it came from the byte source or the abort signal; undefined if the storage failed. */
@@ -41,9 +41,9 @@ export function newObjectkey(tenantid: number): string {
 }
 
 export function storageUnavailable(cause: unknown): AppError {
-  return new AppError('STORAGE_UNAVAILABLE', 'The storage of files is not available.', { cause });
+  return new AppError('STORAGE_UNAVAILABLE', 'The file storage is unavailable.', { cause });
 }
 
 export function objectNotFound(cause: unknown): AppError {
-  return new AppError('NOT_FOUND', 'The bytes of the file are not in the storage.', { cause });
+  return new AppError('NOT_FOUND', "The file's bytes are missing from the storage.", { cause });
 }

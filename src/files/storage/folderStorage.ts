@@ -4,11 +4,11 @@ import path from 'node:path';
 import { AppError } from '../../errors.js';
 import { objectNotFound, sourceError, storageUnavailable, type FileStorage } from './fileStorage.js';
 
-/** Unfinished objects are kept apart, so that an object under its final name is complete. */
+/** Unfinished objects are kept separately, so that an object under its final name is complete. */
 const UNFINISHED = 'unfinished';
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Files in a folder. An object is written to a temporary file, synced, renamed, and then its folder is synced. */
+/** Stores files in a folder. An object is written to a temporary file, synced, renamed, and then its folder is synced. */
 export function createFolderStorage(folder: string): FileStorage {
   const root = path.resolve(folder);
   const finishedAt = (objectkey: string): string => path.join(root, objectkey);
@@ -77,6 +77,6 @@ function isMissing(error: unknown): boolean {
 
 function explainWrite(error: unknown): AppError {
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The storage of files is full.', { cause: error });
+  if (FULL.has(code)) return new AppError('STORAGE_FULL', 'The file storage is full.', { cause: error });
   return storageUnavailable(error);
 }

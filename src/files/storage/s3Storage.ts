@@ -82,7 +82,7 @@ async function openClient({ region, endpoint, credentials }: S3Address) {
 }
 
 function ignore(): void {
-  // errors are thrown
+  // Errors are thrown.
 }
 
 function explain(error: unknown): AppError {

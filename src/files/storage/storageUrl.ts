@@ -43,7 +43,7 @@ function readS3(url: URL): S3Address {
   }
   const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
   if (!/^[\w/.-]*$/.test(prefix) || prefix.split('/').includes('..')) {
-    throw new Error('has a prefix with other signs than letters, digits, _, -, . and /');
+    throw new Error('has a prefix with characters other than letters, digits, _, -, . and /');
   }
   const accessKeyId = decodeURIComponent(url.username);
   const secretAccessKey = decodeURIComponent(url.password);

@@ -19,12 +19,12 @@ import { GroupedRows } from './groupedRows.js';
 import { resultTable, withQualifiedKeys } from './resultTable.js';
 import { readSubquery, type Subquery } from './subquery.js';
 
-/** All results are visible: their rows were already filtered. */
+/** Results need no policy of their own: the rows they were computed from were already filtered. */
 const RESULTS: RowAccess = { predicate: () => 'all' };
 const STRINGS = new GraphQLList(GraphQLString);
 
 /**
- * One field of `Aggregates`, `sum(subquery: "{ orders { total customer { country } } }", …)`, as a JSON text: a list of
+ * One field of `Aggregates`, `sum(subquery: "{ orders { total customer { country } } }", …)`, as JSON text: a list of
  * objects `{"sum": …, "customer_country": …}`. Only rows that the principal may read count; a key behind a relation
  * whose row is absent or hidden is null. The SQL depends on the values of `subquery`, `ordering` and `distincton`, and
  * on the shapes of `filter` and `having`.
@@ -56,8 +56,8 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
 }
 
 /**
- * The groups, with all their columns. `offset 0` keeps `having` out of them: PostgreSQL would evaluate conditions on
- * a key before the policy, and an error of a condition would reveal hidden rows.
+ * The groups, with all their columns. `offset 0` stops PostgreSQL from pushing `having` down into them: it would evaluate
+ * conditions on a key before the policy, and an error raised by a condition would reveal hidden rows.
  */
 function groupsOf(
   context: ReadContext,
@@ -96,7 +96,7 @@ function groupsOf(
   return sql`select ${join(results, ', ')} from ${rows.from(first)}${grouping} offset 0`;
 }
 
-/** The results' ordering; by default, that of the subquery's own field as far as it concerns its keys. */
+/** The results' ordering; by default the subquery's own, restricted to the group keys. */
 function orderingOf(ordering: ParsedOrdering, { columns: [, ...keys], page }: Subquery): ParsedOrdering {
   if (ordering.terms.length > 0) return ordering;
   const terms = page.ordering.terms.flatMap((term): OrderingTerm[] => {
@@ -111,7 +111,7 @@ function namesOf(path: Subquery['columns'][0]['path'], { name }: Column): string
   return [...path.map((step) => step.relation.field), name].join('.');
 }
 
-/** `having` names the aggregate as `sum`, and as `sum(total)` and `sum(*)` when that is what is aggregated. */
+/** `having` refers to the aggregate as `sum`, or as `sum(total)` or `sum(*)` if that is what is aggregated. */
 function havingSql(results: OrderingScope, name: string, subquery: Subquery, having: ListFilter): Sql {
   const [{ path, column }] = subquery.columns;
   const names = namesOf(path, column);
@@ -125,7 +125,7 @@ function havingSql(results: OrderingScope, name: string, subquery: Subquery, hav
   });
 }
 
-/** The first of the rows with equal keys, then the final ordering. */
+/** Keeps the first row of each set with equal keys, then applies the final ordering. */
 function orderedRows(
   results: OrderingScope,
   from: Sql,

@@ -24,7 +24,7 @@ export class GroupedRows {
     return columnSql(alias, column);
   }
 
-  /** What follows `from`. @param rows a page of the table's rows in place of the table */
+  /** The FROM items. @param rows a page of the table's rows, to be used instead of the table */
   from(rows?: Sql): Sql {
     return join([sql`${rows ? sql`(${rows})` : tableSql(this.table)} ${this.alias}`, ...this.#joins], ' ');
   }

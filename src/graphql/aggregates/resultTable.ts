@@ -16,7 +16,7 @@ export function resultTable(aggregate: string, { table, columns: [aggregated, ..
     const message = `${aggregate} does not go with ${describe(aggregated.column.type)} ("${aggregated.key}").`;
     throw new AppError('BAD_USER_INPUT', message);
   }
-  // Short names: PostgreSQL cuts those beyond 63 bytes.
+  // Short names: PostgreSQL truncates identifiers at 63 bytes.
   const results = [column(aggregate, 'a', type), ...keys.map((key, i) => keyColumn(key, `k${i}`))];
   const byName = new Map(results.map((result) => [result.name, result]));
   if (byName.size < results.length) {
@@ -34,7 +34,7 @@ export function resultTable(aggregate: string, { table, columns: [aggregated, ..
   };
 }
 
-/** With `<table>_<column>` as further names of keys that are columns of the table itself: clients write both. */
+/** Adds `<table>_<column>` as an alias for each key that is a column of the table itself: clients write both. */
 export function withQualifiedKeys(result: Table, { table, columns: [, ...keys] }: Subquery): Table {
   const columns = new Map(result.columns);
   for (const { key, path } of keys) {

@@ -23,7 +23,7 @@ export interface Subquery {
   readonly table: Table;
   /** In the order of the text; the first is aggregated, the others are group keys. */
   readonly columns: readonly [SubqueryColumn, ...SubqueryColumn[]];
-  /** Arguments in the text itself: which rows of the table are aggregated. */
+  /** The arguments in the subquery: which rows of the table are aggregated. */
   readonly page: SubqueryPage;
 }
 
@@ -55,8 +55,8 @@ const MAX_COLUMNS = 32;
 const MAX_STEPS = 8;
 
 /**
- * Reads the text of a subquery: `{ orders { total customer { country } } }`, named or not. Variables have no values in
- * it: arguments that are variables are left out, as if not given.
+ * Parses a subquery: `{ orders { total customer { country } } }`, named or not. It has no variables: an argument that is
+ * one counts as absent.
  *
  * @throws AppError GRAPHQL_SYNTAX, GRAPHQL_VALIDATION, DOCUMENT_TOO_COMPLEX, FILTER_SYNTAX
  */

@@ -13,19 +13,19 @@ import {
 import { AppError } from '../../errors.js';
 import type { Steps } from '../steps.js';
 import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
-import { findShapers, type Shaper } from './shapers.js';
+import { findVariableShapes, type VariableShape } from './variableShapes.js';
 import { validateInSteps } from './validateInSteps.js';
 
-/** One operation of a document, validated against a schema. Kept for as long as the schema lives. */
+/** One operation of a document, validated against a schema. Cached for the lifetime of the schema. */
 export interface ReadyDocument {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** The properties of the variables that determine the plan. */
-  readonly shapers: readonly Shaper[];
+  /** One for each variable that influences the plan. */
+  readonly variableShapes: readonly VariableShape[];
 }
 
-/** A request that is invalid whatever the data: answered with GraphQL's errors. */
+/** A request that is invalid regardless of the data; the response lists GraphQL's errors. */
 export class DocumentError extends Error {
   constructor(
     readonly error: AppError,
@@ -39,7 +39,7 @@ export class DocumentError extends Error {
 /** Maximum validation errors reported per document. */
 const MAX_ERRORS = 20;
 
-/** Parses, bounds and validates. Throws DocumentError. */
+/** Parses a document, checks its limits and validates it. Throws DocumentError. */
 export function* readDocument(
   text: string,
   operationName: string | null,
@@ -55,7 +55,7 @@ export function* readDocument(
   if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
   const operation = chooseOperation(document, operationName);
   const fragments = fragmentsOf(document);
-  return { document, operation, fragments, shapers: findShapers(operation, fragments) };
+  return { document, operation, fragments, variableShapes: findVariableShapes(operation, fragments) };
 }
 
 /** By name. */

@@ -1,7 +1,7 @@
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import type { Planner } from '../plan/planner.js';
+import type { PlanOwner } from '../plan/planOwner.js';
 
 export interface DocumentLimits {
   readonly tokens: number;
@@ -11,24 +11,24 @@ export interface DocumentLimits {
 }
 
 const ROLE_LIMITS: DocumentLimits = { tokens: 20_000, fields: 2_000, depth: 12 };
-/** The number of anonymous visitors is unbounded. */
+/** Tighter, since the number of anonymous visitors is unbounded. */
 const NOBODY_LIMITS: DocumentLimits = { tokens: 4_000, fields: 400, depth: 12 };
 
-/** Limits of documents from HTTP. */
+/** Limits for documents received over HTTP. */
 export function documentLimits(
   { introspection }: Pick<Config, 'introspection'>,
-  { isNobody }: Planner,
+  { isNobody }: PlanOwner,
 ): DocumentLimits & { readonly introspection: boolean } {
   return { ...(isNobody ? NOBODY_LIMITS : ROLE_LIMITS), introspection };
 }
 
 /** Nesting of brackets, checked before parsing: the parser's own recursion is safe below it. */
 const MAX_BRACKETS = 200;
-/** Computing an error's position scans from the first line. */
+/** Computing an error's position scans the document from its first line. */
 const MAX_LINES = 20_000;
 /** Validation compares all pairs of fragments. */
 const MAX_FRAGMENTS = 250;
-/** Repeating a response key costs validation quadratic time. */
+/** Validation takes quadratic time in the repetitions of a response key. */
 const MAX_REPEATS = 50;
 
 const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);

@@ -13,7 +13,7 @@ export function rootFields(operation: OperationDefinitionNode, fragments: Fragme
   return fieldsOf(operation.selectionSet, fragments);
 }
 
-/** The same for a selection. */
+/** As `rootFields`, for any selection set. */
 export function fieldsOf(set: SelectionSetNode, fragments: Fragments): readonly FieldNode[] {
   return set.selections.flatMap((selection) => {
     if (selection.kind === Kind.FIELD) return [selection];

@@ -52,7 +52,7 @@ const CHILDREN: Readonly<Partial<Record<Kind, readonly string[]>>> = {
 type Definition = OperationDefinitionNode | FragmentDefinitionNode;
 type VariableUsages = ReturnType<ValidationContext['getVariableUsages']>;
 
-/** Rules on variables request all of an operation's at once, which `visit` would collect in one piece. */
+/** Rules on variables need all usages of an operation, which the default context would collect in one uninterruptible pass. */
 class ContextOfKnownUsages extends ValidationContext {
   readonly knownUsages = new Map<Definition, VariableUsages>();
 
@@ -117,7 +117,7 @@ function* walkInSteps(root: ASTNode, visitor: Visitor): Steps<void> {
 
   function* walk(node: ASTNode, parent: ASTNode | readonly ASTNode[] | undefined): Steps<void> {
     if (++nodes % NODES_PER_STEP === 0) yield;
-    // Rules use the node and its ancestors, not keys and paths. They change nothing.
+    // Validation rules need the node and its ancestors, not keys and paths, and never edit the tree.
     if (visitor.enter?.(node, undefined, parent, [], ancestors) === false) return;
     if (parent) ancestors.push(parent);
     for (const key of CHILDREN[node.kind] ?? []) {

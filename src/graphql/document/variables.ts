@@ -4,12 +4,12 @@ import { ExactNumber } from '../../losslessJson.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
 const MAX_ERRORS = 10;
-/** Same as a document's brackets: copying, comparing and serializing values recurses, here and in PostgreSQL. */
+/** As for a document's brackets: values are copied, compared and serialized recursively, here and in PostgreSQL. */
 const MAX_LEVELS = 200;
 
 /**
- * The variables of a request, safe to recurse into; empty for an operation that declares none. Throws AppError
- * BAD_USER_INPUT for one that nests too deep.
+ * The variables of a request, safe to recurse into; empty if the operation declares none. Throws AppError BAD_USER_INPUT
+ * if they are nested too deeply.
  */
 export function readVariables(
   { operation }: ReadyDocument,
@@ -20,8 +20,8 @@ export function readVariables(
 }
 
 /**
- * The operation's variables, coerced, with defaults. Undeclared ones are ignored. Throws DocumentError, and AppError
- * BAD_USER_INPUT for one that nests too deep.
+ * The operation's variables, coerced, with defaults. Undeclared ones are ignored. Throws DocumentError, or AppError
+ * BAD_USER_INPUT if they are nested too deeply.
  */
 export function coerceVariables(
   schema: GraphQLSchema,
@@ -38,11 +38,11 @@ export function coerceVariables(
   throw new DocumentError(new AppError('BAD_USER_INPUT', message), errors);
 }
 
-/** Without a prototype: graphql-js would take `constructor` for a given value. */
+/** Copies without a prototype: otherwise graphql-js would mistake `constructor` for a provided value. */
 function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (levels > MAX_LEVELS) {
-    throw new AppError('BAD_USER_INPUT', `A variable nests deeper than ${MAX_LEVELS} levels.`, {
+    throw new AppError('BAD_USER_INPUT', `A variable is nested more than ${MAX_LEVELS} levels deep.`, {
       hint: 'Send a flatter value.',
     });
   }

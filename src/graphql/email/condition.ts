@@ -28,18 +28,18 @@ export type Verdict = boolean | AppError;
 
 const MAX_CONDITIONS = 1_000;
 /**
- * Events that are evaluated together after a statement over more of them has failed; then each alone. Where every event
- * fails, a hundred of them cost 111 statements and each event is evaluated three times: halving would cost twice the
- * statements, and evaluate each event seven times.
+ * After a statement over many events has failed, they are retried in groups of this size, then one by one. If all of a
+ * hundred events fail, this takes 111 statements and evaluates each event three times; bisecting would take twice the
+ * statements and evaluate each event seven times.
  */
-const MAX_EVENTS_IN_DOUBT = 10;
+const RETRY_GROUP_SIZE = 10;
 /**
- * Statements of one batch that may run out of time; then the events that are left fail as well. Three find one slow event,
- * five find two; where all are slow, a batch holds its worker's slot for minutes instead of half an hour.
+ * Maximum timeouts in one batch; after that, the remaining events fail too. Three are enough to find one slow event, five
+ * to find two; if all are slow, a batch occupies its worker's slot for minutes instead of half an hour.
  */
 const MAX_TIMEOUTS = 8;
 
-/** Conditions of email rules, compiled once for each version of the tables. */
+/** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
   readonly #compiled = new LRUCache<string, Compiled>({ max: MAX_CONDITIONS });
 
@@ -48,14 +48,14 @@ export class Conditions {
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when the condition does not fit the table. */
   check(tenantid: number, catalog: Catalog, target: string, condition: string): void {
     const { statement, slots } = this.#compile(tenantid, catalog, target, condition);
-    // Literals are checked against their column when values are bound.
+    // Binding checks literals against their columns.
     bind({ text: statement.text, slots }, inputsFor([]));
   }
 
   /**
-   * In one statement; if that fails, events are evaluated separately, so that one bad row doesn't fail others.
-   * Relations are read as they are now. Throws AppError when the condition does not fit the table, or the database is
-   * away.
+   * Uses one statement for all events; if that fails, they are evaluated separately, so that one bad row doesn't fail the
+   * others. Relations are read in their current state. Throws AppError if the condition does not compile against the
+   * table, or the database is unavailable.
    */
   async evaluate(
     tenantid: number,
@@ -85,11 +85,11 @@ export class Conditions {
       statements: [{ statement, values }],
     });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
-    if (!mayBeOneEvents(outcome)) throw readError(outcome.error);
+    if (!isCausedByOneEvent(outcome)) throw readError(outcome.error);
     const failure = readError(outcome.error);
     if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
     if (events.length === 1 || spent.error) return events.map(() => failure);
-    const size = events.length > MAX_EVENTS_IN_DOUBT ? MAX_EVENTS_IN_DOUBT : 1;
+    const size = events.length > RETRY_GROUP_SIZE ? RETRY_GROUP_SIZE : 1;
     const verdicts: Verdict[] = [];
     for (let start = 0; start < events.length; start += size) {
       verdicts.push(...(await this.#judge(tenantid, compiled, events.slice(start, start + size), spent)));
@@ -111,8 +111,8 @@ export class Conditions {
 
 const OUT_OF_TIME: ReadonlySet<ErrorCode> = new Set(['STATEMENT_TIMEOUT', 'REQUEST_TIMEOUT']);
 
-/** Whether a single event can be the cause: not if the database is away or the tables have changed. */
-function mayBeOneEvents({
+/** Whether a single event may be the cause: not if the database is unavailable or the tables have changed. */
+function isCausedByOneEvent({
   error,
   statement,
 }: {
@@ -145,7 +145,7 @@ function compile(catalog: Catalog, table: Table, condition: string): Compiled {
   return { statement: preparedText(text), slots };
 }
 
-/** Conditions know no caller: `$_PRINCIPAL` is null in them. */
+/** Conditions have no caller: `$_PRINCIPAL` is null in them. */
 function inputsFor(events: readonly EventRecords[]): Inputs {
   return {
     variables: { old: events.map((event) => event.old), new: events.map((event) => event.new) },

@@ -4,17 +4,17 @@ import type { Reads } from '../../db/connection/replica.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, type ErrorDetails } from '../../errors.js';
 import type { Span } from '../../tracing/tracing.js';
-import { FieldError } from '../answer.js';
+import { FieldError } from '../response.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../executeRequest.js';
 import { createAliasSource } from '../filter/scope.js';
 import type { PlannedField } from '../plan/plan.js';
-import { rolesOf } from '../plan/planner.js';
+import { tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';
 import { unrestricted } from '../policy/policy.js';
 import { complete } from '../steps.js';
 
-/** A query of an email type with its arguments, filters rendered. */
+/** A query of an email type with its arguments, after its filters were rendered. */
 export interface EmailQuery {
   readonly query: string;
   readonly filter?: string;
@@ -26,8 +26,8 @@ export interface EmailQuery {
 const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
 
 /**
- * Whether the query can run on these tables for any caller, with the given arguments. Throws AppError
- * EMAIL_QUERY_INVALID with line and column.
+ * Throws AppError EMAIL_QUERY_INVALID, with line and column, if the query can't run on these tables with the given
+ * arguments, whoever the caller is.
  */
 export function validateEmailQuery(
   deps: EngineDeps,
@@ -37,7 +37,7 @@ export function validateEmailQuery(
 ): void {
   const tenantSchema = deps.schemas.of(catalog);
   try {
-    const { ready } = complete(deps.plans.document(rolesOf(tenantid), tenantSchema, query, null));
+    const { ready } = complete(deps.plans.document(tenantPlans(tenantid), tenantSchema, query, null));
     checkOperation(ready);
     const steps = planOperation(ready, variables, {
       catalog,
@@ -54,22 +54,22 @@ export function validateEmailQuery(
 }
 
 export interface EmailQueryResult {
-  /** JSON text: the value of the single root field, or the object of several. */
+  /** JSON text: the value of the single root field, or an object with all of them. */
   readonly json: string;
   /**
-   * Storage keys of the files in it, in its order: only those of `thefiles`, never values that merely look like one.
+   * Storage keys of the files in `json`, in the same order: only those from `thefiles`, never values that merely look like one.
    */
   readonly files: readonly string[];
 }
 
 export interface EmailQueryOptions {
   readonly span?: Span | undefined;
-  /** Where it reads; the primary when absent. */
+  /** Where to read; the primary by default. */
   readonly reads?: Reads | undefined;
 }
 
 /**
- * Runs the query read-only under the principal's rules. Throws AppError: EMAIL_QUERY_INVALID, or what went wrong with a field.
+ * Runs the query read-only under the principal's rules. Throws AppError: EMAIL_QUERY_INVALID, or the error of a field.
  */
 export async function runEmailQuery(
   deps: EngineDeps,

@@ -1,6 +1,6 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { StoredFile } from '../../db/files/files.js';
-import type { PromisedUpload } from '../../db/files/uploads.js';
+import type { PendingUpload } from '../../db/files/uploads.js';
 import { preparedText } from '../../db/connection/preparedStatements.js';
 import type { Principal } from '../../db/principal.js';
 import { bind, toStatement, type Sql } from '../../db/sql.js';
@@ -16,13 +16,13 @@ export interface FileRowDeps {
   readonly log: Logger;
 }
 
-/** A row by its table's SQL name and its key by SQL names, as JSON text. */
+/** A row that has files: its table's SQL name, and its key by SQL names as JSON text. */
 export interface FileRow {
   readonly target: string;
   readonly key: string;
 }
 
-/** Bytes stored durably. */
+/** Describes bytes that were stored durably. */
 export interface StoredBytes {
   readonly objectkey: string;
   readonly mimetype: string;
@@ -30,7 +30,7 @@ export interface StoredBytes {
   readonly sha256: Buffer;
 }
 
-/** A file as events and answers show it, without its URL. */
+/** A file as events and responses show it, without its URL. */
 export interface RecordedFile {
   readonly storagekey: string;
   readonly filenum: number;
@@ -40,7 +40,7 @@ export interface RecordedFile {
   readonly createtime: string;
 }
 
-/** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal has no such access to the row now. */
+/** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal currently has no such access to the row. */
 export async function requireFileRow(
   deps: FileRowDeps,
   principal: Principal,
@@ -59,7 +59,7 @@ export async function requireFileRow(
   if (found === undefined) throw rowNotFound();
 }
 
-/** The current files, without those that the principal can't access with this capability. Throws AppError. */
+/** Drops the files that the principal can't access with this capability. Throws AppError. */
 export async function reachedFiles(
   deps: FileRowDeps,
   principal: Principal,
@@ -88,14 +88,15 @@ async function reaches(...args: Parameters<typeof requireFileRow>): Promise<bool
 const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'PERMISSION_DENIED', 'UNKNOWN_TABLE']);
 
 /**
- * Records a file whose bytes are durable, with its event, in one transaction. Throws AppError PERMISSION_DENIED; NOT_FOUND
- * when the row is gone; FILE_URL_EXPIRED when the attempt was given up; OUTCOME_UNKNOWN. But for the last nothing was recorded.
+ * Records a file whose bytes are stored durably, with its event, in one transaction. Throws AppError PERMISSION_DENIED;
+ * NOT_FOUND if the row is gone; FILE_URL_EXPIRED if the attempt was abandoned; OUTCOME_UNKNOWN. Only after the last may
+ * anything have been recorded.
  */
 export async function recordStoredFile(
   deps: FileRowDeps,
   principal: Principal,
   catalog: Catalog,
-  upload: PromisedUpload,
+  upload: PendingUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   const table = fileTable(catalog, upload);

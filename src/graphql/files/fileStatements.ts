@@ -1,15 +1,15 @@
 import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
-import { keyWithin } from '../filter/fence.js';
+import { keyWithin } from '../filter/securityBarrier.js';
 import type { Predicate } from '../filter/scope.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
 
 /*
- * Statements on the files of one row. Each starts by reading the row, as `prior`; statements that change files lock
- * it, so that changes to a row's files are serialized. Without the row they do nothing.
+ * Statements on the files of one row. Each starts by reading the row as `prior`; those that change files lock it, which
+ * serializes changes to a row's files. If there is no such row, they do nothing.
  */
 
 export const T = identifier('t');
@@ -71,15 +71,15 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
     ', ',
   )})::text`;
   const from = column ? sql`prior cross join changed` : PRIOR;
-  // The upload is this change's event: capture triggers skip it.
+  // The upload event stands for this change, so capture triggers must skip it.
   const recorded = sql`case when set_config('rowpost.uploading', 'on', true) = 'on' then ${file} end`;
   return sql`with ${join([prior, ...changed], ', ')}
     select coalesce((select coalesce(${recorded}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
 }
 
 /**
- * Deletes files of the row; its file column then names the newest one left. Returns what `json` makes of the deleted
- * file.
+ * Deletes a file of the row and points its file column at the newest remaining one. Returns the deleted file as rendered
+ * by `json`.
  */
 export function dropFile(
   table: Table,

@@ -6,17 +6,17 @@ import type { KeyRing } from '../../secrets.js';
 
 /** Shared by the plans of statements with file URLs. */
 export interface FileTerms {
-  /** Prefixes of marks, as parameters: each mark is replaced by a URL or a storage key in the answer. */
-  readonly marks: Readonly<Record<FileLink['method'] | 'KEY', Slot>>;
-  /** Of uploads, in seconds. */
+  /** Prefixes of placeholders, as parameters: each placeholder in the response is replaced by a URL or a storage key. */
+  readonly placeholders: Readonly<Record<FileLink['method'] | 'KEY', Slot>>;
+  /** Validity of upload URLs. */
   readonly urlSeconds: number;
-  /** Of one file. */
+  /** Maximum size of a file. */
   readonly maxBytes: number;
 }
 
 /** An email whose query selects files: its URLs are valid for longer. */
 export interface FilesOfEmail {
-  /** Called with the storage key of each file in an answer, in the answer's order. */
+  /** Called with the storage key of each file in a response, in order. */
   readonly onFile: (storagekey: string) => void;
 }
 
@@ -24,51 +24,55 @@ export interface FileUrlSettings {
   readonly keyRing: KeyRing;
   readonly baseUrl: string;
   readonly urlSeconds: number;
-  /** In emails. */
+  /** Validity of download links in emails. */
   readonly linkSeconds: number;
   readonly maxBytes: number;
   readonly now: () => number;
 }
 
 /**
- * Inserts signed URLs into answers. PostgreSQL writes the answer without knowing the key, so it writes a mark in
- * place of each URL. Marks contain a secret of this process, so data can't forge them. The same is done for storage
- * keys: the files listed by an answer are then known without trusting its data.
+ * Inserts signed URLs into responses. PostgreSQL builds the response without knowing the signing key, so it writes a
+ * placeholder for each URL. Placeholders contain a secret of this process, so data can't forge them. Storage keys are
+ * handled the same way: the files listed in a response are then known without trusting its data.
  */
 export class FileUrls {
   readonly terms: FileTerms;
-  readonly #marks: RegExp;
+  readonly #placeholders: RegExp;
 
   constructor(private readonly settings: FileUrlSettings) {
     const marker = `@${randomBytes(16).toString('hex')}:`;
     const { urlSeconds, maxBytes } = settings;
-    const mark = (what: string): Slot => {
+    const placeholder = (what: string): Slot => {
       const start = `"${marker}${what}:`;
       return () => start;
     };
-    this.terms = { marks: { GET: mark('GET'), PUT: mark('PUT'), KEY: mark('KEY') }, urlSeconds, maxBytes };
-    this.#marks = new RegExp(`${marker}(GET|PUT|KEY):([0-9a-f-]{36}):(\\d*);`, 'g');
+    this.terms = {
+      placeholders: { GET: placeholder('GET'), PUT: placeholder('PUT'), KEY: placeholder('KEY') },
+      urlSeconds,
+      maxBytes,
+    };
+    this.#placeholders = new RegExp(`${marker}(GET|PUT|KEY):([0-9a-f-]{36}):(\\d*);`, 'g');
   }
 
   /**
-   * The answer with marks replaced by storage keys, and by URLs that act for the principal.
-   * @param email if the answer is for one
+   * Replaces placeholders with storage keys, and with URLs that act for the principal.
+   * @param email given if the result goes into an email
    */
   write(answer: string, principal: Principal, email?: FilesOfEmail): string {
     const seconds = email ? this.settings.linkSeconds : this.settings.urlSeconds;
-    // A file may occur many times in an answer: its URL is signed once.
+    // A file may occur many times in a response; its URL is signed once.
     const signed = new Map<string, string>();
     return answer.replace(
-      this.#marks,
-      (mark: string, method: FileLink['method'] | 'KEY', storagekey: string, size: string) => {
+      this.#placeholders,
+      (placeholder: string, method: FileLink['method'] | 'KEY', storagekey: string, size: string) => {
         if (method === 'KEY') {
           email?.onFile(storagekey);
           return storagekey;
         }
-        const known = signed.get(mark);
+        const known = signed.get(placeholder);
         if (known !== undefined) return known;
         const url = this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds);
-        signed.set(mark, url);
+        signed.set(placeholder, url);
         return url;
       },
     );
@@ -92,18 +96,23 @@ export class FileUrls {
   }
 }
 
-/** A mark for the storage key itself, as JSON text. */
-export function keyMark({ marks }: FileTerms, storagekey: Sql): Sql {
-  return sql`${param(marks.KEY, 'text')} || ${storagekey} || ':;"'`;
+/** A placeholder for the storage key itself, as JSON text. */
+export function keyPlaceholder({ placeholders }: FileTerms, storagekey: Sql): Sql {
+  return sql`${param(placeholders.KEY, 'text')} || ${storagekey} || ':;"'`;
 }
 
-/** A mark for a file's URL, as JSON text. */
-export function urlMark({ marks }: FileTerms, method: FileLink['method'], storagekey: Sql, size?: Sql): Sql {
-  const start = param(marks[method], 'text');
+/** A placeholder for a file's URL, as JSON text. */
+export function urlPlaceholder(
+  { placeholders }: FileTerms,
+  method: FileLink['method'],
+  storagekey: Sql,
+  size?: Sql,
+): Sql {
+  const start = param(placeholders[method], 'text');
   return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
 }
 
-/** Whether answers of a statement with these parameters contain marks. */
-export function holdMarks({ marks }: FileTerms, slots: readonly Slot[]): boolean {
-  return Object.values(marks).some((mark) => slots.includes(mark));
+/** Whether results of a statement with these parameters contain placeholders. */
+export function containPlaceholders({ placeholders }: FileTerms, slots: readonly Slot[]): boolean {
+  return Object.values(placeholders).some((placeholder) => slots.includes(placeholder));
 }

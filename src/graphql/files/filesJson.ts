@@ -6,9 +6,9 @@ import type { ReadContext } from '../read/readContext.js';
 import type { SelectedFiles } from '../read/selection.js';
 import { rowKey } from './rowKey.js';
 import type { FieldNames } from './selectFiles.js';
-import { keyMark, urlMark } from './fileUrls.js';
+import { keyPlaceholder, urlPlaceholder } from './fileUrls.js';
 
-/** The files of the row `alias` as the JSON text of a list. */
+/** The files of the row `alias` as a JSON list. */
 export function filesJson(context: ReadContext, { table, fields }: SelectedFiles, alias: Sql): Sql {
   const file = context.aliases.next();
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, alias)})`;
@@ -35,7 +35,7 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
   });
 }
 
-/** A JSON object as text, concatenated from texts. */
+/** A JSON object, built by concatenating text. */
 export function objectJson(fields: FieldNames, valueOf: (name: string) => string | Sql): Sql {
   const parts = fields.flatMap(([key, name], index) => [
     `${index === 0 ? '{' : ','}"${key}":`,
@@ -46,13 +46,13 @@ export function objectJson(fields: FieldNames, valueOf: (name: string) => string
 
 function keyJson({ files }: ReadContext, file: Sql): Sql {
   const storagekey = sql`${file}.storagekey`;
-  return files ? sql`(${keyMark(files, storagekey)})` : jsonString(storagekey);
+  return files ? sql`(${keyPlaceholder(files, storagekey)})` : jsonString(storagekey);
 }
 
 function urlJson(context: ReadContext, table: Table, row: Sql, file: Sql): string | Sql {
   const { policy, files } = context;
   const reach = policy?.reach('download', table, row) ?? 'none';
   if (reach === 'none' || !files) return 'null';
-  const mark = sql`(${urlMark(files, 'GET', sql`${file}.storagekey`)})`;
-  return reach === 'all' ? mark : sql`case when ${reach} then ${mark} else 'null' end`;
+  const placeholder = sql`(${urlPlaceholder(files, 'GET', sql`${file}.storagekey`)})`;
+  return reach === 'all' ? placeholder : sql`case when ${reach} then ${placeholder} else 'null' end`;
 }

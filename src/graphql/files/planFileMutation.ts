@@ -12,11 +12,11 @@ import { changeable, refuse, type WriteContext } from '../write/writeContext.js'
 import { fileJson, objectJson } from './filesJson.js';
 import { dropFile, PRIOR, priorRow, T } from './fileStatements.js';
 import { FILE_INPUT } from './fileTypes.js';
-import { urlMark, type FileTerms } from './fileUrls.js';
+import { urlPlaceholder, type FileTerms } from './fileUrls.js';
 import { rowKey } from './rowKey.js';
 import { fieldNames } from './selectFiles.js';
 
-/** `upload_<t>` and `delete_file_<t>`; undefined for another mutation. Throws AppError. */
+/** Plans `upload_<t>` and `delete_file_<t>`; undefined for any other mutation. Throws AppError. */
 export function planFileMutation(
   context: WriteContext,
   nodes: readonly [FieldNode, ...FieldNode[]],
@@ -26,7 +26,7 @@ export function planFileMutation(
   if (!files) return undefined;
   const uploaded = fileTable(context, field, 'upload_');
   if (uploaded) return { table: uploaded, statements: [upload(context, uploaded, nodes, files)] };
-  // A table named file_<t> uses the name for its own delete_.
+  // `delete_file_<t>` is also the delete mutation of a table named file_<t>, which takes precedence.
   if (context.catalog.tables.has(field.slice('delete_'.length))) return undefined;
   const emptied = fileTable(context, field, 'delete_file_');
   return emptied && { table: emptied, statements: [deleteFile(context, emptied, nodes)] };
@@ -37,7 +37,7 @@ function fileTable({ catalog }: WriteContext, field: string, verb: string): Tabl
   return table?.fileColumn ? table : undefined;
 }
 
-/** Creates a pending upload: nothing is stored and no event written until the bytes arrive. */
+/** Creates a pending upload: nothing is stored, and no event written, until the bytes arrive. */
 function upload(
   context: WriteContext,
   table: Table,
@@ -80,7 +80,7 @@ function upload(
     if (name === '__typename') return '"FileUpload"';
     if (name === 'storagekey') return jsonString(sql`${p}.storagekey`);
     if (name === 'expires') return sql`to_json(${p}.expires)::text`;
-    return sql`(${urlMark(files, 'PUT', sql`${p}.storagekey`, size)})`;
+    return sql`(${urlPlaceholder(files, 'PUT', sql`${p}.storagekey`, size)})`;
   });
   return sql`with ${prior} select coalesce((select ${json} from prior, lateral ${promise}), ${refuse('notFound')})`;
 }

@@ -1,7 +1,7 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { identifier, join, sql, textConstant, type Sql } from '../../db/sql.js';
 
-/** The row's key, as the files of the row are filed under. */
+/** The key under which the row's files are stored. */
 export function rowKey(table: Table, row: Sql): Sql {
   const pairs = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,

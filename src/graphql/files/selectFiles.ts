@@ -5,7 +5,7 @@ import type { ReadContext } from '../read/readContext.js';
 import type { SelectedFiles } from '../read/selection.js';
 import { FILES_FIELD } from './fileTypes.js';
 
-/** Response key and name of each field asked for. */
+/** Response key and name of each selected field. */
 export type FieldNames = readonly (readonly [key: string, name: string])[];
 
 export function fieldNames(
@@ -18,7 +18,7 @@ export function fieldNames(
   );
 }
 
-/** `thefiles` of a file table, unless a column has the name. */
+/** `thefiles` of a file table, unless a column has that name. */
 export function selectFiles(
   context: ReadContext,
   table: Table,

@@ -1,7 +1,7 @@
 import { sql } from '../../db/sql.js';
 import { AGGREGATES } from './aggregateTable.js';
 import type { Environment, Value } from './environment.js';
-import { widest, type Reads } from './reads.js';
+import { widest, type ReadExtent } from './readExtent.js';
 import { errorAt } from './errors.js';
 import { asItself, compileSide } from './operands.js';
 import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
@@ -14,8 +14,9 @@ export function isAggregate(node: CallNode): boolean {
 }
 
 /**
- * `createdate = max(createdate)`: over every row of the table that the role may read, whatever else the filter says;
- * PostgreSQL computes it once. With a collection in it, as in `count(order_collection.id) > 3`, over this row's own.
+ * `createdate = max(createdate)` aggregates every row of the table that the role may read, whatever else the filter says;
+ * PostgreSQL computes it once. With a collection, as in `count(order_collection.id) > 3`, it aggregates the current row's
+ * related rows.
  *
  * @throws AppError FILTER_TYPE, FILTER_SYNTAX
  */
@@ -44,7 +45,7 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   };
 }
 
-/** If the rows are results of an aggregate, `sum(total)` is one of their columns. */
+/** If the rows are aggregate results, `sum(total)` is one of their columns. */
 function aggregatedColumn(
   node: CallNode,
   columnOf: (node: CallNode) => string | undefined,
@@ -59,11 +60,11 @@ function aggregatedColumn(
   return compileColumn(resolvePath(path, environment), path, environment);
 }
 
-/** The rows that the aggregate is over, and what its argument can name. */
+/** The rows to aggregate, and what the argument may refer to. */
 function aggregatedRows(
   node: CallNode,
   environment: Environment,
-): { joined: JoinedRows; rows: Environment['rows']; reads: Reads } {
+): { joined: JoinedRows; rows: Environment['rows']; reads: ReadExtent } {
   if (environment.insideAggregate) {
     throw errorAt('FILTER_SYNTAX', 'An aggregate can not be inside another', node.at);
   }

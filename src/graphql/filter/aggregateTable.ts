@@ -4,7 +4,7 @@ import { family, isWholeNumber, orderable, TYPES } from './types.js';
 
 /** An aggregate function. */
 export interface Aggregate {
-  /** Undefined when the aggregate doesn't go with the type. */
+  /** Undefined if the aggregate doesn't support the type. */
   readonly result: (type: ColumnType) => ColumnType | undefined;
   readonly write: (value: Sql) => Sql;
 }
@@ -12,7 +12,7 @@ export interface Aggregate {
 const ordered = (type: ColumnType): ColumnType | undefined =>
   orderable(type) && !['boolean', 'uuid', 'bytea', 'other'].includes(type.kind) ? type : undefined;
 
-/** The aggregates by name: in filters, and in `Aggregates`. */
+/** Aggregates of filters and of the `Aggregates` field, by name. */
 export const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
   ['min', { result: ordered, write: (x) => sql`min(${x})` }],
   ['max', { result: ordered, write: (x) => sql`max(${x})` }],

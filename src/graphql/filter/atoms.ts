@@ -11,17 +11,17 @@ import type { FilterNode, PathNode } from './tree.js';
 import { partsOf } from './walk.js';
 
 /**
- * The SQL of a condition without AND, OR and NOT: a test of the current row and of rows reached by its routes, which
+ * How to compile a condition without AND, OR and NOT: a test of the current row and of the rows its routes lead to, which
  * are joined inside one `exists`.
  */
 export interface AtomPlan {
   readonly test: FilterNode;
-  /** Wraps the test in `not` if it has no opposite of its own. */
+  /** Whether to wrap the test in `not`, because it has no negated form of its own. */
   readonly testNegated: boolean;
   readonly routes: readonly Route[];
   /** `not exists`. */
   readonly negated: boolean;
-  /** ANDed conditions with equal keys are about the same related row: they share one `exists`. */
+  /** ANDed conditions with equal keys concern the same related row and share one `exists`. */
   readonly sharedRow: string | undefined;
 }
 
@@ -34,8 +34,8 @@ interface Route {
 
 /**
  * Relations in a condition are joined in an `exists`:
- * - collections always: some row satisfies the condition; under NOT, no row does. A path that occurs twice in one
- *   condition means one row; in two conditions it means a row for each;
+ * - collections always: some row satisfies the condition or, under NOT, no row does. A path that occurs twice in one
+ *   condition refers to the same row; in two conditions each refers to a row of its own;
  * - to-one relations if the condition can't be true without their row, so that PostgreSQL may start from them.
  */
 export function planAtom(
@@ -65,7 +65,7 @@ export function planAtom(
   return { test, testNegated, routes, negated: false, sharedRow: routes[0]?.hops[0]?.key };
 }
 
-/** Compiles conditions that must all hold, over one set of related rows. Those of a set have one `negated`. */
+/** Compiles conditions that must all hold, over one set of related rows. All have the same `negated`. */
 export function compileAtoms(plans: readonly [AtomPlan, ...AtomPlan[]], environment: Environment): Condition {
   const rows = new Map(environment.rows);
   const joined = new JoinedRows(environment);
@@ -88,7 +88,7 @@ function requiredRoutes(node: FilterNode, environment: Environment): Route[] {
   return routesTo(nullRejectedPaths(node), environment, ({ hops }) => hops);
 }
 
-/** Routes with further relations to join. */
+/** Adds the relations of a path to the routes. */
 function routesTo(
   paths: readonly PathNode[],
   environment: Environment,
@@ -102,12 +102,12 @@ function routesTo(
     .filter(({ hops }) => hops.some((hop) => !environment.rows.has(hop.key)));
 }
 
-/** The prefix up to the last collection on the path. */
+/** The path up to its last collection. */
 function collectionHops({ hops }: ResolvedPath): readonly Hop[] {
   return hops.slice(0, hops.findLastIndex(isToMany) + 1);
 }
 
-/** Paths of the condition; those inside an aggregate don't start at the current row. */
+/** Paths of the condition, except inside aggregates, where they don't start at the current row. */
 function atomPaths(node: FilterNode): PathNode[] {
   if (node.kind === 'path') return [node];
   if (node.kind === 'call' && isAggregate(node)) return [];

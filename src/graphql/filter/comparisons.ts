@@ -2,7 +2,7 @@ import type { ColumnType } from '../../db/catalog/catalog.js';
 import { join, sql, type Sql } from '../../db/sql.js';
 import { formParameter, listParameter, naturalType } from './conversions.js';
 import type { Condition, Environment, Value } from './environment.js';
-import { widest } from './reads.js';
+import { widest } from './readExtent.js';
 import { errorAt } from './errors.js';
 import { comparesIndexed } from './indexable.js';
 import { pattern as patternForm } from './literalForms.js';
@@ -19,7 +19,7 @@ const OPERATORS: Readonly<Record<CompareOperator, Sql>> = {
   '>=': sql`>=`,
 };
 
-/** Comparisons with the word null are refused: `= null` and `!= null` were made null tests before. */
+/** Rejects comparisons with the keyword null: `= null` and `!= null` have been rewritten to null tests by now. */
 export function compileCompare(node: CompareNode, environment: Environment): Condition {
   const sides = [compileSide(node.left, environment), compileSide(node.right, environment)] as const;
   const equality = node.operator === '=' || node.operator === '!=';
@@ -58,7 +58,7 @@ export function compileBetween(node: BetweenNode, environment: Environment): Con
   };
 }
 
-/** LIKE and ILIKE over text, enums and uuids; over a list of them: some item is like it. `\%` and `\_` in the pattern stand for themselves. */
+/** LIKE and ILIKE on text, enums and uuids; on a list of them, some item must match. `\%` and `\_` in the pattern are literal. */
 export function compileLike(node: LikeNode, environment: Environment): Condition {
   const left = compileSide(node.left, environment);
   const isList = left.operand.is === 'value' && left.operand.type.array;
@@ -97,8 +97,8 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
 }
 
 /**
- * IN over a list, a column that is a list, or a list of $_PRINCIPAL. A null in the list matches null, as `= null`
- * does; without one, null is neither in nor not in.
+ * IN with a literal list, a list column, or a list of $_PRINCIPAL. A null in the list matches null, as `= null` does;
+ * without one, null is neither in the list nor not in it.
  */
 export function compileIn(node: InNode, environment: Environment): Condition {
   const left = compileSide(node.left, environment);
@@ -167,7 +167,7 @@ function listType(
   return first === undefined ? TYPES.text : naturalType(first);
 }
 
-/** What can be written on a side of `=`: json has no order and no equality, jsonb has; odd types have their text. */
+/** An operand of `=` or `<`: json has neither operator, so it becomes jsonb; types without operators are compared as text. */
 function comparableSql({ sql: value, type }: Value, equality: boolean): Sql {
   if (type.array) return value;
   if (equality && family(type) === 'json') return sql`${value}::jsonb`;

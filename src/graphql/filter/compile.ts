@@ -3,21 +3,21 @@ import { identifier, join, sql } from '../../db/sql.js';
 import { compileAtoms, planAtom, type AtomPlan } from './atoms.js';
 import { conjunction } from './conjunction.js';
 import type { Condition, Environment } from './environment.js';
-import { widest } from './reads.js';
+import { widest } from './readExtent.js';
 import { errorAt } from './errors.js';
 import type { ParsedFilter } from './parser.js';
-import { fenced } from './fence.js';
+import { behindPolicies } from './securityBarrier.js';
 import type { FilterScope, Row, StatementScope } from './scope.js';
 import type { FilterNode, Literal, LogicalNode } from './tree.js';
 import { compileOperand } from './values.js';
 
 /**
- * Compiles a filter to a boolean SQL expression over the row `scope.alias`. The SQL depends on the filter's shape, the
- * catalog and the policies alone; literals are read from `Inputs.literals(scope.filterVariable)` when a statement is
- * bound, and those that don't fit their column are refused then, with FILTER_TYPE.
+ * Compiles a filter to a boolean SQL expression over the row `scope.alias`. The SQL depends only on the filter's shape, the
+ * catalog and the policies; literals are read from `Inputs.literals(scope.filterVariable)` when a statement is bound, and
+ * those that don't match their column's type are rejected then, with FILTER_TYPE.
  *
- * Null is PostgreSQL's: a comparison with null is neither true nor false, and only rows for which the filter is true
- * pass. The SQL may be false where it should be null, so it must stand where only true counts, as in WHERE.
+ * Null behaves as in PostgreSQL: a comparison with null is neither true nor false, and only rows for which the filter is
+ * true pass. The SQL may be false where it should be null, so use it only where the two are equivalent, as in WHERE.
  *
  * @throws AppError FILTER_UNKNOWN_COLUMN, FILTER_TYPE, FILTER_SYNTAX, PERMISSION_DENIED, with offset, line and column
  */
@@ -28,7 +28,7 @@ export function compileFilter(tree: FilterNode, literals: readonly Literal[], sc
   if (policy === 'none')
     throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, tree.at);
   const policies = [...(scope.policies ?? []), ...(policy === 'all' ? [] : [policy])];
-  return fenced(policies, compileConjuncts(tree, environment, false));
+  return behindPolicies(policies, compileConjuncts(tree, environment, false));
 }
 
 /** A policy rule's filter, whose author sees every row. @throws AppError as compileFilter */
@@ -40,14 +40,14 @@ export function compileRuleFilter({ tree, literals }: ParsedFilter, scope: Filte
 }
 
 export interface RecordScope extends StatementScope {
-  /** The table that both records are of. */
+  /** The table of both records. */
   readonly table: Row['table'];
 }
 
 /**
  * Compiles the condition of an email rule to a boolean SQL expression over the rows `new_row` and `old_row`, which the
- * statement provides as `jsonb_populate_record(null::schema.table, …)`: a record that is absent has null in every
- * column. Columns are named `new.<column>` and `old.<column>`, relations go on from there: `new.customer.country`.
+ * statement provides as `jsonb_populate_record(null::schema.table, …)`: an absent record has null in every column. Columns
+ * are written `new.<column>` and `old.<column>`, and relations start there: `new.customer.country`.
  *
  * @throws AppError as compileFilter
  */
@@ -81,7 +81,7 @@ function compileNested(node: FilterNode, environment: Environment, want: 'truth'
   return compileLogic(node, environment, want, false);
 }
 
-/** NOT goes inward (de Morgan's laws hold for null, too), so that what is under it may still become `exists`. */
+/** Pushes NOT inward (de Morgan's laws also hold for null), so that conditions below it may still become `exists`. */
 function compileLogic(
   node: FilterNode,
   environment: Environment,
@@ -104,7 +104,7 @@ function compileLogic(
       const indexable = items.every((item) => item.indexable);
       if (isAnd) return { sql: conjunction(items), indexable, reads };
       const sqls = items.map((item) => item.sql);
-      // PostgreSQL joins the bitmaps of several indexes, all of one table.
+      // PostgreSQL can combine bitmaps of several indexes, but only of one table.
       return { sql: sql`(${join(sqls, ' or ')})`, indexable: indexable && reads === 'row', reads };
     }
     default:
@@ -113,8 +113,8 @@ function compileLogic(
 }
 
 /**
- * Conditions that must all be true. Those that need the same related row share one `exists`: PostgreSQL takes each for
- * a join of its own, and plans for seconds when there are a hundred.
+ * Compiles conditions that must all be true. Those on the same related row share one `exists`: PostgreSQL plans each
+ * `exists` as a join, which takes seconds for a hundred of them.
  */
 function compileConjuncts(node: FilterNode, environment: Environment, negated: boolean): Condition[] {
   const parts: (Condition | [AtomPlan, ...AtomPlan[]])[] = [];

@@ -37,7 +37,7 @@ function compileIs(node: IsNode, environment: Environment): Condition {
   }
   if (operand.kind === 'path') {
     const { column, start } = resolvePath(operand, environment);
-    // An absent record has null in every column. PostgreSQL's IS NOT NULL of a row means something else.
+    // An absent record has null in every column. PostgreSQL's `row IS NOT NULL` would mean that all columns are non-null.
     if (!column) return { sql: sql`(${not}(${start.alias} is null))`, indexable: false, reads: 'row' };
   }
   const value = asItself(compileSide(operand, environment), environment);
@@ -48,7 +48,7 @@ function compileIs(node: IsNode, environment: Environment): Condition {
   };
 }
 
-/** A value that is a condition by itself: a boolean column, a function such as contains. */
+/** A value that is a condition in itself: a boolean column, or a function such as contains. */
 function compileBoolean(node: FilterNode, environment: Environment): Condition {
   const side = compileSide(node, environment);
   const { operand } = side;

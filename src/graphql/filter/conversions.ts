@@ -7,11 +7,11 @@ import type { StatementScope } from './scope.js';
 import type { ListItem, Literal, LiteralClass } from './tree.js';
 import { describe, isCitext, TYPES } from './types.js';
 
-/** How literals of one class are sent for one type: the parameter's type, and the check of each value. */
+/** How literals of one class are sent for a column type: as which parameter type, and with which check. */
 interface Conversion {
   readonly castType: string;
   readonly form: LiteralForm;
-  /** What the value must be, for the error of one that isn't. */
+  /** What the value must be, for the error message. */
   readonly expected: string;
 }
 
@@ -19,9 +19,9 @@ const asIs: LiteralForm = (text) => text;
 const CAST_RANKS = ['int2', 'int4', 'int8', 'numeric', 'float4', 'float8'];
 
 /**
- * The conversion of a literal's class for a type, by the shape alone; undefined when the two don't compare.
- * A number goes as the column's own type when it fits, as the next wider one when it doesn't, so indexes are used and
- * nothing overflows. Text goes for every type: `roleid = "5"`.
+ * The conversion of a class of literals for a type, which depends on the shape alone; undefined if the two can't be
+ * compared. A number is sent as the column's own type if it fits and as the next wider one if it doesn't, so indexes are
+ * used and nothing overflows. Text can be compared with every type: `roleid = "5"`.
  */
 function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | undefined {
   if (literal === 'boolean') return type.kind === 'boolean' ? convert('boolean', forms.boolean) : undefined;
@@ -76,7 +76,7 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
   }
 }
 
-/** bpchar compares without trailing blanks, citext without case; all others as text, since varchar(3) would cut. */
+/** bpchar comparison ignores trailing blanks, citext ignores case; all others use text, since varchar(3) would truncate. */
 function textParameterType(type: ColumnType): string {
   if (/^(bpchar|char|character)$/.test(type.sqlType)) return 'bpchar';
   return isCitext(type) ? type.sqlType : 'text';
@@ -86,12 +86,12 @@ function floatForm(sqlType: string): [castType: string, form: LiteralForm] {
   return /float4|real/.test(sqlType) ? ['float4', forms.float4] : ['float8', forms.float8];
 }
 
-/** The type of a literal that nothing else decides. */
+/** The type of a literal without context. */
 export function naturalType(literal: LiteralClass): ColumnType {
   return TYPES[literal];
 }
 
-/** A scalar literal as a parameter of a type; undefined when a literal of that class can't be one. */
+/** A scalar literal as a parameter of a type; undefined if literals of its class can't have that type. */
 export function literalParameter(
   scope: StatementScope,
   literals: readonly Literal[],
@@ -105,8 +105,8 @@ export function literalParameter(
 }
 
 /**
- * A list of literals as one array parameter of a type's elements; undefined when one of the classes can't be.
- * `nulls`: whether null items stay; IN treats them apart.
+ * A list of literals as one array parameter; undefined if one of the classes can't have the element type. `nulls`: whether
+ * null items are kept; IN handles them separately.
  */
 export function listParameter(
   scope: StatementScope,
@@ -122,7 +122,7 @@ export function listParameter(
     const rank = CAST_RANKS.indexOf(conversion.castType);
     if (!widest || rank > CAST_RANKS.indexOf(widest.castType)) widest = conversion;
   }
-  // Numbers of a list share the widest one's form: those are written alike whatever their size.
+  // Numbers of a list are sent in the widest one's form: digits are written the same way whatever their size.
   const castType = widest?.castType ?? conversionOf('text', element)?.castType ?? element.sqlType;
   const sendItem = (item: ListItem): unknown => {
     if (item.kind === 'null') return null;
@@ -136,7 +136,7 @@ export function listParameter(
   return param(literalSlot(scope, literals, node.index, send), `${castType}[]`);
 }
 
-/** A text literal that must have a form of its own, such as a LIKE pattern. */
+/** A text literal with a syntax of its own, such as a LIKE pattern. */
 export function formParameter(
   scope: StatementScope,
   literals: readonly Literal[],
@@ -149,7 +149,7 @@ export function formParameter(
   return param(literalSlot(scope, literals, index, send), 'text');
 }
 
-/** @throws AppError FILTER_TYPE at the literal: when the statement is bound, or compiled if the literal is fixed. */
+/** @throws AppError FILTER_TYPE at the literal: when the statement is bound or, if the literal is fixed, compiled. */
 function checked(item: ListItem, { form, expected }: Conversion): unknown {
   if (item.kind === 'null') return null;
   if (item.kind === 'boolean') return item.value;

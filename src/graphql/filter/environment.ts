@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import type { Sql } from '../../db/sql.js';
-import type { Reads } from './reads.js';
+import type { ReadExtent } from './readExtent.js';
 import type { PathScope, Row, StatementScope } from './scope.js';
 import type {
   BooleanNode,
@@ -18,12 +18,12 @@ export interface Value {
   readonly is: 'value';
   readonly sql: Sql;
   readonly type: ColumnType;
-  /** A column that an index begins with, or what is the same for every row; all else is computed from the row. */
+  /** `indexed`: the leading column of an index. `constant`: the same for every row. */
   readonly operand: 'indexed' | 'constant' | 'computed';
-  readonly reads: Reads;
+  readonly reads: ReadExtent;
 }
 
-/** A side of an operator: a value, or a literal that takes the type of the other side. */
+/** An operand: a value, or a literal that takes the type of the other operand. */
 export type Operand =
   | Value
   | { readonly is: 'literal'; readonly node: NumberNode | TextNode | BooleanNode | NullNode }
@@ -34,31 +34,31 @@ export type Operand =
 export interface Condition {
   readonly sql: Sql;
   /**
-   * An index may answer it, and its operators are leakproof: they can't fail, and take no time that depends on the
-   * value. PostgreSQL may try it on rows before it knows whether the role may read them.
+   * An index may serve it, and its operators are leakproof: they can't fail, and their timing doesn't depend on the value.
+   * So PostgreSQL may evaluate it on rows before the policy.
    */
   readonly indexable: boolean;
-  readonly reads: Reads;
+  readonly reads: ReadExtent;
 }
 
-/** Where a path starts. */
+/** Where a path is resolved. */
 export interface Place {
-  /** Related tables that the expression has brought in so far. */
+  /** Related tables joined by the expression so far. */
   readonly joins: { count: number };
   readonly scope: PathScope;
   readonly root: Root;
-  /** Current rows by the path that leads to them, names joined by dots; the root's own under ''. */
+  /** Current rows by the dotted path that leads to them; the root's own under ''. */
   readonly rows: ReadonlyMap<string, Row>;
 }
 
-/** Where a node is compiled. */
+/** The context in which a node is compiled. */
 export interface Environment extends Place {
   readonly scope: StatementScope;
   readonly literals: readonly Literal[];
   readonly insideAggregate?: boolean;
-  /** The two compilers that need each other. */
+  /** The two compilers, which are mutually recursive. */
   readonly compileOperand: (node: FilterNode, environment: Environment) => Operand;
-  /** With `truth`, SQL may be false where it should be null: only rows for which it is true count. */
+  /** With `truth`, the SQL may be false where it should be null. */
   readonly compileCondition: (
     node: FilterNode,
     environment: Environment,
@@ -66,5 +66,5 @@ export interface Environment extends Place {
   ) => Condition;
 }
 
-/** What the first name of a path means: a column or relation of one row, or the record `new` or `old`. */
+/** What the first name of a path refers to: a column or relation of one row, or the record `new` or `old`. */
 type Root = { readonly kind: 'row' } | { readonly kind: 'records' };

@@ -12,7 +12,7 @@ export interface Position {
 
 type PositionedCode = Extract<ErrorCode, `FILTER_${string}` | 'ORDERING_INVALID' | 'PERMISSION_DENIED'>;
 
-/** An error at a place of the expression; `details` has offset, line and column. */
+/** An error at a position in the expression; `details` has offset, line and column. */
 export function errorAt(code: PositionedCode, message: string, at: Position, hint?: string): AppError {
   return new AppError(code, `${message} (line ${at.line}, column ${at.column})`, {
     ...(hint === undefined ? {} : { hint }),

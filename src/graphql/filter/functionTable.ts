@@ -4,8 +4,9 @@ import type { Value } from './environment.js';
 import { isWholeNumber, TYPES } from './types.js';
 
 /**
- * What an argument must be. `whole` is a whole number of 32 bits; `span` a date, a timestamp or an interval; `unit` and
- * `wholeUnit` (those to which dates can be cut) literals such as 'month'; `same` goes with the other arguments of that kind; `any` is all but a list literal.
+ * What an argument must be. `whole` is a 32-bit integer; `span` a date, a timestamp or an interval; `unit` and `wholeUnit`
+ * (those to which dates can be truncated) literals such as 'month'; `same` must have a type in common with the other
+ * `same` arguments; `any` is anything but a list literal.
  */
 export type Parameter =
   | 'text'
@@ -32,12 +33,12 @@ export interface FilterFunction {
   readonly optional?: number;
   /** The last parameter may be repeated. */
   readonly variadic?: boolean;
-  /** Null when an argument is null; true unless said otherwise. */
+  /** Whether the result is null if an argument is null; true by default. */
   readonly strict?: boolean;
 }
 
 const WHOLE_UNITS = 'century decade year quarter month week day hour minute second'.split(' ');
-/** What the literals of date_trunc and date_part may be. */
+/** The literals that date_trunc and date_part accept. */
 export const UNITS: Readonly<Record<'wholeUnit' | 'unit', readonly string[]>> = {
   wholeUnit: WHOLE_UNITS,
   unit: [...WHOLE_UNITS, 'dow', 'doy', 'isodow', 'isoyear', 'epoch'],
@@ -67,8 +68,8 @@ const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
   row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
 
 /**
- * The functions by name. Left out on purpose: those whose results grow without bound (repeat, lpad, replace), that
- * take as long as their arguments ask for (regular expressions), or that read anything but their arguments.
+ * The functions by name. Deliberately excluded: functions whose results grow without bound (repeat, lpad, replace), whose
+ * running time callers control (regular expressions), or that read anything but their arguments.
  */
 export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
   Object.entries<FilterFunction>({

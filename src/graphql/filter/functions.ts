@@ -2,7 +2,7 @@ import type { ColumnType } from '../../db/catalog/catalog.js';
 import { sql } from '../../db/sql.js';
 import { formParameter, naturalType } from './conversions.js';
 import type { Environment, Value } from './environment.js';
-import { widest } from './reads.js';
+import { widest } from './readExtent.js';
 import { errorAt } from './errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, unify, type Side } from './operands.js';
@@ -19,7 +19,7 @@ import {
   widerNumber,
 } from './types.js';
 
-/** @throws AppError FILTER_SYNTAX for a name or a number of arguments that doesn't exist, FILTER_TYPE */
+/** @throws AppError FILTER_SYNTAX for an unknown name or a wrong number of arguments, FILTER_TYPE */
 export function compileCall(node: CallNode, environment: Environment): Value {
   const row = functionOf(node);
   const parameters = node.args.map(
@@ -123,7 +123,7 @@ function argument(side: Side, parameter: Parameter, environment: Environment): V
   }
 }
 
-/** Arguments that must go with each other, under their common type; undefined for other functions. */
+/** Converts arguments that must have a common type to it; undefined for other functions. */
 function alike(
   node: CallNode,
   sides: readonly Side[],
@@ -140,7 +140,7 @@ function alike(
     throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(type)}`, node.at);
   }
   if (family(type) !== 'json') return values.map((value) => ({ ...value, type }));
-  // json and jsonb do not mix.
+  // PostgreSQL has no common type for json and jsonb.
   return values.map((value) => ({ ...value, sql: sql`${value.sql}::jsonb`, type: TYPES.jsonb }));
 }
 

@@ -17,19 +17,19 @@ const LEAKPROOF: ReadonlySet<TypeKind> = new Set<TypeKind>([
   'bytea',
 ]);
 
-/** Whether an index may answer `=` and `<` between these, by operators that are leakproof: a column and constants of its type. */
+/** Whether an index may serve `=` and `<` between these with leakproof operators: one column, and constants of its type. */
 export function comparesIndexed(values: readonly Value[]): boolean {
   const [column, ...others] = values.filter(({ operand }) => operand === 'indexed');
   if (!column || others.length > 0 || !LEAKPROOF.has(column.type.kind)) return false;
   return values.every((value) => value === column || (value.operand === 'constant' && alike(value, column)));
 }
 
-/** Operators of unlike types convert one side, which may fail. */
+/** Operators on different types convert one side, which may fail. */
 function alike({ type }: Value, column: Value): boolean {
   return kindOf(type) === kindOf(column.type);
 }
 
-/** Whole numbers of all sizes compare with each other. */
+/** Integers of all sizes can be compared without conversion. */
 function kindOf({ kind }: ColumnType): TypeKind {
   return kind === 'bigint' ? 'integer' : kind;
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.js';
 /** `quoted` is a name in backticks: never a keyword. */
 export interface Token {
   readonly kind: 'number' | 'text' | 'name' | 'quoted' | 'principal' | 'symbol' | 'end';
-  /** Of `text` and `quoted` what is between the quotes, escapes resolved. */
+  /** For `text` and `quoted`, the content between the quotes with escapes resolved. */
   readonly text: string;
   readonly at: Position;
 }
@@ -17,7 +17,7 @@ const PRINCIPAL = /\$_PRINCIPAL(?![\p{L}\p{N}_])/uy;
 const SYMBOL = /<=|>=|<>|!=|<<|>>|==|&&|\|\||[=<>+\-*/%^&|#~()[\],.]/y;
 const NAME_START = /[\p{L}_]/u;
 
-/** What a backslash stands for in a string; before any other character it stays, for the sake of LIKE's `\%`. */
+/** Escape sequences in strings. Before any other character the backslash is kept, because of LIKE's `\%`. */
 const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',
   "'": "'",

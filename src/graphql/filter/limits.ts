@@ -1,4 +1,4 @@
-/** Bounds on one filter expression. Past any of them the answer is FILTER_TOO_COMPLEX. */
+/** Limits on one filter expression; exceeding any of them is FILTER_TOO_COMPLEX. */
 export interface FilterLimits {
   /** UTF-16 code units of the whole text. */
   readonly textLength: number;
@@ -13,7 +13,7 @@ export interface FilterLimits {
   readonly numberLength: number;
   /** Relations in one path: `a.b.c.column` has three. */
   readonly pathHops: number;
-  /** Related tables in the SQL: PostgreSQL takes a third of a second to plan twice as many, and seconds from a hundred on. */
+  /** Related tables in the SQL. PostgreSQL takes a third of a second to plan twice as many, and seconds for a hundred. */
   readonly relatedTables: number;
 }
 

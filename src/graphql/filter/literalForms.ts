@@ -1,13 +1,13 @@
 /**
- * How a text literal is sent for a type. Each form answers with the text for PostgreSQL, or with undefined when
- * PostgreSQL would refuse it: then the caller's error has the place of the literal. Forms that only PostgreSQL can
- * judge (intervals, dates in words) pass through, and its refusal (SQLSTATE class 22) answers without a place.
+ * How a text literal is sent for a type. Each form returns the text for PostgreSQL, or undefined if PostgreSQL would reject
+ * it, so that the error has the literal's position. Forms that only PostgreSQL can check (intervals, dates in words) are
+ * passed through; if it rejects one (SQLSTATE class 22), the error has no position.
  */
 export type LiteralForm = (text: string) => string | undefined;
 
 const INT8_LIMIT = 9_223_372_036_854_775_808n;
 
-/** A whole number that 64 bits hold. */
+/** A 64-bit integer. */
 export const wholeNumber: LiteralForm = (text) => {
   const digits = text.trim();
   if (!/^[+-]?\d{1,30}$/.test(digits)) return undefined;
@@ -22,7 +22,7 @@ export const decimal: LiteralForm = (text) => {
     : undefined;
 };
 
-/** In the range of the type, which PostgreSQL then rounds it to: neither infinite nor, where it is another number, zero. */
+/** A number in the type's range: rounding must not make it infinite or, unless it is zero, zero. */
 const float =
   (round: (value: number) => number): LiteralForm =>
   (text) => {
@@ -61,7 +61,7 @@ const MOMENT_WORDS = new Set(['now', 'today', 'tomorrow', 'yesterday', 'epoch', 
 const ISO_MOMENT =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d*)?)?\s*(?:Z|[+-](\d{1,2})(?::?(\d{2}))?)?)?$/i;
 
-/** A date or a timestamp: ISO 8601 is checked to the day, other forms are PostgreSQL's to judge. */
+/** A date or a timestamp: ISO 8601 is checked down to the day, other forms are left to PostgreSQL. */
 export const moment: LiteralForm = (text) => {
   const trimmed = text.trim();
   if (MOMENT_WORDS.has(trimmed.toLowerCase())) return trimmed;
@@ -77,10 +77,10 @@ export const moment: LiteralForm = (text) => {
   return dayExists && timeExists && zoneHour < 16 && zoneMinute < 60 ? trimmed : undefined;
 };
 
-/** A time of day, in any form that has a number. */
+/** A time of day, in any form with a digit. */
 export const time: LiteralForm = (text) => (/\d/.test(text) ? text : undefined);
 
-/** Any form that has a number and is not a date. */
+/** Any form that has a digit and is not a date. */
 export const interval: LiteralForm = (text) =>
   /\d/.test(text) && !ISO_MOMENT.test(text.trim()) ? text : undefined;
 
@@ -100,6 +100,6 @@ export const bytes: LiteralForm = (text) => {
   return `\\x${Buffer.from(compact, 'base64').toString('hex')}`;
 };
 
-/** A LIKE pattern: PostgreSQL refuses one that ends in the middle of an escape. */
+/** A LIKE pattern: PostgreSQL rejects one that ends in the middle of an escape. */
 export const pattern: LiteralForm = (text) =>
   (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 0 ? text : undefined;

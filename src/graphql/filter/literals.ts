@@ -4,7 +4,7 @@ import type { ListItem, Literal, LiteralClass, NumberSize } from './tree.js';
 const INT4_LIMIT = 2_147_483_648n;
 const INT8_LIMIT = 9_223_372_036_854_775_808n;
 
-/** The smallest type that holds the number, `-` and digits as written. */
+/** The smallest type that holds the number as written. */
 function numberSize(text: string): NumberSize {
   if (!/^-?\d+$/.test(text)) return 'numeric';
   const value = BigInt(text);
@@ -17,7 +17,7 @@ function itemClass(item: ListItem): LiteralClass | null {
   return item.kind === 'null' ? null : item.kind;
 }
 
-/** Collects literals while the tree is built, in the order of the text. */
+/** Collects literals while the tree is built, in source order. */
 export class LiteralBuilder {
   readonly literals: Literal[] = [];
 

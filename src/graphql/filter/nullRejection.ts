@@ -3,8 +3,8 @@ import { isStrictCall } from './functions.js';
 import type { FilterNode, PathNode } from './tree.js';
 
 /**
- * The paths without whose value the condition can't be true. Rows on the way to them can be joined in an `exists`,
- * which PostgreSQL may start from; for others a subselect must give null where there is no row.
+ * The paths that the condition rejects nulls of: it can't be true unless they have a value. Rows on these paths can be
+ * joined in an `exists`, which PostgreSQL may start from; others need a subselect that is null where there is no row.
  */
 export function nullRejectedPaths(node: FilterNode): PathNode[] {
   switch (node.kind) {
@@ -26,7 +26,7 @@ export function nullRejectedPaths(node: FilterNode): PathNode[] {
   }
 }
 
-/** The paths that make the value null when they are. */
+/** The paths for which null makes the whole value null. */
 function strict(node: FilterNode): PathNode[] {
   switch (node.kind) {
     case 'path':

@@ -6,7 +6,7 @@ import { errorAt, type Position } from './errors.js';
 import type { BooleanNode, FilterNode, LiteralClass, NumberNode, TextNode } from './tree.js';
 import { comparable, describe, elementOf, family, TYPES, widerNumber } from './types.js';
 
-/** An operand with the node it comes from, for the place of errors. */
+/** An operand with the node it was compiled from, for the position of errors. */
 export interface Side {
   readonly node: FilterNode;
   readonly operand: Operand;
@@ -28,7 +28,7 @@ function literalClass(node: NumberNode | TextNode | BooleanNode): LiteralClass {
 }
 
 /**
- * The operand as a value of a type: literals are sent as that type, values must compare with it.
+ * The operand as a value of a type: literals are sent as that type, values must be comparable with it.
  * @throws AppError FILTER_TYPE
  */
 export function asType(side: Side, type: ColumnType, environment: Environment): Value {
@@ -59,14 +59,14 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
   return { is: 'value', sql: parameter, type: sentType(literal, type), ...CONSTANT };
 }
 
-/** A number that a whole column can't hold is sent as numeric: what is computed from it is numeric, too. */
+/** A number that an integer column can't hold is sent as numeric, and so is anything computed from it. */
 function sentType(literal: NumberNode | TextNode | BooleanNode, type: ColumnType): ColumnType {
   return literal.kind === 'number' && family(type) === 'number'
     ? widerNumber(type, TYPES[literal.size])
     : type;
 }
 
-/** The operand as a value of the type that it has by itself; text literals are text. */
+/** The operand as a value of its natural type; text literals are text. */
 export function asItself(side: Side, environment: Environment): Value {
   const { operand, node } = side;
   if (operand.is === 'value') return operand;
@@ -76,7 +76,7 @@ export function asItself(side: Side, environment: Environment): Value {
 }
 
 /**
- * Operands of one comparison as values that compare with each other: literals take the type of the first value.
+ * Operands of one comparison as values of comparable types: literals take the type of the first value.
  * @throws AppError FILTER_TYPE
  */
 export function unify(sides: readonly Side[], environment: Environment): Value[] {
@@ -89,7 +89,7 @@ function leadingType(sides: readonly Side[]): ColumnType | undefined {
   return undefined;
 }
 
-/** Of literals only: numbers win over text (`5 = "5"`), the widest one over the others. */
+/** For literals only: numbers win over text (`5 = "5"`), and the widest number over the others. */
 function literalsType(sides: readonly Side[]): ColumnType {
   let type: ColumnType | undefined;
   for (const { operand, node } of sides) {

@@ -1,14 +1,14 @@
 import { sql, type Sql } from '../../db/sql.js';
 import type { Environment, Value } from './environment.js';
-import { widest } from './reads.js';
+import { widest } from './readExtent.js';
 import { errorAt } from './errors.js';
 import { asItself, asType, compileSide, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from './tree.js';
 import { describe, family, isWholeNumber, TYPES, widerNumber } from './types.js';
 
 /**
- * Arithmetic. Whole numbers are computed in 64 bits and divide to whole numbers (5 / 2 = 2); anything divided by zero
- * is null; `^` is computed in floating point. Dates and intervals add and subtract as in PostgreSQL.
+ * Arithmetic. Integers are computed in 64 bits, and their quotient is an integer (5 / 2 = 2); anything divided by zero is
+ * null; `^` is computed in floating point. Dates and intervals are added and subtracted as in PostgreSQL.
  *
  * @throws AppError FILTER_TYPE
  */
@@ -69,7 +69,7 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
   if (isWholeNumber(type))
     return computed(NUMERIC[operator](wide(left), wide(right)), TYPES.int8, left, right);
   if (type.kind === 'float' && operator === '%') {
-    // PostgreSQL has no remainder of floating point numbers.
+    // PostgreSQL has no remainder operator for floating-point numbers.
     return computed(
       sql`(${left.sql}::numeric % nullif(${right.sql}::numeric, 0))`,
       TYPES.numeric,
@@ -81,7 +81,7 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
   return computed(NUMERIC[operator](sql`${left.sql}${cast}`, sql`${right.sql}${cast}`), type, left, right);
 }
 
-/** A literal as a number: text takes the other side's type, numbers keep their own. */
+/** A literal as a number: text takes the other operand's type, numbers keep their own. */
 function numberOf(side: Side, other: Side, environment: Environment): Value {
   const { operand } = side;
   if (operand.is !== 'literal' || operand.node.kind !== 'text') return asItself(side, environment);
@@ -90,7 +90,7 @@ function numberOf(side: Side, other: Side, environment: Environment): Value {
     : asType(side, TYPES.numeric, environment);
 }
 
-/** Sums of dates and intervals; undefined when neither side is one. */
+/** Arithmetic on dates and intervals; undefined if neither side is one. */
 function temporal(
   { operator, at }: ArithmeticNode,
   leftSide: Side,
@@ -100,7 +100,7 @@ function temporal(
   const kindOf = ({ operand }: Side): string => (operand.is === 'value' ? family(operand.type) : operand.is);
   const isTemporal = (kind: string): boolean => ['moment', 'interval', 'time'].includes(kind);
   if (!isTemporal(kindOf(leftSide)) && !isTemporal(kindOf(rightSide))) return undefined;
-  // Beside a date or an interval, text is an interval: createdate > now() - '7 days'.
+  // Text next to a date or an interval is an interval: createdate > now() - '7 days'.
   const valueOf = (side: Side): Value =>
     side.operand.is === 'literal' && side.operand.node.kind === 'text'
       ? asType(side, TYPES.interval, environment)
@@ -127,7 +127,7 @@ const subtract = (a: Sql, b: Sql): Sql => sql`(${a} - ${b})`;
 
 type Rule = readonly [result: Value['type'] | undefined, write: (a: Sql, b: Sql) => Sql];
 
-/** By the kinds of the two sides; without a result type it is the left side's. */
+/** Keyed by the kinds of the operands. Without a result type, the result has the left operand's. */
 const TEMPORAL: Readonly<Record<string, Rule>> = {
   'date + whole': [TYPES.date, (a, b) => sql`(${a} + ${b}::int4)`],
   'whole + date': [TYPES.date, (a, b) => sql`(${b} + ${a}::int4)`],
@@ -156,7 +156,7 @@ const TEMPORAL: Readonly<Record<string, Rule>> = {
   ...momentDifferences(),
 };
 
-/** Differences of two moments, at least one of them a timestamp. */
+/** Differences of two dates or timestamps, at least one of them a timestamp. */
 function momentDifferences(): Record<string, Rule> {
   const difference: Rule = [TYPES.interval, (a, b) => sql`(${a}::timestamptz - ${b}::timestamptz)`];
   const kinds = ['date', 'timestamp', 'timestamptz'];

@@ -6,16 +6,16 @@ import { shapeOf } from './shape.js';
 import { TokenReader } from './tokenReader.js';
 import type { ArithmeticOperator, CompareOperator, FilterNode, ListItem, Literal } from './tree.js';
 
-/** A parsed expression: equal shapes have equal trees but for positions, and compile to equal SQL. */
+/** A parsed expression. Expressions of equal shape have trees that are equal except for positions, and compile to equal SQL. */
 export interface ParsedFilter {
   readonly tree: FilterNode;
-  /** Values lifted out of the text, in its order: what `Inputs.literals` holds for this filter. */
+  /** Values lifted out of the text, in source order: what `Inputs.literals` holds for this filter. */
   readonly literals: readonly Literal[];
   readonly shape: string;
 }
 
 /**
- * Parses a filter expression. Blank text is the filter that every row passes.
+ * Parses a filter expression. Every row passes a blank one.
  *
  * Operators, loosest first, as in PostgreSQL: OR · AND · NOT · IS · comparisons (they don't chain) ·
  * IN, LIKE, BETWEEN · `& | # << >> ~` · `+ -` · `* / %` · `^` (from the left) · unary `-`.
@@ -53,7 +53,7 @@ const COMPARISONS: Readonly<Record<string, CompareOperator>> = {
   '>=': '>=',
 };
 
-/** Binary operators, loosest first. All group from the left. */
+/** Binary operators, loosest first. All are left-associative. */
 const ARITHMETIC: readonly (readonly ArithmeticOperator[])[] = [
   ['&', '|', '#', '<<', '>>'],
   ['+', '-'],
@@ -68,14 +68,14 @@ const FOREIGN: Readonly<Record<string, string>> = {
   '||': 'Write OR, or concat(a, b) to join texts.',
 };
 
-/** `Omit` that keeps the members of a union apart. */
+/** `Omit` that distributes over unions. */
 type Parts<T> = T extends unknown ? Omit<T, 'at'> : never;
 
 class Parser {
   readonly literals = new LiteralBuilder();
   #nodes = 0;
   #nesting = 0;
-  /** Chains like `1 + 1 + 1` are deep trees of flat text. */
+  /** Depths are tracked per node, since flat chains like `1 + 1 + 1` are deep trees. */
   readonly #depths = new WeakMap<FilterNode, number>();
 
   constructor(
@@ -309,7 +309,7 @@ class Parser {
     return this.#node({ kind: 'list', items }, at, items);
   }
 
-  /** The rest of a list, when it holds nothing but literals. */
+  /** The rest of a list if it consists of literals only. */
   #literalItems(close: ')' | ']', at: Position): ListItem[] | undefined {
     const { reader } = this;
     const items: ListItem[] = [];

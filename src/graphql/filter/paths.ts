@@ -2,16 +2,16 @@ import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catal
 import { identifier, join, sql, type Sql } from '../../db/sql.js';
 import { conjunction } from './conjunction.js';
 import type { Condition, Place, Value } from './environment.js';
-import { widest, type Reads } from './reads.js';
+import { widest, type ReadExtent } from './readExtent.js';
 import { errorAt, type Position } from './errors.js';
-import { fenced } from './fence.js';
+import { behindPolicies } from './securityBarrier.js';
 import { FILTER_LIMITS } from './limits.js';
 import type { Predicate, Row } from './scope.js';
 import { suggestion } from './suggestion.js';
 import type { PathNode } from './tree.js';
 import { TYPES } from './types.js';
 
-/** A path resolved in the catalog: from the current row over relations to a column. */
+/** A path resolved in the catalog: from the current row through relations to a column. */
 export interface ResolvedPath {
   readonly start: Row;
   /** The key of `start` in `Environment.rows`. */
@@ -33,8 +33,8 @@ export function isToMany(hop: Hop): boolean {
 }
 
 /**
- * Looks a path up, starting at the root.
- * @throws AppError FILTER_UNKNOWN_COLUMN with the nearest name as the hint
+ * Resolves a path, starting at the root.
+ * @throws AppError FILTER_UNKNOWN_COLUMN with the closest name as a hint
  */
 export function resolvePath(node: PathNode, { root, rows, scope }: Place): ResolvedPath {
   const names = [...node.names];
@@ -80,7 +80,7 @@ function unknownColumn(table: Table, name: string, at: Position): Error {
   return errorAt('FILTER_UNKNOWN_COLUMN', `"${table.name}" has no column "${name}"`, at, hint);
 }
 
-/** The column's value, or null when a relation on the way has no row that the role may read. */
+/** The column's value, or null if a relation on the path has no row that the role may read. */
 export function compileColumn({ start, hops, column }: ResolvedPath, node: PathNode, place: Place): Value {
   if (!column) {
     const hint = `Write ${node.names.join('.')}.column; the record itself only goes with IS NULL.`;
@@ -103,7 +103,7 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   const stored = sql`${reached.alias}.${identifier(column.sqlName)}`;
   const value = column.searchedAs ? sql`${identifier('rowpost', column.searchedAs)}(${stored})` : stored;
   const { type } = column;
-  // oid compares with nothing but itself.
+  // oid is comparable only with itself.
   if (type.sqlType === 'oid' && !type.array) {
     const written = joined.select(sql`${value}::int8`);
     return { is: 'value', sql: written, type: TYPES.int8, operand: 'computed', reads: joined.reads };
@@ -112,7 +112,7 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads };
 }
 
-/** Rows reached over relations, as FROM items and the conditions that tie them together. */
+/** Rows reached through relations, as FROM items and their join conditions. */
 export class JoinedRows {
   readonly #from: Sql[] = [];
   readonly #ties: Sql[] = [];
@@ -122,8 +122,8 @@ export class JoinedRows {
   constructor(private readonly place: Pick<Place, 'scope' | 'joins'>) {}
 
   /**
-   * Goes over one relation.
-   * @throws AppError PERMISSION_DENIED when the role may not read the table
+   * Joins one relation.
+   * @throws AppError PERMISSION_DENIED if the role may not read the table
    */
   follow(from: Row, { relation, target, key }: Hop, at: Position): Row {
     let near = from.alias;
@@ -145,27 +145,27 @@ export class JoinedRows {
     return { table, alias: this.#add(table, at) };
   }
 
-  /** A scalar subselect of an expression over these rows; the expression itself when there are none. */
+  /** A scalar subselect of an expression over these rows; the expression itself if there are none. */
   select(expression: Sql): Sql {
     if (this.#from.length === 0) return expression;
     return sql`(select ${expression} from ${this.#fromWhere()})`;
   }
 
-  /** Whether some of these rows satisfy all of the conditions. */
+  /** Whether some combination of these rows satisfies all conditions. */
   exists(conditions: readonly Condition[]): Condition {
     const indexable = conditions.every((condition) => condition.indexable);
     const reads = widest([this, ...conditions]);
     if (this.#from.length === 0) return { sql: conjunction(conditions), indexable, reads };
     const policies = [...this.#policies.values()];
-    // The same related row may be looked at for any number of rows: only what costs nothing may precede its policy.
+    // A related row may be checked for any number of rows: only conditions without subqueries may precede its policy.
     const open = policies.every((policy) => (policy.reads ?? 'row') === 'row');
     const tests = open ? conditions : conditions.map((condition) => ({ ...condition, indexable: false }));
-    const written = sql`exists (select from ${this.#fromWhere(fenced(policies, tests))})`;
+    const written = sql`exists (select from ${this.#fromWhere(behindPolicies(policies, tests))})`;
     return { sql: written, indexable: indexable && open, reads };
   }
 
-  /** What must be read to have these rows, and to know that the role may read them. */
-  get reads(): Reads {
+  /** What must be read to produce these rows and to check that the role may read them. */
+  get reads(): ReadExtent {
     if (this.#from.length === 0) return 'row';
     const policies = [...this.#policies.values()].map(({ reads = 'row' }) => ({ reads }));
     return widest([{ reads: 'related' }, ...policies]);
@@ -194,7 +194,7 @@ export class JoinedRows {
     return alias;
   }
 
-  /** From a row that its policy may hide at some cost nothing is followed before the policy is evaluated. */
+  /** If a row's policy reads other rows, it is evaluated before any relation of the row is followed. */
   #tie(here: Sql, pairs: readonly ColumnPair[], there: Sql): void {
     const policy = this.#policies.get(here);
     for (const pair of pairs) {

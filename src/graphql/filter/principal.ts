@@ -7,7 +7,7 @@ import { TYPES } from './types.js';
 
 const list = (type: ColumnType): ColumnType => ({ ...type, array: true });
 
-/** What of the caller an expression can name; the values are read from `Inputs.principal` by these names. */
+/** The caller's fields that expressions can use; values are read from `Inputs.principal` by these names. */
 const FIELDS: ReadonlyMap<string, ColumnType> = new Map([
   ['roleid', TYPES.int4],
   ['tenantid', TYPES.int4],

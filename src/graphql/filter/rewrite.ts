@@ -9,7 +9,7 @@ const NEGATIONS: Readonly<Record<CompareOperator, CompareOperator>> = {
   '<=': '>',
 };
 
-/** `= null` and `!= null` as IS NULL and IS NOT NULL. */
+/** Rewrites `= null` and `!= null` to IS NULL and IS NOT NULL. */
 export function withNullTest(node: FilterNode): FilterNode {
   if (node.kind !== 'compare' || (node.operator !== '=' && node.operator !== '!=')) return node;
   const { left, right, at, operator } = node;
@@ -18,7 +18,7 @@ export function withNullTest(node: FilterNode): FilterNode {
   return { kind: 'is', at, negated: operator === '!=', test: 'null', operand };
 }
 
-/** The condition that is true, false and null where this one is false, true and null; undefined when it has no name. */
+/** The negation under three-valued logic; undefined if it can't be written without NOT. */
 export function negationOf(node: FilterNode): FilterNode | undefined {
   switch (node.kind) {
     case 'compare':
@@ -34,7 +34,7 @@ export function negationOf(node: FilterNode): FilterNode | undefined {
   }
 }
 
-/** Whether it is `path IS NULL`, true also where the path leads to no row. */
+/** Whether it is `path IS NULL`, which is also true if the path leads to no row. */
 export function isAbsence(node: FilterNode): node is IsNode {
   return node.kind === 'is' && node.test === 'null' && !node.negated && node.operand.kind === 'path';
 }

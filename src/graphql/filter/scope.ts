@@ -1,26 +1,26 @@
 import { identifier, type Sql } from '../../db/sql.js';
-import type { Reads } from './reads.js';
+import type { ReadExtent } from './readExtent.js';
 import type { CallNode } from './tree.js';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 
 /** Which rows of a table the principal may read. */
 export interface RowAccess {
   /**
-   * The predicate over a row of `table` under `alias`; `all` when every row is visible. `none` when the table may not
-   * be read at all: an expression that needs it is refused with PERMISSION_DENIED.
+   * The predicate over a row of `table` under `alias`; `all` if every row is visible. `none` if the table may not be read
+   * at all: an expression that needs it fails with PERMISSION_DENIED.
    */
   readonly predicate: (table: Table, alias: Sql) => Predicate | 'all' | 'none';
-  /** Whether it is certain, without compiling anything, that the predicate would be `none`. */
+  /** Whether the predicate is known to be `none` without compiling anything. */
   readonly denies?: (table: Table) => boolean;
 }
 
 /** A condition that decides who may reach a row. */
 export interface Predicate extends Sql {
-  /** What must be read to evaluate it; the row alone when not given. */
-  readonly reads?: Reads;
+  /** What evaluating it reads; by default only the row. */
+  readonly reads?: ReadExtent;
 }
 
-/** Generates unique aliases, so that expressions of one statement never collide. */
+/** Generates aliases that are unique within a statement. */
 export interface AliasSource {
   readonly next: () => Sql;
 }
@@ -30,7 +30,7 @@ export function createAliasSource(prefix = 'f'): AliasSource {
   return { next: () => identifier(`${prefix}${count++}`) };
 }
 
-/** What paths are looked up with. */
+/** What paths are resolved with. */
 export interface PathScope {
   readonly catalog: Catalog;
   readonly access: RowAccess;
@@ -40,24 +40,24 @@ export interface PathScope {
 /** What all expressions of one statement share. */
 export interface StatementScope extends PathScope {
   /**
-   * The variable that holds the expression, whose literals each run brings along. Undefined when they belong to the plan, as
-   * those of a policy rule do: those given at compile time are then checked at once, and bound on every run.
+   * The variable that holds the expression and thus its literals, which differ from run to run. Undefined if the literals
+   * belong to the plan, as a policy rule's do: they are checked at compile time and bound on every run.
    */
   readonly filterVariable: string | undefined;
-  /** Where rows are results of an aggregate: the column that a call such as `sum(total)` stands for. */
+  /** For rows that are aggregate results: the column that a call such as `sum(total)` refers to. */
   readonly aggregateColumn?: (node: CallNode) => string | undefined;
 }
 
-/** Where an expression over the rows of a table stands. */
+/** The scope of an expression over the rows of a table. */
 export interface FilterScope extends StatementScope {
   readonly table: Table;
   /** The SQL alias of the row. */
   readonly alias: Sql;
-  /** What decides, besides the row's own policy, whether the role may know of it: of a join table on the way to it. */
+  /** Policies besides the row's own, such as that of a join table leading to it. */
   readonly policies?: readonly Predicate[];
 }
 
-/** The current row: column names are resolved in `table` and read from `alias`. */
+/** A current row: column names are resolved in `table` and read from `alias`. */
 export interface Row {
   readonly table: Table;
   readonly alias: Sql;

@@ -1,6 +1,6 @@
 import type { FilterNode } from './tree.js';
 
-/** Text that is equal for trees that differ in positions and literal values only: the key of compiled plans. */
+/** Equal for trees that differ only in positions and literal values; part of the key of cached plans. */
 export function shapeOf(node: FilterNode): string {
   switch (node.kind) {
     case 'everything':

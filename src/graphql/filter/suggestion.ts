@@ -1,4 +1,4 @@
-/** A hint with the nearest of the names, or with some of them. */
+/** A hint with the closest name, or with some of the names. */
 export function suggestion(wrong: string, names: Iterable<string>): string | undefined {
   const all = [...names];
   if (all.length === 0) return undefined;

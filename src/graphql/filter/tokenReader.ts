@@ -1,7 +1,7 @@
 import { errorAt } from './errors.js';
 import type { Token } from './lexer.js';
 
-/** A cursor over the tokens of an expression. Words of the language are matched in any case. */
+/** A cursor over the tokens of an expression. Keywords are case-insensitive. */
 export class TokenReader {
   #index = 0;
 
@@ -21,7 +21,7 @@ export class TokenReader {
     return token;
   }
 
-  /** Where the cursor is, for `rewind`. */
+  /** The current position, for `rewind`. */
   mark(): number {
     return this.#index;
   }

@@ -1,8 +1,8 @@
 import type { Position } from './errors.js';
 
 /**
- * The tree of a filter expression. It holds the structure only: values of literals are lifted out, and a node knows
- * their kind and their index in `ParsedFilter.literals`. Two texts with equal trees compile to equal SQL.
+ * The syntax tree of a filter expression. It holds only the structure: literal values are lifted out, and a node has their
+ * kind and their index in `ParsedFilter.literals`. Texts with equal trees compile to equal SQL.
  */
 export type FilterNode =
   | Everything
@@ -26,7 +26,7 @@ export type FilterNode =
   | LiteralListNode
   | ListNode;
 
-/** The blank expression: every row. */
+/** The blank expression, which every row passes. */
 interface Everything {
   readonly kind: 'everything';
   readonly at: Position;
@@ -139,10 +139,10 @@ export interface PrincipalNode {
   readonly field: string;
 }
 
-/** Smallest PostgreSQL type that holds a number as it is written. */
+/** The smallest PostgreSQL type that holds a number as written. */
 export type NumberSize = 'int4' | 'int8' | 'numeric';
 
-/** What of a literal is part of the shape. */
+/** The part of a literal that belongs to the shape. */
 export type LiteralClass = NumberSize | 'text' | 'boolean';
 
 export interface NumberNode {
@@ -158,7 +158,7 @@ export interface TextNode {
   readonly index: number;
 }
 
-/** Written into the SQL as it is, so that PostgreSQL can use partial indexes. */
+/** Written into the SQL verbatim, so that PostgreSQL can use partial indexes. */
 export interface BooleanNode {
   readonly kind: 'boolean';
   readonly at: Position;
@@ -175,19 +175,19 @@ export interface LiteralListNode {
   readonly kind: 'literals';
   readonly at: Position;
   readonly index: number;
-  /** What its items are, sorted, each once. Empty for `[]` and `[null]`. */
+  /** The distinct classes of its items, sorted. Empty for `[]` and `[null]`. */
   readonly classes: readonly LiteralClass[];
   readonly hasNull: boolean;
 }
 
-/** A list that holds something else than literals. */
+/** A list with items other than literals. */
 export interface ListNode {
   readonly kind: 'list';
   readonly at: Position;
   readonly items: readonly FilterNode[];
 }
 
-/** A literal's value, lifted out of the tree. `text` of a number has its sign and every digit. */
+/** A literal's value, lifted out of the tree. A number's `text` keeps its sign and every digit. */
 export type Literal = NumberLiteral | TextLiteral | ListLiteral;
 
 interface NumberLiteral {

@@ -1,6 +1,6 @@
 import type { ColumnType, TypeKind } from '../../db/catalog/catalog.js';
 
-/** Types that compare with each other. `moment` is a date or a timestamp, with a zone or without. */
+/** Types that can be compared with each other. `moment` is a date or a timestamp, with or without a time zone. */
 export type Family =
   | 'number'
   | 'text'
@@ -34,7 +34,7 @@ const FAMILIES: Readonly<Record<TypeKind, Family>> = {
   other: 'other',
 };
 
-/** Other types that have operators of their own; the rest are compared by their text. */
+/** Other types with operators of their own; the rest are compared as text. */
 const NATIVE_OTHERS = new Set(
   (
     'inet cidr macaddr macaddr8 bit varbit money citext ltree pg_lsn oid isbn issn ' +
@@ -46,7 +46,7 @@ const NATIVE_OTHERS = new Set(
 
 const plain = (kind: TypeKind, sqlType: string): ColumnType => ({ kind, sqlType, array: false });
 
-/** Types of expressions that are not a column's. */
+/** Types of expressions other than columns. */
 export const TYPES = {
   int4: plain('integer', 'int4'),
   int8: plain('bigint', 'int8'),
@@ -69,14 +69,14 @@ export function elementOf(type: ColumnType): ColumnType {
   return { ...type, array: false };
 }
 
-/** The type as users know it, for messages. */
+/** The type's name for error messages. */
 export function describe(type: ColumnType): string {
   if (type.array) return `a list of ${type.kind}`;
   if (type.kind === 'other') return type.sqlType;
   return type.kind === 'enum' ? 'an enum' : type.kind;
 }
 
-/** Whether PostgreSQL knows `=` and `<` of a type of kind `other`. */
+/** Whether PostgreSQL has `=` and `<` for a type of kind `other`. */
 export function isNative(type: ColumnType): boolean {
   return type.kind !== 'other' || NATIVE_OTHERS.has(type.sqlType.slice(type.sqlType.lastIndexOf('.') + 1));
 }
@@ -86,12 +86,12 @@ export function comparable(a: ColumnType, b: ColumnType): boolean {
   return a.kind === 'enum' || a.kind === 'other' || a.array ? a.sqlType === b.sqlType : true;
 }
 
-/** Whether `<` and ORDER BY mean something. */
+/** Whether the type supports `<` and ORDER BY. */
 export function orderable(type: ColumnType): boolean {
   return !type.array && type.kind !== 'json' && isNative(type);
 }
 
-/** Values that read as text: LIKE and the text functions take them. */
+/** Whether LIKE and the text functions accept the type. */
 export function textual(type: ColumnType): boolean {
   return (
     !type.array && (type.kind === 'text' || type.kind === 'enum' || type.kind === 'uuid' || isCitext(type))
@@ -113,7 +113,7 @@ const NUMBER_RANKS: Readonly<Partial<Record<TypeKind, number>>> = {
   float: 4,
 };
 
-/** Of two numbers' types the one that PostgreSQL computes with. */
+/** The type in which PostgreSQL combines two numbers. */
 export function widerNumber(a: ColumnType, b: ColumnType): ColumnType {
   const wider = (NUMBER_RANKS[a.kind] ?? 0) >= (NUMBER_RANKS[b.kind] ?? 0) ? a : b;
   if (wider.kind === 'integer') return TYPES.int4;

@@ -7,7 +7,7 @@ import { compilePrincipal } from './principal.js';
 import type { FilterNode } from './tree.js';
 import { TYPES } from './types.js';
 
-/** Compiles what stands beside an operator or in a call. @throws AppError FILTER_* */
+/** Compiles an operand or an argument. @throws AppError FILTER_* */
 export function compileOperand(node: FilterNode, environment: Environment): Operand {
   switch (node.kind) {
     case 'number':

@@ -1,6 +1,6 @@
 import type { FilterNode, PathNode } from './tree.js';
 
-/** The node's direct parts. */
+/** The node's children. */
 export function partsOf(node: FilterNode): readonly FilterNode[] {
   switch (node.kind) {
     case 'and':
@@ -27,7 +27,7 @@ export function partsOf(node: FilterNode): readonly FilterNode[] {
   }
 }
 
-/** Every path in it. */
+/** All paths below the node. */
 export function pathsOf(node: FilterNode): PathNode[] {
   return node.kind === 'path' ? [node] : partsOf(node).flatMap(pathsOf);
 }

@@ -6,13 +6,13 @@ import type { PathScope, Row } from '../filter/scope.js';
 import { describe, elementOf, orderable } from '../filter/types.js';
 import { orderingErrors, type OrderingTerm, type ParsedOrdering } from './parseOrdering.js';
 
-/** Where an ordering stands: over rows of `table` under `alias`. */
+/** The scope of an ordering: rows of `table` under `alias`. */
 export interface OrderingScope extends PathScope, Row {}
 
 /**
- * Compiles to an ORDER BY clause with a space before it. The primary key comes last unless it is among the terms, so that pages are
- * stable. What is behind a relation whose row is absent or hidden sorts as null. Empty for a table without a primary
- * key, when there are no terms either.
+ * Compiles to an ORDER BY clause with a leading space. The primary key is appended unless it is among the terms, so that
+ * pages are stable. Columns behind a relation whose row is absent or hidden sort as null. Empty without terms and without
+ * a primary key.
  *
  * @throws AppError ORDERING_INVALID, PERMISSION_DENIED
  */

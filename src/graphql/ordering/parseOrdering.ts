@@ -18,13 +18,13 @@ export interface ParsedOrdering {
   readonly shape: string;
 }
 
-/** For ordering items only the bounds on text and tokens matter. */
+/** For ordering items only the limits on text and tokens matter. */
 const ITEM_LIMITS: FilterLimits = { ...FILTER_LIMITS, textLength: 2_000, tokens: 500 };
 const MAX_TERMS = 32;
 
 /**
- * Parses ordering items: `col`, `col desc`, `relation.col ASC NULLS LAST`, or several with commas between. Blank items
- * mean nothing. Words are taken in any case, and as column names where a name must stand.
+ * Parses ordering items: `col`, `col desc`, `relation.col ASC NULLS LAST`, or several separated by commas. Blank items are
+ * ignored. Keywords are case-insensitive, and are column names where a name is expected.
  *
  * @throws AppError ORDERING_INVALID
  */
@@ -66,7 +66,7 @@ function parseTerm(reader: TokenReader): OrderingTerm {
   return { path: { kind: 'path', at, names }, descending, nulls };
 }
 
-/** Errors of the filter language, which ordering shares the words and names of, as errors of the ordering. */
+/** Orderings are read by the filter language's lexer and paths: turns its errors into ORDERING_INVALID. */
 export function orderingErrors<T>(work: () => T): T {
   try {
     return work();

@@ -1,14 +1,14 @@
-/** A user's remaining CPU time in milliseconds, and when it was computed. */
+/** A user's remaining CPU time, and when it was computed. */
 interface Balance {
   leftMs: number;
   atMs: number;
 }
 
-/** Buckets idle for a second are full again. */
+/** Beyond this, full buckets are dropped: those idle for a second. */
 const MAX_BALANCES = 10_000;
 
 /**
- * Token buckets of CPU time: each user gains `msPerSecond`, and may save up one second's worth. Usage is known only
+ * Token buckets of CPU time: each user gains `msPerSecond`, and may accumulate one second's worth. Usage is only known
  * afterwards, so a balance may be negative for a while.
  */
 export class CpuQuota {
@@ -16,7 +16,7 @@ export class CpuQuota {
 
   constructor(private readonly msPerSecond: number) {}
 
-  /** @returns how long the user must wait for its quota; 0 if there is quota left */
+  /** @returns how long the user must wait; 0 if there is quota left */
   waitMs(user: string, nowMs: number): number {
     const { leftMs } = this.#at(user, nowMs);
     return leftMs > 0 ? 0 : ((1 - leftMs) / this.msPerSecond) * 1000;

@@ -1,14 +1,14 @@
 import type { FieldNode } from 'graphql';
 import type { PreparedText } from '../../db/connection/preparedStatements.js';
 import type { Slot } from '../../db/sql.js';
-import type { FieldError } from '../answer.js';
+import type { FieldError } from '../response.js';
 
-/** How an operation is answered: data, made once for each document and shape of its variables, run many times. */
+/** How to execute an operation. Plain data, built once per document and shape of its variables, and run many times. */
 export interface Plan {
   readonly kind: 'query' | 'mutation';
   readonly fields: readonly PlannedField[];
-  /** Whether answers hold marks, see `FileUrls`. */
-  readonly hasFileMarks: boolean;
+  /** Whether results contain placeholders, see `FileUrls`. */
+  readonly hasFilePlaceholders: boolean;
 }
 
 export type PlannedField =
@@ -19,11 +19,11 @@ interface Keyed {
   readonly key: string;
 }
 
-/** Answered by the first column of the first row of its last statement, which is JSON text. */
+/** Its result is the first column of the first row of its last statement, which is JSON text. */
 export interface StatementField extends Keyed {
   readonly kind: 'statement';
   readonly statements: readonly PlannedStatement[];
-  /** Where the field stands in the answer and in the document, for its errors. */
+  /** The field's path in the response and its node in the document, for errors. */
   readonly path: readonly string[];
   readonly nodes: readonly FieldNode[];
   /** The table that the field changes. */
@@ -40,19 +40,19 @@ export interface ConstantField extends Keyed {
   readonly json: string;
 }
 
-/** Null, with its error; the other fields of a query are answered. */
+/** Resolves to null with an error; the other fields of a query are unaffected. */
 export interface RefusedField extends Keyed {
   readonly kind: 'refused';
   readonly error: FieldError;
 }
 
-/** `__schema` and `__type`, answered from the schema alone. */
+/** `__schema` and `__type`, resolved from the schema alone. */
 export interface IntrospectionField extends Keyed {
   readonly kind: 'introspection';
   readonly nodes: readonly FieldNode[];
 }
 
-/** An object of fields that are planned themselves. */
+/** An object whose fields have plans of their own. */
 export interface ObjectField extends Keyed {
   readonly kind: 'object';
   readonly fields: readonly PlannedField[];
@@ -63,7 +63,7 @@ export interface UtilityField extends Keyed {
   readonly action: 'introspect';
 }
 
-/** The field itself, or those of the object that it is, as far as statements answer them. */
+/** The field or, for an object, its fields, as far as they are resolved by statements. */
 export function statementFields(field: PlannedField): readonly StatementField[] {
   if (field.kind === 'object') return field.fields.flatMap(statementFields);
   return field.kind === 'statement' ? [field] : [];

@@ -3,8 +3,8 @@ import type { Catalog } from '../../db/catalog/catalog.js';
 import { sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
-import { FieldError } from '../answer.js';
-import { holdMarks, type FileTerms } from '../files/fileUrls.js';
+import { FieldError } from '../response.js';
+import { containPlaceholders, type FileTerms } from '../files/fileUrls.js';
 import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/scope.js';
@@ -26,22 +26,22 @@ export interface PlanDeps {
   readonly policy: Policy;
   readonly aliases: AliasSource;
   readonly limits: PlanLimits;
-  /** Without them, answers contain no file URLs. */
+  /** Without them, results contain no file URLs. */
   readonly files?: FileTerms;
-  /** The answer is for templates. */
+  /** Set if the result is for templates. */
   readonly marksNumerics?: boolean;
 }
 
 export interface PlanLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;
-  /** Maximum size of one field's answer, in bytes. */
+  /** Maximum size of one field's result, in bytes. */
   readonly answerBytes: number;
 }
 
 /**
- * Compiles one operation for this shape of its variables. A query's field that may not be read is null with its error;
- * a mutation with such a field throws it as FieldError, since nothing of it may run.
+ * Compiles one operation for this shape of its variables. In a query, a field that may not be read is null with an error;
+ * in a mutation, it throws FieldError, since nothing of the mutation may run.
  */
 export function* planOperation(
   ready: ReadyDocument,
@@ -73,11 +73,12 @@ export function* planOperation(
   }
   const { files } = deps;
   const statements = fields.flatMap(statementFields).flatMap((field) => field.statements);
-  const hasFileMarks = files !== undefined && statements.some(({ slots }) => holdMarks(files, slots));
-  return { kind, fields, hasFileMarks };
+  const hasFilePlaceholders =
+    files !== undefined && statements.some(({ slots }) => containPlaceholders(files, slots));
+  return { kind, fields, hasFilePlaceholders };
 }
 
-/** Rejects a larger answer, so that it never reaches this process. */
+/** Makes PostgreSQL reject a larger result, so that it never reaches this process. */
 function bounded(piece: Sql, bytes: number): Sql {
   return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
 }
@@ -134,7 +135,7 @@ function planUtility(context: ReadContext, key: string, nodes: readonly FieldNod
   return { kind: 'object', key, fields };
 }
 
-/** Each aggregate is a statement of its own: one that is refused leaves the others their answers. */
+/** Each aggregate is a statement of its own, so that one that is rejected doesn't affect the others. */
 function* planAggregates(
   context: ReadContext,
   limits: PlanLimits,

@@ -2,22 +2,22 @@ import { AppError } from '../../errors.js';
 import { RETRY_AFTER_SECONDS } from '../tenantGate.js';
 import type { Steps } from '../steps.js';
 import { CpuQuota } from './cpuQuota.js';
-import type { Planner } from './planner.js';
+import type { PlanOwner } from './planOwner.js';
 
 export interface PlanningLimits {
-  /** CPU time per second that a tenant's roles may use for planning while others use the process. */
+  /** CPU time per second that a tenant's roles may spend on planning while others are using the process. */
   readonly msPerSecond: number;
   /** The same for its anonymous visitors. */
   readonly nobodyMsPerSecond: number;
-  /** Maximum waiting requests of one planner; a tenth of it for anonymous visitors. */
+  /** Maximum waiting requests per owner; a tenth of it for anonymous visitors. */
   readonly waiting: number;
   /** Longest wait. */
   readonly waitMs: number;
 }
 
-/** Maximum time that planning blocks the event loop at a time, except for the length of a step. */
+/** Maximum time for which planning blocks the event loop, exceeded by at most one step. */
 const SLICE_MS = 1;
-/** How long after another planner's request quotas stay in force. */
+/** How long quotas stay in force after a request of another owner. */
 const CONTENTION_MS = 1_000;
 
 interface Task {
@@ -28,15 +28,15 @@ interface Task {
   timer?: NodeJS.Timeout;
 }
 
-/** The tasks of one planner, one at a time: the second of two equal documents finds the plan of the first. */
+/** The tasks of one owner, run one at a time: the second of two equal documents finds the plan of the first. */
 interface Line {
-  readonly planner: Planner;
+  readonly owner: PlanOwner;
   readonly tasks: Task[];
 }
 
 /**
- * Parsing, validating and compiling for all tenants of a process, in slices between which the event loop goes on. Planners
- * take turns step by step, within a quota of CPU time while others use the process.
+ * Parses, validates and compiles for all tenants of a process, in slices between which the event loop runs. Owners take
+ * turns step by step, within a CPU quota while others are using the process.
  */
 export class PlanningQueue {
   readonly #lines = new Map<string, Line>();
@@ -58,23 +58,23 @@ export class PlanningQueue {
   }
 
   /**
-   * Runs tasks at once that finish before their first costly step, whatever the quota. Throws AppError TOO_BUSY and
-   * whatever the steps throw.
+   * Tasks that finish before their first costly step run immediately, whatever the quota. Throws AppError TOO_BUSY, and
+   * what the steps throw.
    */
-  async run<T>(planner: Planner, steps: Steps<T>): Promise<T> {
-    this.#notice(planner.key);
+  async run<T>(owner: PlanOwner, steps: Steps<T>): Promise<T> {
+    this.#notice(owner.key);
     const first = steps.next();
     if (first.done === true) return first.value;
-    let line = this.#lines.get(planner.key);
-    if (!line) this.#lines.set(planner.key, (line = { planner, tasks: [] }));
-    const most = planner.isNobody ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
+    let line = this.#lines.get(owner.key);
+    if (!line) this.#lines.set(owner.key, (line = { owner, tasks: [] }));
+    const most = owner.isNobody ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
     if (line.tasks.length > most) throw tooBusy();
     const done = this.#add(line, steps);
     if (this.#usedMs < SLICE_MS) this.#work();
     return done;
   }
 
-  /** Another planner asked last, or waits. */
+  /** Notes contention: the last request was another owner's, or another owner is waiting. */
   #notice(key: string): void {
     const othersWait = this.#lines.size > (this.#lines.has(key) ? 1 : 0);
     const isAnother = key !== this.#lastPlanner && this.#lastPlanner !== '';
@@ -98,22 +98,22 @@ export class PlanningQueue {
     });
   }
 
-  /** A slice. */
+  /** Runs one slice. */
   #work(): void {
     for (let line = this.#due(); line && this.#usedMs < SLICE_MS; line = this.#due()) this.#step(line);
     for (const line of this.#lines.values()) this.#expectWait(line);
     this.#schedule();
   }
 
-  /** The first planner who may go on. */
+  /** The first line that may continue. */
   #due(): Line | undefined {
     const now = this.nowMs();
-    for (const line of this.#lines.values()) if (this.#waitMs(line.planner, now) === 0) return line;
+    for (const line of this.#lines.values()) if (this.#waitMs(line.owner, now) === 0) return line;
     return undefined;
   }
 
   #step(line: Line): void {
-    const { planner, tasks } = line;
+    const { owner, tasks } = line;
     const [task] = tasks;
     if (!task) throw new Error('a line without tasks was kept');
     clearTimeout(task.timer);
@@ -122,15 +122,15 @@ export class PlanningQueue {
     const isDone = task.step();
     const now = this.nowMs();
     this.#usedMs += now - startedAtMs;
-    this.#quotaOf(planner).use(planner.key, now - startedAtMs, now);
+    this.#quotaOf(owner).use(owner.key, now - startedAtMs, now);
     if (isDone) tasks.shift();
-    // Behind the others.
-    this.#lines.delete(planner.key);
-    if (tasks.length > 0) this.#lines.set(planner.key, line);
+    // Moves to the back of the queue.
+    this.#lines.delete(owner.key);
+    if (tasks.length > 0) this.#lines.set(owner.key, line);
   }
 
   #schedule(): void {
-    // The slice is charged until the event loop has completed an iteration.
+    // The slice ends, for accounting, only when the event loop has completed an iteration.
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -142,7 +142,7 @@ export class PlanningQueue {
 
   #resume(): void {
     const now = this.nowMs();
-    const waitMs = Math.min(...[...this.#lines.values()].map(({ planner }) => this.#waitMs(planner, now)));
+    const waitMs = Math.min(...[...this.#lines.values()].map(({ owner }) => this.#waitMs(owner, now)));
     if (waitMs === 0) {
       this.#work();
       return;
@@ -151,24 +151,24 @@ export class PlanningQueue {
     this.#later = setTimeout(() => this.#work(), Math.ceil(waitMs));
   }
 
-  #waitMs({ key, isNobody }: Planner, now: number): number {
+  #waitMs({ key, isNobody }: PlanOwner, now: number): number {
     const quota = this.#quotaOf({ key, isNobody });
     if (now - this.#lastContentionMs < CONTENTION_MS) return quota.waitMs(key, now);
     quota.settle(key, now);
     return 0;
   }
 
-  #quotaOf({ isNobody }: Planner): CpuQuota {
+  #quotaOf({ isNobody }: PlanOwner): CpuQuota {
     return isNobody ? this.#quotas.nobody : this.#quotas.roles;
   }
 
   /** Rejects tasks that wait too long for their first step. */
-  #expectWait({ planner, tasks }: Line): void {
+  #expectWait({ owner, tasks }: Line): void {
     for (const task of tasks) {
       if (task.isStarted) continue;
       task.timer ??= setTimeout(() => {
         tasks.splice(tasks.indexOf(task), 1);
-        if (tasks.length === 0) this.#lines.delete(planner.key);
+        if (tasks.length === 0) this.#lines.delete(owner.key);
         task.reject(tooBusy());
       }, this.limits.waitMs);
     }

@@ -2,17 +2,17 @@ import type { Catalog } from '../../db/catalog/catalog.js';
 import type { Principal } from '../../db/principal.js';
 import type { Logger } from '../../log.js';
 import type { ReadyDocument } from '../document/document.js';
-import { shapeKey } from '../document/shapers.js';
+import { shapeKey } from '../document/variableShapes.js';
 import { coerceVariables } from '../document/variables.js';
 import type { FileUrls } from '../files/fileUrls.js';
 import { createAliasSource } from '../filter/scope.js';
 import { policyFingerprint, policyOf } from '../policy/policy.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
 import type { Steps } from '../steps.js';
-import type { FilterTexts } from './filterTexts.js';
+import type { ParsedFilters } from './parsedFilters.js';
 import type { Plan } from './plan.js';
 import type { PlanCache } from './planCache.js';
-import { plannerOf } from './planner.js';
+import { planOwnerOf } from './planOwner.js';
 import { planOperation, type PlanLimits } from './planOperation.js';
 
 export interface GraphqlRequest {
@@ -23,7 +23,7 @@ export interface GraphqlRequest {
 
 export interface PrepareDeps {
   readonly plans: PlanCache;
-  readonly filters: FilterTexts;
+  readonly filters: ParsedFilters;
   readonly limits: PlanLimits;
   readonly fileUrls: FileUrls;
   readonly log: Logger;
@@ -35,7 +35,7 @@ export interface PreparedRequest {
   readonly plan: Plan;
 }
 
-/** A hit in the caches parses, validates and builds nothing. */
+/** On a cache hit, nothing is parsed, validated or built. */
 export function* prepareRequest(
   deps: PrepareDeps,
   principal: Principal,
@@ -45,12 +45,12 @@ export function* prepareRequest(
 ): Steps<PreparedRequest> {
   const { catalog, schema } = tenantSchema;
   const { query, operationName = null } = request;
-  const planner = plannerOf(principal);
-  const { ready, id } = yield* deps.plans.document(planner, tenantSchema, query, operationName);
+  const owner = planOwnerOf(principal);
+  const { ready, id } = yield* deps.plans.document(owner, tenantSchema, query, operationName);
   const variables = coerceVariables(schema, ready, request.variables);
-  const shape = shapeKey(ready.shapers, variables, deps.filters);
+  const shape = shapeKey(ready.variableShapes, variables, deps.filters);
   const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
-  const plan = yield* deps.plans.plan(planner, id, rules, shape, () => {
+  const plan = yield* deps.plans.plan(owner, id, rules, shape, () => {
     const aliases = createAliasSource();
     const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, log: deps.log });
     const files = deps.fileUrls.terms;

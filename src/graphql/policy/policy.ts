@@ -6,7 +6,7 @@ import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { compileRuleFilter } from '../filter/compile.js';
 import type { Condition } from '../filter/environment.js';
-import { widest } from '../filter/reads.js';
+import { widest } from '../filter/readExtent.js';
 import { parseFilter } from '../filter/parser.js';
 import type { AliasSource, Predicate, RowAccess } from '../filter/scope.js';
 
@@ -15,21 +15,21 @@ export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 
 /** The rows that a capability grants: all, none, or those that satisfy the condition. */
 export type Reach = Predicate | 'all' | 'none';
 
-/** What a principal may do with the rows of a tenant's tables. */
+/** Which rows of a tenant's tables a principal may read and change. */
 export interface Policy {
   readonly reach: (capability: Capability, table: Table, alias: Sql) => Reach;
-  /** `reach` for select, as the filter compiler takes it. */
+  /** `reach` for select, in the form the filter compiler needs. */
   readonly access: RowAccess;
 }
 
 const EVERYTHING: RowAccess = { predicate: () => 'all' };
 
-/** For conditions that an administrator wrote: they see every row. */
+/** For conditions written by an administrator, which see every row. */
 export const unrestricted: Policy = { reach: () => 'all', access: EVERYTHING };
 
 /**
- * Default deny: rules only grant, and several add up (OR). A role also needs the capability itself. Root and `admin` pass
- * all rules. A rule's own filter sees related rows whole, as its author does.
+ * Default deny: rules only grant, and several are combined with OR. A role also needs the capability itself. Root and
+ * `admin` bypass all rules. A rule's own filter sees all related rows, as its author does.
  */
 export function policyOf(
   principal: Principal,
@@ -55,7 +55,7 @@ export function policyOf(
 }
 
 /**
- * Principals with equal texts share plans: the same rules compile to the same SQL, and the caller is a parameter.
+ * Principals with equal fingerprints share plans: the same rules compile to the same SQL, and the caller is a parameter.
  */
 export function policyFingerprint(principal: Principal): string {
   if (principal.isAdmin) return 'all';
@@ -89,7 +89,7 @@ function isBlank(filter: string | null): boolean {
   return filter === null || filter.trim() === '';
 }
 
-/** A rule that no longer fits its table grants nothing. */
+/** A rule that no longer matches its table grants nothing. */
 function compileRule(
   rule: GrantedRule,
   table: Table,
@@ -99,7 +99,7 @@ function compileRule(
   try {
     return compileRuleFilter(parseFilter(rule.filter ?? ''), {
       catalog,
-      // Unrestricted, as its author sees it, even if the principal sees less.
+      // The whole table, as the rule's author sees it, even if the principal sees less.
       table: catalog.tables.get(table.name) ?? table,
       alias,
       aliases,

@@ -1,12 +1,12 @@
 import { Kind, valueFromAST, type FieldNode, type GraphQLInputType, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql.js';
-import { hasVariable } from '../document/shapers.js';
+import { hasVariable } from '../document/variableShapes.js';
 
 export function argumentNode(field: FieldNode, name: string): ValueNode | undefined {
   return field.arguments?.find((argument) => argument.name.value === name)?.value;
 }
 
-/** The argument's value with these variables; undefined when it is not given. */
+/** The argument's value with these variables; undefined if absent. */
 export function argumentValue(
   node: ValueNode | undefined,
   type: GraphQLInputType,
@@ -15,7 +15,7 @@ export function argumentValue(
   return node === undefined ? undefined : valueFromAST(node, type, variables);
 }
 
-/** Reads the argument on every run: a literal is read once, now. */
+/** Reads the argument on every run; a literal is read once, now. */
 export function argumentSlot(node: ValueNode | undefined, type: GraphQLInputType): Slot {
   if (node === undefined) return () => undefined;
   if (node.kind === Kind.VARIABLE) {

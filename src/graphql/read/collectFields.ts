@@ -15,8 +15,8 @@ interface Scope {
 }
 
 /**
- * The fields of a type by response key, in the order of the answer: fragments expanded, @skip and @include applied,
- * selections of one key together (GraphQL 6.3.2).
+ * The fields of a type by response key, in response order: fragments expanded, @skip and @include applied, selections of
+ * the same key merged (GraphQL 6.3.2).
  */
 export function collectFields(
   scope: Scope,
@@ -42,7 +42,7 @@ export function collectFields(
       }
       const fragment =
         selection.kind === Kind.FRAGMENT_SPREAD ? scope.fragments.get(selection.name.value) : selection;
-      // Every type is an object type: a condition holds for the type of that name.
+      // All types are object types, so a type condition only matches its own name.
       const condition = fragment?.typeCondition?.name.value;
       if (fragment && (condition === undefined || condition === typeName)) {
         collect(fragment.selectionSet.selections);

@@ -1,11 +1,11 @@
 import { join, sql, textConstant, type Sql } from '../../db/sql.js';
 
-/** Operands of one `||` chain: a longer chain copies its beginning again and again. */
+/** Operands of one `||` chain: longer chains copy their prefix over and over. */
 const CHAIN = 12;
 
 /**
- * One text from constants and expressions. Concatenation of text builds nested JSON in 1.1 ms where json_build_object
- * takes 1.6 ms (20 × 10 × 3 rows), and knows no limit of arguments or key length.
+ * Concatenates constants and expressions. Text concatenation builds nested JSON in 1.1 ms where json_build_object takes
+ * 1.6 ms (20 × 10 × 3 rows), and has no limit on arguments or key length.
  */
 export function concatText(parts: readonly (string | Sql)[]): Sql {
   let pieces = mergeConstants(parts);

@@ -12,7 +12,7 @@ export type { ListFilter } from './selection.js';
 
 const ORDERING = new GraphQLList(GraphQLString);
 
-/** The four arguments that every list takes. `""` is none for `filter` and `ordering`. Throws AppError. */
+/** Reads the four arguments of a list. `""` means no `filter` or `ordering`. Throws AppError. */
 export function readListArguments(context: ReadContext, field: FieldNode): Page {
   const filter = readFilter(context, argumentNode(field, 'filter'));
   const items = argumentValue(argumentNode(field, 'ordering'), ORDERING, context.variables);
@@ -34,12 +34,12 @@ export function readFilter(context: ReadContext, node: ValueNode | undefined): L
   return { parsed, variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined };
 }
 
-/** More than the maximum is the maximum: documented, and what existing clients rely on. */
+/** Clamped to the maximum: documented, and existing clients rely on it. */
 function readLimit({ limits }: ReadContext, value: unknown): number {
   return Math.min(count(value, 'limit') ?? limits.defaultLimit, limits.maxLimit);
 }
 
-/** Clients that always send their variables send 0 or null for none. */
+/** 0 and null mean no offset: some clients always send their variables. */
 function readOffset({ variables }: ReadContext, node: ValueNode | undefined): { offset?: Slot } {
   const value = count(argumentValue(node, SCALARS.Int, variables), 'offset') ?? 0;
   return value === 0 ? {} : { offset: argumentSlot(node, SCALARS.Int) };

@@ -5,21 +5,21 @@ import type { FileTerms } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/scope.js';
 import type { Policy } from '../policy/policy.js';
 
-/** Shared by the compilation of one operation. */
+/** What the compilation of one operation shares. */
 export interface ReadContext {
   readonly catalog: Catalog;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** For what decides the plan (filters' shapes, orderings, directives); all other values are read when it runs. */
+  /** Only for what the plan depends on (filter shapes, orderings, directives); other values are read at run time. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly access: RowAccess;
   readonly aliases: AliasSource;
   readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
   /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
   readonly skipUnknown?: boolean;
-  /** For file URLs; without both there are none. */
+  /** For file URLs, which need `files` too. */
   readonly policy?: Policy | undefined;
   readonly files?: FileTerms | undefined;
-  /** Numerics carry the mark of templates' Decimals: see `templateJson`. */
+  /** Whether numerics are marked as Decimals for templates, see `templateJson`. */
   readonly marksNumerics?: boolean | undefined;
 }
 

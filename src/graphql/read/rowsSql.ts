@@ -2,7 +2,7 @@ import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catal
 import { jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { FieldError } from '../answer.js';
+import { FieldError } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';
 import type { Predicate } from '../filter/scope.js';
@@ -13,9 +13,9 @@ import type { ListFilter } from './listArguments.js';
 import type { Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
 
 /**
- * A list as one JSON text. The page comes first (filter, order, limit on the table alone), then its rows are written out
- * with their children: 1.9 ms against 99 ms at deep offsets. Children are scalar sub-queries, which keep the page's
- * order whatever plan PostgreSQL chooses. Throws FieldError, AppError.
+ * A list as one JSON text. The page is selected first (filter, order and limit on the table alone), then its rows are
+ * rendered with their children: 1.9 ms instead of 99 ms at deep offsets. Children are scalar subqueries, which keep the
+ * page's order whatever plan PostgreSQL chooses. Throws FieldError, AppError.
  */
 export function listJson(
   context: ReadContext,
@@ -27,7 +27,7 @@ export function listJson(
   return listOf(context, selection, rows, path);
 }
 
-/** One row as a JSON text, never null; `alias` is the row. */
+/** The row `alias` as JSON text, never null. */
 export function rowJson(
   context: ReadContext,
   selection: RowSelection,
@@ -50,14 +50,14 @@ export function columnSql(alias: Sql, column: Column): Sql {
   return sql`${alias}.${identifier(column.sqlName)}`;
 }
 
-/** The rows of a table that the principal may read, as a condition. Throws AppError PERMISSION_DENIED when it may read none. */
+/** The condition for rows that the principal may read. Throws AppError PERMISSION_DENIED if it may not read the table. */
 export function readable(context: ReadContext, table: Table, alias: Sql): Predicate | 'all' {
   const predicate = context.access.predicate(table, alias);
   if (predicate === 'none') throw notReadable(table);
   return predicate;
 }
 
-/** Before anything is compiled for a table that may not be read. Throws AppError PERMISSION_DENIED. */
+/** Fails early, before anything is compiled for a table that may not be read. Throws AppError PERMISSION_DENIED. */
 export function requireReadable({ access }: ReadContext, table: Table): void {
   if (access.denies?.(table) === true) throw notReadable(table);
 }
@@ -126,7 +126,7 @@ function listOf(context: ReadContext, selection: RowSelection, rows: Sql, path: 
   return sql`select '[' || coalesce(string_agg(${row}, ','), '') || ']' from (${rows}) ${alias}`;
 }
 
-/** Where a page takes its rows from: the `from` clause for a row alias, a condition of its own, and policies on the way. */
+/** Where a page's rows come from: FROM items for a row alias, a join condition, and policies of join tables. */
 type Source = (alias: Sql) => {
   readonly from: Sql;
   readonly condition?: Sql;
@@ -150,7 +150,7 @@ function related(context: ReadContext, relation: Relation, target: Table, parent
     const visible = readable(context, through, link);
     const onPairs = matches(link, relation.farPairs, alias);
     const near = matches(parent, relation.nearPairs, link);
-    // The join table's key is just its two foreign keys, so that no target comes twice.
+    // The join table's key consists of its two foreign keys, so no target occurs twice.
     return {
       from: sql`${tableSql(through)} ${link} join ${tableSql(target)} ${alias} on ${onPairs}`,
       condition: visible === 'all' ? near : sql`${near} and ${visible}`,

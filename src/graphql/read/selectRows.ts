@@ -7,9 +7,9 @@ import { collectFields } from './collectFields.js';
 import { readListArguments } from './listArguments.js';
 import { tableNamed, type ReadContext } from './readContext.js';
 import type { RowSelection, SelectedField, SelectedRelation } from './selection.js';
-import { FieldError } from '../answer.js';
+import { FieldError } from '../response.js';
 
-/** Turns the selection sets of one field into what is read of each row. Throws FieldError with the path below `path`. */
+/** Turns the selection sets of one field into what to read from each row. Throws FieldError with a path below `path`. */
 export function selectRows(
   context: ReadContext,
   table: Table,
@@ -74,7 +74,7 @@ function selectRelation(
   }
 }
 
-/** `amount(cast: text)`: the enum has no other value. */
+/** `amount(cast: text)`, the only value of the enum. */
 function isCastToText(context: ReadContext, column: Column, node: FieldNode): boolean {
   const cast = argumentNode(node, 'cast');
   if (column.inPrimaryKey || cast === undefined) return false;

@@ -4,7 +4,7 @@ import type { Slot } from '../../db/sql.js';
 import type { ParsedFilter } from '../filter/parser.js';
 import type { ParsedOrdering } from '../ordering/parseOrdering.js';
 
-/** What is selected from the rows of one table: the plan of a read, before SQL. */
+/** What to read from the rows of one table: a read's plan before it becomes SQL. */
 export interface RowSelection {
   readonly table: Table;
   readonly fields: readonly SelectedField[];
@@ -22,7 +22,7 @@ export interface SelectedColumn {
   readonly kind: 'column';
   readonly key: string;
   readonly column: Column;
-  /** As a string with every digit. */
+  /** Rendered as a string with every digit. */
   readonly asText: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface SelectedFiles {
   readonly fields: readonly (readonly [key: string, name: string])[];
 }
 
-/** A filter, and the variable that holds it if it does not stand in the document. */
+/** A filter, and the variable that holds it unless it is written in the document. */
 export interface ListFilter {
   readonly parsed: ParsedFilter;
   readonly variable: string | undefined;
@@ -55,7 +55,7 @@ export interface ListFilter {
 export interface Page {
   readonly filter?: ListFilter;
   readonly ordering: ParsedOrdering;
-  /** Part of the statement's text. As a parameter the planner would guess it: for children it then walks the primary key. */
+  /** Part of the statement's text. The planner would have to guess a parameter, and for children would walk the primary key. */
   readonly limit: number;
   readonly offset?: Slot;
 }

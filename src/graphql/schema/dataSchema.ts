@@ -57,7 +57,7 @@ export function buildDataSchema(catalog: Catalog): GraphQLSchema {
       Object.keys(mutations).length > 0
         ? new GraphQLObjectType({ name: 'Mutation', fields: mutations })
         : null,
-    // Names come from the catalog, which has made them legal.
+    // The catalog has already made all names legal.
     assumeValid: true,
   });
 }
@@ -116,7 +116,7 @@ function inputType(column: Column): GraphQLInputType {
   return column.type.array ? listOf(scalar, column.type) : scalar;
 }
 
-/** A list for each dimension. */
+/** Nests one list per dimension. */
 function listOf<T extends GraphQLOutputType>(
   item: T,
   { dimensions = 1 }: Pick<ColumnType, 'dimensions'>,

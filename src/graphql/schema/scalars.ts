@@ -14,7 +14,7 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INT_LIMIT = 2n ** 31n;
 const BIGINT_LIMIT = 2n ** 63n;
 
-/** `accept` returns what goes to PostgreSQL, or undefined when the value is of the wrong type. */
+/** `accept` returns the value to send to PostgreSQL, or undefined if the value has the wrong type. */
 function scalar(
   name: ScalarName,
   description: string,
@@ -28,7 +28,7 @@ function scalar(
   return new GraphQLScalarType({
     name,
     description,
-    // Values leave as the database wrote them.
+    // Values are returned as the database rendered them.
     serialize: (value) => value,
     parseValue: (value) => take(value, () => show(value)),
     parseLiteral: (node) => take(literal(node), () => showLiteral(node)),
@@ -37,7 +37,7 @@ function scalar(
 
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** As it was sent. */
+/** The value as it was sent. */
 function show(value: unknown): string {
   const text =
     value instanceof ExactNumber
@@ -51,7 +51,7 @@ function showLiteral(node: ValueNode): string {
   return 'value' in node ? show(node.value) : 'this value';
 }
 
-/** Numbers keep their digits as text. */
+/** Numbers become text, which keeps all digits. */
 function literal(node: ValueNode): unknown {
   switch (node.kind) {
     case Kind.STRING:
@@ -71,7 +71,7 @@ function asText(value: unknown): string | undefined {
 }
 const string = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** An integer in any form, `1.0` and `1e3` among them, without rounding. A double beyond 2^53 may be another's neighbour. */
+/** An integer in any notation, including `1.0` and `1e3`, without rounding. A double beyond 2^53 is rejected: it may have been rounded. */
 function integer(value: unknown): bigint | undefined {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) return undefined;
   const text = asText(value);
@@ -110,7 +110,7 @@ const genericScalar = new GraphQLScalarType({
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-/** As graphql-js reads a literal without a type, but numbers keep their digits. */
+/** Like `valueFromASTUntyped` of graphql-js, except that numbers keep all digits. */
 function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
   switch (node.kind) {
     case Kind.NULL:
@@ -133,7 +133,7 @@ function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
 
 const MAX_ID_DIGITS = 100;
 
-/** GraphQL's own, which also takes integers that a double does not hold, `1.0` and `1e3` among them. */
+/** GraphQL's ID, extended to integers that a double can't represent and to `1.0` and `1e3`. */
 export const ID = new GraphQLScalarType({
   ...GraphQLID.toConfig(),
   parseValue(value) {
@@ -142,7 +142,7 @@ export const ID = new GraphQLScalarType({
   },
 });
 
-/** Lenient where existing clients are: numeric strings are numbers. */
+/** Lenient where existing clients need it: numeric strings count as numbers. */
 export const SCALARS: Readonly<Record<ScalarName, GraphQLScalarType>> = {
   Int: scalar('Int', 'A 32-bit integer; numeric strings are accepted.', int),
   BigInt: scalar('BigInt', 'A 64-bit integer, as a JSON number; beyond 2^53 ask for `cast: text`.', bigInt),

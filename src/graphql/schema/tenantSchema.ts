@@ -5,11 +5,11 @@ import { fragmentsOf } from '../document/document.js';
 import type { Steps } from '../steps.js';
 import { buildDataSchema } from './dataSchema.js';
 
-/** A tenant's catalog with what is made from it, once. */
+/** A tenant's catalog and what is derived from it. */
 export interface TenantSchema {
   readonly catalog: Catalog;
   readonly schema: GraphQLSchema;
-  /** SDL and introspection JSON, made once. */
+  /** SDL and introspection JSON, generated once. */
   readonly describe: () => Steps<SchemaDescription>;
 }
 

@@ -1,12 +1,12 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { isNobody, type Principal } from '../../db/principal.js';
 
-/** Of each tenant's catalog the one that its visitors see; made anew when what they are granted changes. */
+/** The restricted catalog of each tenant's anonymous visitors; rebuilt when their grants change. */
 const ofVisitors = new WeakMap<Catalog, Catalog>();
 
 /**
- * The tables that a principal may know of: for anonymous visitors those that a rule grants them, so that a table without
- * a grant answers like one that does not exist; for every role that signs in, all of the tenant's.
+ * The tables whose existence a principal may learn of. For anonymous visitors these are the ones that a rule grants, so a
+ * table without a grant behaves like one that doesn't exist; any role that signs in may learn of all the tenant's tables.
  */
 export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog {
   if (!isNobody(principal)) return catalog;

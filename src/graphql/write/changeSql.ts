@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
-import { keyWithin } from '../filter/fence.js';
+import { keyWithin } from '../filter/securityBarrier.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -9,12 +9,12 @@ import type { WrittenRows } from './writtenRow.js';
 
 type SlotOf = (column: Column) => Slot;
 
-/** The CTEs of a change to one row, and what they give. */
+/** The CTEs of a change to one row, and the rows they produce. */
 export interface Change extends WrittenRows {
   readonly ctes: readonly Sql[];
 }
 
-/** The row is locked as it was, then changed, in one statement: what is recorded as old is what was replaced. */
+/** Locks and changes the row in one statement, so that the recorded old row is exactly the one replaced. */
 export function updateByKey(
   context: WriteContext,
   table: Table,
@@ -26,7 +26,7 @@ export function updateByKey(
   const prior = identifier('prior');
   const changed = identifier('changed');
   const condition = where([keyWithin(changeable(context, 'update', table, t), byKey(table, t, keyOf))]);
-  // Rows that reference this one stay free to come and go, unless its key changes.
+  // The weaker lock doesn't block rows that reference this one; it suffices unless the key changes.
   const lock = columns.some((column) => column.inPrimaryKey)
     ? sql`for update of t`
     : sql`for no key update of t`;
@@ -54,7 +54,7 @@ export function updateByKey(
   };
 }
 
-/** Relations selected with the row are read by the same statement, which sees them as they were. */
+/** Relations selected with the row are read by the same statement, which sees them as they were before the deletion. */
 export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf): Change {
   const t = identifier('t');
   const condition = where([keyWithin(changeable(context, 'delete', table, t), byKey(table, t, keyOf))]);

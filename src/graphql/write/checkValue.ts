@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js';
 import { exactInteger } from '../../losslessJson.js';
 import { float4, float8 } from '../filter/literalForms.js';
 
-/** Throws AppError BAD_USER_INPUT for what PostgreSQL would change, or refuse in words that name neither column nor value. */
+/** Throws AppError BAD_USER_INPUT for values that PostgreSQL would silently alter, or reject without naming column and value. */
 export function checkValue(column: Column, value: unknown): void {
   if (value === null || value === undefined) return;
   checkText(column, value);
@@ -18,7 +18,7 @@ const integerWithin =
     return integer !== undefined && integer >= least && integer <= most;
   };
 
-/** By type, whether it holds a number: oid takes negative ones for others, a double's own range can be passed in text. */
+/** Whether a type can represent a number. PostgreSQL wraps negative oids, and text may exceed the range of a double. */
 const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
   int2: integerWithin(-(2n ** 15n), 2n ** 15n - 1n),
   int4: integerWithin(-(2n ** 31n), 2n ** 31n - 1n),
@@ -30,7 +30,7 @@ const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** A number, as sent, that is out of its column's range. */
+/** Rejects a number that is out of its column's range. */
 export function checkNumber(column: Column, value: unknown): void {
   const holds = HOLDS[column.type.sqlType];
   if (!holds) return;
@@ -53,7 +53,7 @@ function checkEnum(column: Column, value: unknown): void {
   }
 }
 
-/** Half of a surrogate pair: UTF-8 has none, so it would be stored as another character. */
+/** Rejects lone surrogates: UTF-8 can't represent them, so another character would be stored. */
 function checkText(column: Column, value: unknown): void {
   if (typeof value === 'string' ? value.isWellFormed() : !Array.isArray(value)) return;
   if (Array.isArray(value)) {

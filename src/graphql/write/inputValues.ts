@@ -8,8 +8,8 @@ import { checkNumber, checkValue } from './checkValue.js';
 export type InputRow = Readonly<Record<string, unknown>>;
 
 /**
- * The columns that a row of input gives, in the table's order. Throws AppError when there is no row, and
- * FILE_COLUMN_READ_ONLY: also for null, since a plan is made for the columns that are given, whatever their values.
+ * The columns given in an input row, in the table's order. Throws AppError BAD_USER_INPUT if there is no row, and
+ * FILE_COLUMN_READ_ONLY even for null, since plans depend on which columns are given, not on their values.
  */
 export function givenColumns(table: Table, input: unknown): readonly Column[] {
   const row = inputRow(input);
@@ -31,7 +31,7 @@ export function inputRow(input: unknown): InputRow {
 
 const COLUMNS = new WeakMap<Slot, Column>();
 
-/** The slot, for which `columnOfSlot` names the column: what PostgreSQL says of a parameter is about that column. */
+/** A slot tagged with its column, so that an error about a parameter can be attributed to the column: see `columnOfSlot`. */
 function slotOf(column: Column, slot: Slot): Slot {
   COLUMNS.set(slot, column);
   return slot;
@@ -39,7 +39,7 @@ function slotOf(column: Column, slot: Slot): Slot {
 
 const ROWS = new WeakMap<Slot, (inputs: Inputs) => readonly InputRow[]>();
 
-/** A slot that gives many rows at once, for which `rowsOfSlot` reads them. */
+/** A slot that holds many rows, tagged so that `rowsOfSlot` can read them. */
 export function slotOfRows(slot: Slot, rows: (inputs: Inputs) => readonly InputRow[]): Slot {
   ROWS.set(slot, rows);
   return slot;
@@ -53,7 +53,7 @@ export function columnOfSlot(slot: Slot): Column | undefined {
   return COLUMNS.get(slot);
 }
 
-/** The slot of a key's value, which must be one that the column can hold. */
+/** The slot of a key value, which must fit the column's type. */
 export function keySlot(column: Column, slot: Slot): Slot {
   return slotOf(column, (inputs) => {
     const value = slot(inputs);
@@ -62,17 +62,17 @@ export function keySlot(column: Column, slot: Slot): Slot {
   });
 }
 
-/** A column's value as SQL of the column's type; `slot` gives it as GraphQL does. */
+/** A column's value as SQL of the column's type; `slot` provides the GraphQL value. */
 export function valueSql(column: Column, slot: Slot): Sql {
   const { type } = column;
   const read = slotOf(column, (inputs) => toParameter(column, slot(inputs)));
-  // PostgreSQL reads objects, arrays of them, and the text form of either.
+  // PostgreSQL accepts objects, arrays of objects, and the text form of either.
   if (type.composite)
     return sql`(select v from json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
   return param(read, fullSqlType(type));
 }
 
-/** Type of the column in a list of rows sent as JSON, and how it becomes the column's own. */
+/** The column's type in a JSON list of rows, and the conversion to its own type. */
 export function fromRecord(
   type: ColumnType,
   value: Sql,
@@ -93,7 +93,7 @@ function toParameter(column: Column, value: unknown): unknown {
   return value;
 }
 
-/** Of an array of any dimensions. */
+/** Maps the items of an array of any dimension. */
 function eachItem(value: unknown, write: (item: unknown) => unknown, dimensions = 1): unknown {
   return (value as unknown[]).map((item) =>
     dimensions > 1 && Array.isArray(item) ? eachItem(item, write, dimensions - 1) : write(item),

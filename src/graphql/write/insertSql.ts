@@ -20,17 +20,17 @@ import type { WrittenRows } from './writtenRow.js';
 
 export type OnConflict = 'fail' | 'update' | 'ignore';
 
-/** Rows to insert that give the same columns: `select`s one row each, with the columns under their SQL names. */
+/** Rows to insert, all with the same columns. `select` returns them with the columns under their SQL names. */
 export interface GivenRows {
   readonly columns: readonly Column[];
   /** Undefined when no column is given. */
   readonly select: Sql | undefined;
 }
 
-/** The CTEs of an insert, and the rows they give under `alias`. */
+/** The CTEs of an insert, and the rows they produce under `alias`. */
 export interface Insertion extends WrittenRows {
   readonly ctes: readonly Sql[];
-  /** Whether every given row was written, where the policy may leave one out. */
+  /** Whether every given row was written, if the policy may have excluded one. */
   readonly complete?: Sql;
 }
 
@@ -63,7 +63,7 @@ export function manyRows(
   };
 }
 
-/** @param suffix keeps the names of several insertions of one statement apart */
+/** @param suffix distinguishes the CTEs of several insertions in one statement */
 export function insertion(
   context: WriteContext,
   table: Table,
@@ -91,13 +91,13 @@ export function insertion(
       row: { table, operation: 'insert', changed: written, given: given.columns, check },
     };
   }
-  // Its rows are read twice: to be inserted, and to find those that are there.
+  // Read twice: to insert the rows, and to find existing ones.
   const ctes = given.select ? [sql`${name('given')} as materialized (${given.select})`] : [];
   const insert = insertFrom(sql`select ${columns} from ${name('given')}`);
   return upsert(context, table, given, { ctes, insert, written, prior: name('prior'), given: name('given') });
 }
 
-/** Where a row with the same key is there, it is updated, and the event is an update. */
+/** Updates an existing row with the same key; its event is then an update. */
 function upsert(
   context: WriteContext,
   table: Table,
@@ -118,7 +118,7 @@ function upsert(
       ' and ',
     );
   const old = identifier('p');
-  // Locked, so that what is recorded as old is what the update replaces.
+  // Locked, so that the recorded old row is exactly the one the update replaces.
   const priorRows = sql`select p.* from ${tableSql(table)} p join ${given} on ${same(old, given)} for update of p`;
   const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([changeable(context, 'update', table, target)])}`;
   const row = sql`(${written}.row)`;
@@ -129,8 +129,8 @@ function upsert(
     ctes: [
       ...parts.ctes,
       sql`${prior} as materialized (${priorRows})`,
-      // The rows there are must be read before the insert changes them: reading them is a condition of the insert.
-      // A row that was inserted has no deleting or locking transaction.
+      // Existing rows must be read before the insert changes them, so the insert has reading them as a condition.
+      // xmax is 0 for inserted rows, which no transaction has deleted or locked.
       sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning t as row, t.xmax <> 0 as updated)`,
     ],
     complete: sql`(select count(*) from ${written}) = (select count(*) from ${given})`,
@@ -150,7 +150,7 @@ function upsert(
   };
 }
 
-/** The key by which rows are the same: the primary key, or else a unique key, that the input gives. */
+/** The key that identifies existing rows: the primary key if the input has it, otherwise a unique key. */
 function conflictKey(table: Table, given: readonly Column[]): readonly Column[] {
   const bySqlName = new Map([...table.columns.values()].map((column) => [column.sqlName, column]));
   const unique = (table.uniqueKeys ?? []).map((key) => key.flatMap((name) => bySqlName.get(name) ?? []));

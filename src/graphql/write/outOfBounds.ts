@@ -5,8 +5,8 @@ const MAX_EXPONENT = 200_000;
 const NUMBER = /^\s*([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?\s*$/;
 
 /**
- * Why a varchar(n) or a numeric(p, s) does not take the value: PostgreSQL's error names no column. Undefined when it
- * does, and for other types, whose values are checked before they are sent.
+ * The limit of a varchar(n) or a numeric(p, s) that the value exceeds; PostgreSQL's error names no column. Undefined if it
+ * fits, and for other types, whose values are checked before they are sent.
  */
 export function outOfBounds({ type }: Pick<Column, 'type'>, value: unknown): string | undefined {
   const { bounds } = type;
@@ -20,7 +20,7 @@ export function outOfBounds({ type }: Pick<Column, 'type'>, value: unknown): str
   }
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const { length, precision, scale = 0 } = bounds;
-  // Spaces at the end are cut off where they are too many.
+  // PostgreSQL truncates excess trailing spaces.
   if (length !== undefined && Array.from(text.replace(/ +$/, '')).length > length)
     return `at most ${length} characters`;
   if (precision !== undefined && !fitsNumeric(text, precision, scale))
@@ -28,7 +28,7 @@ export function outOfBounds({ type }: Pick<Column, 'type'>, value: unknown): str
   return undefined;
 }
 
-/** Rounded to `scale` digits after the point, as PostgreSQL does it: half away from zero. */
+/** Rounds to `scale` decimals as PostgreSQL does, half away from zero. */
 function fitsNumeric(text: string, precision: number, scale: number): boolean {
   const match = NUMBER.exec(text);
   if (!match) return true;
@@ -40,7 +40,7 @@ function fitsNumeric(text: string, precision: number, scale: number): boolean {
   if (Math.abs(point) > MAX_EXPONENT) return point < 0;
   const kept = point + scale;
   if (kept !== precision) return kept < precision;
-  // As many digits as there may be: one more if rounding carries through all of them.
+  // Too long also if rounding carries through all digits.
   return !(
     /^9+$/.test(digits.slice(0, precision).padEnd(precision, '0')) && (digits[precision] ?? '0') >= '5'
   );

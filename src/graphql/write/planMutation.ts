@@ -14,7 +14,7 @@ import { listStatements, rowStatements } from './writeStatements.js';
 import type { Returning } from './writtenRow.js';
 import { ID } from '../schema/scalars.js';
 
-/** The table that a mutation field changes, and its statements, the last of which gives its answer. Throws AppError, FieldError. */
+/** Compiles a mutation field to its table and statements, the last of which returns the result. Throws AppError, FieldError. */
 export function planMutation(
   context: WriteContext,
   position: number,
@@ -60,12 +60,12 @@ function statementsOf(
 
 type Verb = 'create' | 'create_many' | 'update' | 'delete';
 
-/** A row that may not be read is answered with null, and nothing is read for it. */
+/** The result for a row that may not be read is null, and nothing is read for it. */
 function isReadable({ access, aliases }: WriteContext, table: Table): boolean {
   return access.predicate(table, aliases.next()) !== 'none';
 }
 
-/** `create_many_x` is the list form for table x, unless a table is named `many_x`. */
+/** `create_many_x` creates many rows of table x, unless there is a table named `many_x`. */
 function target(context: WriteContext, field: string): { verb: Verb; table: Table } {
   for (const verb of ['create', 'update', 'delete', 'create_many'] as const) {
     const table = field.startsWith(`${verb}_`)
@@ -83,7 +83,7 @@ function create(context: WriteContext, table: Table, node: FieldNode, returning:
   const input = argumentSlot(argument, type);
   const onConflict = readOnConflict(context, node);
   const written = insertion(context, table, oneRow(columns, columnOf(input)), onConflict);
-  // No row: the row that is there may not be updated, or else the conflict is ignored.
+  // No row: either the existing row may not be updated, or the conflict is ignored.
   return rowStatements(
     context,
     written,

@@ -6,9 +6,9 @@ import { refuse, type WriteContext } from './writeContext.js';
 import { writtenAlias, type WrittenRows } from './writtenRow.js';
 
 /**
- * Gives `value` unless the row now refers to one that a policy hides. That is refused like a reference to no row, and
- * before PostgreSQL checks it, so that the answer tells the two apart as little as a query does. Tables that the role may
- * not read at all can be referred to, or it could write nothing that belongs to them.
+ * Evaluates to `value` unless the row now references one that a policy hides. That fails like a dangling reference, and
+ * before PostgreSQL checks the foreign key, so that callers can't tell the two apart. Tables that the role may not read at
+ * all can be referenced; otherwise it could not write rows that belong to them.
  */
 export function withReferences(
   context: WriteContext,
@@ -43,7 +43,7 @@ function setsReference(relation: ToOne, given: readonly Column[]): boolean {
   return relation.pairs.some((pair) => given.some((column) => column.sqlName === pair.here));
 }
 
-/** The row's previous reference is known to exist. */
+/** An unchanged reference needs no check. */
 function unchanged({ old, oldColumns = old, changed }: WrittenRows['row'], { pairs }: ToOne): Sql[] {
   if (!oldColumns || !changed) return [];
   const same = pairs.map(
@@ -52,7 +52,7 @@ function unchanged({ old, oldColumns = old, changed }: WrittenRows['row'], { pai
   return [sql`(${join(same, ' and ')})`];
 }
 
-/** A statement does not see its own rows: those that refer to each other are looked up among what it wrote. */
+/** A statement can't see its own writes, so references between new rows are looked up among the rows it wrote. */
 function amongWritten({ from, row }: WrittenRows, { pairs }: ToOne, here: readonly Sql[]): Sql {
   const there = pairs.map((pair) => sql`${writtenAlias(row)}.${identifier(pair.there)}`);
   return sql`(${join(here, ', ')}) in (select ${join(there, ', ')} from ${from})`;

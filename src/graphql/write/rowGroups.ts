@@ -3,19 +3,19 @@ import type { Inputs, Slot } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { givenColumns, inputRow, type InputRow } from './inputValues.js';
 
-/** Rows of one `create_many_` input that follow each other and leave the same columns to their defaults. */
+/** Consecutive rows of one `create_many_` input that leave the same columns to their defaults. */
 export interface RowGroup {
   readonly columns: readonly Column[];
   readonly rows: (inputs: Inputs) => readonly InputRow[];
 }
 
-/** Each group is an insert of its own within the statement. */
+/** Each group is an INSERT of its own within the statement. */
 const MAX_GROUPS = 50;
 
 /**
- * Splits rows into groups whose rows give the same columns: only a column that is not given takes its default. Groups
- * keep the order of the input, so that answers and generated keys do. A missing column without a default counts as
- * null, unless `exact`. Throws AppError BAD_USER_INPUT.
+ * Splits rows into groups with the same columns, since only an absent column takes its default. Groups keep the input's
+ * order, and so do results and generated keys. An absent column without a default counts as null, unless `exact`. Throws
+ * AppError BAD_USER_INPUT.
  */
 export function groupRows(table: Table, sample: unknown, slot: Slot, exact: boolean): readonly RowGroup[] {
   const split = (value: unknown): readonly Group[] => splitRows(table, rowsOf(value), exact);
@@ -26,7 +26,7 @@ export function groupRows(table: Table, sample: unknown, slot: Slot, exact: bool
       details: { argument: 'input' },
     });
   }
-  // Every group reads the same input: it is split once a run.
+  // All groups read the same input, which is split once per run.
   let last: { readonly inputs: Inputs; readonly groups: readonly Group[] } | undefined;
   return groups.map(({ columns }, index) => ({
     columns,

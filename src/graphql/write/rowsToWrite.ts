@@ -3,7 +3,7 @@ import { rootFields } from '../document/rootFields.js';
 import type { PreparedRequest } from '../plan/prepareRequest.js';
 import { argumentNode } from '../read/argument.js';
 
-/** Rows that a mutation is to write: one a root field, and of `create_many_` as many as its input lists. */
+/** The number of rows a mutation will write: one per root field, or for `create_many_` the length of its input. */
 export function rowsToWrite({ ready, variables }: PreparedRequest): number {
   const rowsOf = (field: FieldNode): number => {
     const input = argumentNode(field, 'input');

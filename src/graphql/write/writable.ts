@@ -1,6 +1,6 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 
-/** Views, and tables whose rows have no key to name them by, are read-only. */
+/** Views and tables without a primary key are read-only. */
 export function isWritable(table: Table): boolean {
   return table.kind === 'table' && table.primaryKey.length > 0 && writableColumns(table).length > 0;
 }

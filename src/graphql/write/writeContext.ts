@@ -11,7 +11,7 @@ export interface WriteContext extends ReadContext {
   readonly schema: GraphQLSchema;
 }
 
-/** The rows that the principal may change this way. Throws AppError PERMISSION_DENIED when there are none. */
+/** The condition for rows that the principal may change this way. Throws AppError PERMISSION_DENIED if there are none. */
 export function changeable(
   context: WriteContext,
   capability: Capability,
@@ -26,7 +26,7 @@ export function changeable(
 }
 
 /**
- * An expression that fails the statement, and with it the transaction whose commit is already on its way.
+ * An expression that raises an error, which aborts the transaction although its commit has already been sent.
  * @param columns named by the error
  */
 export function refuse(reason: Refusal, columns?: string): Sql {

@@ -3,11 +3,11 @@ import type { Inputs, Slot } from '../../db/sql.js';
 import { isDatabaseAnswer, toAppError } from '../../db/sqlState.js';
 import { AppError } from '../../errors.js';
 import type { PlannedStatement, StatementField } from '../plan/plan.js';
-import { errorPlace } from './errorPlace.js';
+import { errorLocation } from './errorLocation.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';
 import { outOfBounds } from './outOfBounds.js';
 
-/** A write that PostgreSQL rejected, with its table and column if known, under the names of the API. */
+/** The error of a write that PostgreSQL rejected, with table and column if known, by their API names. */
 export function writeError(
   error: AppError,
   field: StatementField,
@@ -33,14 +33,14 @@ export function writeError(
   });
 }
 
-/** A broken constraint under the names of the API; of one that is deferred no field is to blame. */
+/** A constraint violation by API names. No field is to blame if the constraint is deferred. */
 export function constraintError(error: AppError, catalog: Catalog): AppError {
   const { cause } = error;
   if (!isDatabaseAnswer(cause) || !cause.code?.startsWith('23')) return error;
-  return toAppError(cause, errorPlace(catalog));
+  return toAppError(cause, errorLocation(catalog));
 }
 
-/** Value too long or too large: PostgreSQL doesn't report the column. */
+/** Value too long or too large, for which PostgreSQL doesn't report the column. */
 function isOutOfBounds(state: string | undefined): boolean {
   return state === '22001' || state === '22003';
 }

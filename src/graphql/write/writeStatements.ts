@@ -13,7 +13,7 @@ import {
   type Returning,
 } from './writtenRow.js';
 
-/** The statements of a change to one row. `none` is the refusal when there is no row; without it the answer is null. */
+/** The statements of a change to one row. If there is no row, the result is the error `none`, or null without it. */
 export function rowStatements(
   context: WriteContext,
   change: Change,
@@ -34,7 +34,7 @@ export function rowStatements(
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
 }
 
-/** The statements of several insertions that are answered as one list. */
+/** The statements of several insertions whose results are one list. */
 export function listStatements(
   context: WriteContext,
   insertions: readonly Insertion[],
@@ -61,7 +61,7 @@ export function listStatements(
   ];
 }
 
-/** PostgreSQL silently skips an existing row that may not be updated: such a row denies the whole list. */
+/** PostgreSQL silently skips an existing row that may not be updated; such a row fails the whole list. */
 function complete(insertions: readonly Insertion[], list: Sql): Sql {
   const conditions = insertions.flatMap((item) => item.complete ?? []);
   if (conditions.length === 0) return list;

@@ -8,13 +8,13 @@ import { refuse, type WriteContext } from './writeContext.js';
 
 type Operation = 'insert' | 'update' | 'delete';
 
-/** One changed row as the final select of a write sees it: aliases of whole rows. */
+/** One changed row as the final select of a write sees it. The SQL fields are whole-row aliases. */
 export interface WrittenRow {
   readonly table: Table;
-  /** What was done to it; `wasThere` where only PostgreSQL knows whether it was updated or inserted. */
+  /** `wasThere` if only PostgreSQL knows whether the row was updated or inserted. */
   readonly operation: Operation | { readonly wasThere: Sql };
   readonly old?: Sql;
-  /** Where the old row's columns are read when `old` is an expression, which has none. */
+  /** Where to read the old row's columns if `old` is an expression, which has none. */
   readonly oldColumns?: Sql;
   readonly changed?: Sql;
   /** The columns that were given. */
@@ -23,26 +23,26 @@ export interface WrittenRow {
   readonly check: Sql | 'all';
 }
 
-/** How a written row's result is read: by the write itself, or by a second statement of the same transaction. */
+/** How a written row is returned: by the write itself, or by a second statement of the same transaction. */
 export interface Returning {
   readonly selection: RowSelection;
   readonly path: readonly string[];
   /**
-   * The setting that passes the keys of written rows to the second statement. A statement can't see its own writes, so
-   * relations of new rows are read by the next one.
+   * The setting that passes the keys of written rows to the second statement. It is needed because a statement can't see
+   * its own writes, and so can't read relations of new rows.
    */
   readonly keySetting?: string;
 }
 
-/** Changed rows, and where they come from. */
+/** Changed rows, and the FROM items that provide them. */
 export interface WrittenRows {
   readonly from: Sql;
   readonly row: WrittenRow;
 }
 
 /**
- * The CTE that writes the events of all rows, in their order; none where `checked` does. The tenant, the number and the
- * time of an event are the database's to say: the view has no columns for them.
+ * The CTE that writes the events of all rows, in order; none if `checked` writes them. The tenant, number and time of an
+ * event are set by the database: the view has no columns for them.
  */
 export function recorded(written: readonly WrittenRows[]): readonly Sql[] {
   if (written.some(({ row }) => row.table.fileColumn)) return [];
@@ -54,7 +54,7 @@ export function recorded(written: readonly WrittenRows[]): readonly Sql[] {
   ];
 }
 
-/** Gives `value` when the row satisfies the policy, and fails the statement when it does not. */
+/** Evaluates to `value` if the row satisfies the policy, and fails the statement otherwise. */
 export function checked(row: WrittenRow, value: Sql): Sql {
   const given = row.table.fileColumn ? sql`case when ${captureFileRow(row)} > 0 then ${value} end` : value;
   return row.check === 'all'
@@ -62,7 +62,7 @@ export function checked(row: WrittenRow, value: Sql): Sql {
     : sql`case when ${row.check} then ${given} else ${refuse('policyDenied')} end`;
 }
 
-/** The answer for one row: its JSON, `null` when the principal may not read it. */
+/** The result for one row: its JSON, or `null` if the principal may not read it. */
 export function answerOf(context: WriteContext, row: Sql, { selection, path }: Returning): Sql {
   const visible = context.access.predicate(selection.table, row);
   if (visible === 'none') return sql`'null'`;
@@ -76,7 +76,7 @@ export function keyTexts(table: Table, row: Sql): Sql {
   return sql`json_build_array(${join(texts, ', ')})`;
 }
 
-/** The second statement: rows whose keys the write left behind, in the order written, comma-separated; `null` in the place of one that may not be read. */
+/** The second statement: the written rows in order, comma-separated; `null` for one that may not be read. */
 export function writtenRowsJson(context: WriteContext, { selection, path, keySetting = '' }: Returning): Sql {
   const { table } = selection;
   const alias = context.aliases.next();
@@ -87,7 +87,7 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
   );
   const visible = readable(context, table, alias);
   const ties = visible === 'all' ? matches : [...matches, visible];
-  // A row that was joined has a key.
+  // A null key means that the left join found no row.
   const [first] = table.primaryKey;
   const isThere = first ? sql`${columnSql(alias, first)} is not null` : sql`false`;
   const row = sql`case when ${isThere} then ${rowJson(context, selection, alias, path)} else 'null' end`;
@@ -115,7 +115,7 @@ function eventOf(written: WrittenRow): Sql {
   return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
 }
 
-/** Whether no trigger of the table writes the event; if one does, it is told the role. A constant of the plan, see the migration. */
+/** Whether no trigger of the table writes the event; if one does, tells it the role. PostgreSQL evaluates it at plan time, see the migration. */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
   const relation = textConstant(quoted(table.schema, table.sqlName));
   const tellRole = sql`(select set_config('rowpost.roleid', ${ROLEID}::text, true))`;
@@ -132,7 +132,7 @@ function byOperation(operation: WrittenRow['operation'], render: (name: Operatio
     : sql`case when ${operation.wasThere} then ${render('update')} else ${render('insert')} end`;
 }
 
-/** The row's files go with it, or take its new key; the same call writes its event. */
+/** Deletes the row's files with it, or moves them to its new key; the same call writes its event. */
 function captureFileRow(written: WrittenRow): Sql {
   const { table, old, oldColumns } = written;
   const oldKey = old ? rowKey(table, oldColumns ?? old) : sql`null`;

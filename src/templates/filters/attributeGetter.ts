@@ -5,7 +5,7 @@ import type { Value } from '../values/value.js';
 
 export type Getter = (item: Value) => Value;
 
-/** Reads `a.b.0` off an item; null reads the item itself. `fallback` replaces undefined values. */
+/** Reads `a.b.0` from an item; null reads the item itself. `fallback` replaces undefined values. */
 export function attributeGetter(attribute: Value, budget: Budget, fallback: Value = null): Getter {
   const parts = attributeParts(attribute);
   return (item) => {
@@ -34,7 +34,7 @@ function attributeParts(attribute: Value): Value[] {
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
-/** Lowercases text and leaves other values alone: the default comparison key of filters. */
+/** Lowercases text and leaves other values unchanged: the default comparison key of filters. */
 export function ignoreCase(value: Value): Value {
   return isText(value) ? textOf(value).toLowerCase() : value;
 }

@@ -22,7 +22,7 @@ export function filter(parameters: readonly string[], body: FilterBody, required
   return { parameters, body, required };
 }
 
-/** Filters as the engine calls them. One that takes raw arguments is given as a function. */
+/** Converts filters to the form in which the engine calls them. One that takes raw arguments is given as a function. */
 export function filterTable(definitions: Readonly<Record<string, FilterDefinition | Invoke>>): FilterTable {
   return new Map(Object.entries(definitions).map(([name, definition]) => [name, toInvoke(name, definition)]));
 }
@@ -38,7 +38,7 @@ function toInvoke(name: string, definition: FilterDefinition | Invoke): Invoke {
   };
 }
 
-/** The input as text: markup stays markup, everything else is printed. Charges for reading it. */
+/** The input as text: markup stays markup, everything else is printed. Charges the budget for reading it. */
 export function textInput(input: Value, { budget }: Evaluation): Text {
   const text = softText(input, budget);
   budget.allocate(textOf(text).length);

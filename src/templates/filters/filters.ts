@@ -7,7 +7,7 @@ import { SELECTION_FILTERS } from './selectionFilters.js';
 import { SEQUENCE_FILTERS } from './sequenceFilters.js';
 import { TEXT_FILTERS } from './textFilters.js';
 
-/** Every filter by name: Jinja2's own, a few of LiquidJS, and those by `Intl`. */
+/** Every filter by name: Jinja2's own, a few from LiquidJS, and those based on `Intl`. */
 export const FILTERS: FilterTable = new Map([
   ...TEXT_FILTERS,
   ...NUMBER_FILTERS,

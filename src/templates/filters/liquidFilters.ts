@@ -10,7 +10,7 @@ import { filter, filterTable } from './filter.js';
 
 const liquid = new Liquid();
 
-/** A width of three digits or more in a date format: it would be padded to that length. */
+/** A width of three digits or more in a date format, to which LiquidJS would pad. */
 const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;
 const MAX_FORMAT_LENGTH = 200;
 
@@ -48,8 +48,8 @@ function bound(choose: (a: number, b: number) => number) {
 }
 
 /**
- * Filters of LiquidJS that Jinja2 templates can use as well: those without a counterpart in Jinja2 that were reviewed
- * for hostile input.
+ * Filters of LiquidJS that Jinja2 templates can also use: those without a Jinja2 counterpart that were reviewed for hostile
+ * input.
  */
 export const LIQUID_FILTERS = filterTable({
   date: filter(['format'], date),

@@ -10,13 +10,13 @@ import { filter, filterTable, indexArgument, textArgument, textInput } from './f
 
 const DEFAULT_LOCALE = 'en';
 const DEFAULT_TIME_ZONE = 'UTC';
-/** Beyond, Intl rounds or prints ∞. */
+/** Beyond this, Intl rounds or prints ∞. */
 const MAX_PLACES = 20;
 const MAX_DIGITS = 300;
 
 type Argument = Value | undefined;
 
-/** The argument, else the context's, which may be data that is no locale. @throws Fault for an argument that is none */
+/** The argument, or else the context's locale, which is data and may be invalid. @throws Fault for an invalid argument */
 function localeOf(argument: Argument, evaluation: Evaluation): string {
   if (isGiven(argument)) {
     const text = textArgument(argument, 'locale');
@@ -28,7 +28,7 @@ function localeOf(argument: Argument, evaluation: Evaluation): string {
   return (value !== undefined && isText(value) ? readLocale(textOf(value)) : undefined) ?? DEFAULT_LOCALE;
 }
 
-/** Where the context has no time zone: UTC. */
+/** UTC if the context has no time zone. */
 function timeZoneOf(argument: Argument, evaluation: Evaluation): string {
   if (isGiven(argument)) return textArgument(argument, 'timezone');
   const value = evaluation.contextValue('timezone');
@@ -38,17 +38,17 @@ function timeZoneOf(argument: Argument, evaluation: Evaluation): string {
 const isGiven = (argument: Argument): argument is Value =>
   argument !== undefined && argument !== null && !(argument instanceof Undefined);
 
-/** What is missing or null prints as nothing; in strict templates what is missing has failed before. */
+/** Missing and null values print as nothing; in strict templates, missing ones have already failed. */
 const isNothing = (input: Value): boolean =>
   input === null || input instanceof Undefined || (isText(input) && textOf(input).trim() === '');
 
 interface Digits {
-  /** As Intl reads it, exactly. */
+  /** In the form that Intl parses exactly. */
   readonly text: string;
   readonly places: number;
 }
 
-/** @throws Fault for what is no finite number */
+/** @throws Fault unless the input is a finite number */
 function digitsOf(input: Value, name: string, evaluation: Evaluation): Digits {
   const number = numberOf(input, evaluation);
   if (number === undefined) throw renderFault(`${name} needs a number, not ${describe(input)}`);
@@ -97,11 +97,11 @@ function printNumber(
 ): string {
   const format = numberFormat(locale, options, evaluation.budget);
   evaluation.budget.allocate(2 * text.length + MAX_DIGITS);
-  // A decimal text is formatted with all its digits; a number would be a double.
+  // Intl formats decimal text with all its digits; a number would be a double.
   return format.format(text as `${number}`);
 }
 
-/** With the digits that the number has, unless `decimals` says how many. */
+/** Uses the number's own decimals unless `decimals` is given. */
 function formatNumber(input: Value, evaluation: Evaluation, decimals?: Argument, locale?: Argument): Value {
   if (isNothing(input)) return '';
   const digits = digitsOf(input, 'format_number', evaluation);
@@ -111,7 +111,7 @@ function formatNumber(input: Value, evaluation: Evaluation, decimals?: Argument,
   return printNumber(digits, localeOf(locale, evaluation), fixedPlaces(places), evaluation);
 }
 
-/** With as many decimals as the currency has, unless `decimals` says how many. */
+/** Uses the currency's decimals unless `decimals` is given. */
 function formatCurrency(
   input: Value,
   evaluation: Evaluation,
@@ -154,7 +154,7 @@ function widthOf(argument: Argument): Width {
   );
 }
 
-/** A text as PostgreSQL or JSON writes it, or seconds since 1970. @throws Fault */
+/** Accepts text in the format of PostgreSQL or JSON, or seconds since 1970. @throws Fault */
 function dateOf(input: Value, name: string): DateText {
   const seconds = input instanceof Decimal ? input.toNumber() : isText(input) ? undefined : asNumber(input);
   if (seconds !== undefined && typeof input !== 'boolean') {
@@ -168,7 +168,7 @@ function dateOf(input: Value, name: string): DateText {
   );
 }
 
-/** A date stays that date, and a time without an offset that time: only instants are shown in a time zone. */
+/** Only instants are converted to a time zone: dates, and times without an offset, are printed as they are. */
 function dateFilter(name: string, shows: { readonly date: boolean; readonly time: boolean }) {
   return filter(
     ['width', 'timezone', 'locale'],
@@ -190,10 +190,10 @@ function dateFilter(name: string, shows: { readonly date: boolean; readonly time
   );
 }
 
-/** Long times name their zone, which a time without an offset does not have. */
+/** Long time formats name the zone, which a time without an offset does not have. */
 const withoutZone = (width: Width): Width => (width === 'short' ? 'short' : 'medium');
 
-/** Numbers, money, dates and times as a language writes them, by `Intl`. */
+/** Locale-dependent formats of numbers, currencies, dates and times, based on `Intl`. */
 export const LOCALE_FILTERS = filterTable({
   format_number: filter(['decimals', 'locale'], formatNumber),
   format_currency: filter(['currency', 'decimals', 'locale'], formatCurrency, 1),

@@ -25,7 +25,7 @@ const HTTP = new RegExp(
 );
 const EMAIL = /^\S+@[\p{L}\p{N}_][\p{L}\p{N}_.-]*\.[\p{L}\p{N}_]+$/u;
 
-/** Maximum length of a word that is matched against addresses. */
+/** Maximum length of a word that is checked for being an address. */
 const LONGEST_WORD = 4_096;
 
 const BRACKETS = [['(', ')'], ['<', '>'], ['&lt;', '&gt;']] as const; // prettier-ignore

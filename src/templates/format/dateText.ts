@@ -1,8 +1,8 @@
-/** A date, a time or both, as PostgreSQL and JSON write them. */
+/** A date, a time or both, in the format of PostgreSQL and JSON. */
 export interface DateText {
   /** Milliseconds since 1970: of the instant, or of the wall clock as if it were UTC's. */
   readonly ms: number;
-  /** Whether it says its offset from UTC, so that another time zone shows it otherwise. */
+  /** Whether it has an offset from UTC, so that its display depends on the time zone. */
   readonly isInstant: boolean;
   readonly hasDate: boolean;
   readonly hasTime: boolean;
@@ -14,7 +14,7 @@ const OFFSET = String.raw`(?:Z|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))
 const TEXT = new RegExp(`^(?:${DATE})?(?:(?:^|[T ])${TIME}\\s?(?<offset>${OFFSET})?)?$`, 'i');
 const MAX_CHARACTERS = 64;
 
-/** @returns undefined for what is neither, such as `infinity`, a date BC or the 30th of February */
+/** @returns undefined for anything else, such as `infinity`, a date BC or 30 February */
 export function readDateText(text: string): DateText | undefined {
   const trimmed = text.trim();
   const parts = trimmed === '' || trimmed.length > MAX_CHARACTERS ? undefined : TEXT.exec(trimmed)?.groups;

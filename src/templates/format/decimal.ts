@@ -20,12 +20,12 @@ export function fixed(value: number, precision: number): string {
   return sign + (precision === 0 ? whole : `${whole}.${fraction}`);
 }
 
-/** An exact tie at that precision is a multiple of 2^-(precision+1), which scaling by a power of two shows. */
+/** An exact tie at that precision is a multiple of 2^-(precision+1), which scaling by a power of two reveals. */
 function isTie(value: number, precision: number): boolean {
   return !Number.isInteger(value) && Number.isInteger(value * 2 ** (precision + 1));
 }
 
-/** Significant digits of a finite, positive number, and where the decimal point stands in them. */
+/** Significant digits of a finite, positive number, and the position of the decimal point. */
 function exactDigits(value: number): { digits: string; point: number } {
   if (value === 0) return { digits: '0', point: 1 };
   let exponent = Math.max(-1074, Math.floor(Math.log2(value)) - 52);
@@ -40,7 +40,7 @@ function exactDigits(value: number): { digits: string; point: number } {
   return { digits, point: digits.length + exponent };
 }
 
-/** The first `count` digits, rounded half to even; the second item is 1 when a carry made one digit more. */
+/** The first `count` digits, rounded half to even; the second item is 1 if a carry added a digit. */
 function roundDigits(digits: string, count: number): [digits: string, carried: 0 | 1] {
   if (count < 0) return ['0'.repeat(0), 0];
   if (count >= digits.length) return [digits.padEnd(count, '0'), 0];

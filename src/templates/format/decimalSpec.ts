@@ -48,7 +48,7 @@ function withDigits(value: Decimal, count: number): Decimal {
   return result.length > count ? rescaled(result, result.exponent + 1) : result;
 }
 
-/** How many digits stand before the point; negative for zeros after it. */
+/** The number of digits before the point; negative for zeros after it. */
 function wholeDigits(value: Decimal, type: string, precision: number | undefined): number {
   const left = value.exponent + value.length;
   switch (type) {

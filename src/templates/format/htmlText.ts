@@ -14,7 +14,7 @@ function removeTags(html: string): string {
   return removeSpans(html, '<', '>');
 }
 
-/** Cuts every span between an opening and a closing delimiter; an unclosed one stays. */
+/** Removes every span between an opening and a closing delimiter; an unclosed one is kept. */
 function removeSpans(text: string, from: string, to: string): string {
   let out = '';
   let position = 0;

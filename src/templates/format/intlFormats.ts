@@ -1,9 +1,9 @@
 import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 
-/** Making one takes 20 to 100 µs, and it holds some kilobytes outside of the heap. */
+/** Creating one takes 20 to 100 µs, and it occupies some kilobytes outside the heap. */
 const MAX_KEPT = 100;
-/** In characters that a template makes: what it takes to make one. */
+/** The budget charged for creating one, in allocated characters. */
 const COST = 5_000;
 const MAX_NAME_CHARACTERS = 64;
 
@@ -60,7 +60,7 @@ function keptFormat(
   return format;
 }
 
-/** A locale as Intl writes it; `de_AT` and `DE-at` are `de-AT`. Undefined for what is none. */
+/** Normalises a locale: `de_AT` and `DE-at` become `de-AT`. Undefined if it is invalid. */
 export function readLocale(text: string): string | undefined {
   if (text.length > MAX_NAME_CHARACTERS) return undefined;
   try {

@@ -33,7 +33,7 @@ export function padNumber(
   return pad(sign + grouped + rest, spec, spec.align || '>');
 }
 
-/** Digits with separators, led by zeros (themselves separated) up to a width. */
+/** Digits with separators, padded with zeros (also separated) to a width. */
 function group(digits: string, separator: string, size: number, width: number): string {
   if (digits === '') return digits;
   let padded = digits;

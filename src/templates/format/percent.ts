@@ -89,7 +89,7 @@ class PercentFormatter {
     return value;
   }
 
-  /** A width or precision, which `*` takes from the arguments. */
+  /** A width or precision; `*` takes it from the arguments. */
   private size(text: string | undefined): number | undefined {
     if (text === undefined) return undefined;
     const value = text === '*' ? asInteger(this.next()) : Number(text);

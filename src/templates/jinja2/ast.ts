@@ -104,7 +104,7 @@ export interface Call extends Node, Arguments {
 export interface FilterCall extends Node, Arguments {
   readonly kind: 'filter';
   readonly name: string;
-  /** Undefined in `{% filter %}` and `{% set x | f %}`, which filter what their body renders. */
+  /** Undefined in `{% filter %}` and `{% set x | f %}`, which filter their body's output. */
   readonly input: Expression | undefined;
 }
 

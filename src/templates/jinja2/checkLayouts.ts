@@ -8,7 +8,7 @@ import { allStatements, findBlocks, walkTarget } from './walk.js';
 
 type LinkedByName = ReadonlyMap<string, Linked>;
 
-/** Throws the Fault of a layout that must be there and isn't, lacks what is imported from it, or extends itself. */
+/** Throws a Fault if a required layout is missing, lacks a name imported from it, or extends itself. */
 export function checkLoads(template: Linked, layouts: LinkedByName): void {
   for (const { name, offset, isRequired } of template.named.names) {
     if (isRequired && !layouts.has(name)) throw faultOf(template, `no layout named '${name}'`, offset);
@@ -22,15 +22,15 @@ export function checkLoads(template: Linked, layouts: LinkedByName): void {
       const { offset = 0 } = template.named.names.find(({ isParent }) => isParent) ?? {};
       throw faultOf(template, `the layout '${next.program.origin.name ?? ''}' extends itself`, offset);
     }
-    // A circle further up is the fault of those in it.
+    // A cycle among layouts further up is reported for those layouts.
     if (seen.has(next)) return;
     seen.add(next);
   }
 }
 
-/** Throws the Fault of a required block that neither the template nor a layout on the way to it fills. */
+/** Throws a Fault if neither the template nor a layout in between fills a required block. */
 export function checkBlocks(template: Linked, layouts: LinkedByName): void {
-  const line = lineOf(template, layouts);
+  const line = extendsChain(template, layouts);
   if (!line) return;
   const defined = new Set<string>();
   for (const linked of line) {
@@ -48,7 +48,7 @@ function checkImport(template: Linked, { layout, names, offset }: FromImport, la
   if (layout.kind !== 'constant' || !isText(layout.value)) return;
   const name = textOf(layout.value);
   const imported = layouts.get(name);
-  const line = imported && lineOf(imported, layouts);
+  const line = imported && extendsChain(imported, layouts);
   if (!line) return;
   const exported = new Set(line.flatMap(({ statements }) => [...topLevelNames(statements)]));
   const absent = names.find((wanted) => !exported.has(wanted.name));
@@ -60,8 +60,8 @@ function checkImport(template: Linked, { layout, names, offset }: FromImport, la
     );
 }
 
-/** A template and those that it extends; undefined where data decides. */
-function lineOf(template: Linked, layouts: LinkedByName): readonly Linked[] | undefined {
+/** A template and the layouts it extends; undefined if that depends on data. */
+function extendsChain(template: Linked, layouts: LinkedByName): readonly Linked[] | undefined {
   const line: Linked[] = [];
   for (let next: Linked | undefined = template; next; next = parentOf(next, layouts)) {
     if (line.includes(next)) return undefined;
@@ -78,7 +78,7 @@ function parentOf({ named }: Linked, layouts: LinkedByName): Linked | undefined 
   return parent && layouts.get(parent.name);
 }
 
-/** What the statements assign at the template's own level, branches included. */
+/** The names that the statements assign at the template's top level, including branches. */
 function* topLevelNames(statements: readonly Statement[]): Generator<string> {
   for (const node of statements) {
     if (node.kind === 'macro') yield node.name;

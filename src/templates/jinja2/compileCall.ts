@@ -14,7 +14,7 @@ import { syntaxFault } from './syntaxFault.js';
 
 const NO_ARGUMENTS: CallArguments = { positional: [], named: new Map() };
 
-/** Compiles an expression: passed in, since expressions hold calls and calls hold expressions. */
+/** Compiles an expression; passed in, because expressions and calls are mutually recursive. */
 export type CompileExpression = (node: Expression, scope: Scope) => Evaluate;
 
 /** The arguments of a call, as a function of a frame. */

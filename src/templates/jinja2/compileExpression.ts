@@ -40,7 +40,7 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
   return scope.strict && LOOKUPS.has(node.kind) ? requireDefined(evaluate, node.offset) : evaluate;
 }
 
-/** What can lead to nothing. */
+/** Expressions whose value may be missing. */
 const LOOKUPS: ReadonlySet<Expression['kind']> = new Set(['name', 'attribute', 'item']);
 
 function lenient(scope: Scope): Scope {
@@ -363,7 +363,7 @@ function compileTest(node: TestCall, scope: Scope): Evaluate {
   };
 }
 
-/** An unknown filter or test: an error now, or within a condition when it is evaluated. */
+/** An unknown filter or test: an error now or, within a condition, when it is evaluated. */
 function unknown(message: string, hint: string | undefined, offset: number, scope: Scope): Evaluate {
   if (!scope.soft) throw syntaxFault(message, offset, hint);
   return () => {

@@ -29,18 +29,18 @@ export interface Jinja2Options {
   /** Whether a missing name or attribute is an error. */
   readonly strict: boolean;
   readonly layouts: LayoutSources;
-  /** The template is a layout itself: others fill its blocks. */
+  /** The template is itself a layout, whose blocks others fill. */
   readonly isLayout?: boolean | undefined;
 }
 
-/** The layouts that a template names, directly or in others, there or not. */
+/** The layouts that a template names, directly or through others, whether or not they exist. */
 export interface UsedLayouts {
   readonly names: readonly string[];
-  /** Its data decides: it may load any. */
+  /** Whether names depend on data, so that it may load any layout. */
   readonly any: boolean;
 }
 
-/** A Jinja2 template, compiled. */
+/** A compiled Jinja2 template. */
 export interface Jinja2Template {
   /** The source with normalised newlines, which offsets refer to. */
   readonly source: string;
@@ -49,7 +49,7 @@ export interface Jinja2Template {
   /** See `isPlain`. */
   readonly isPlain: boolean;
   readonly uses: UsedLayouts;
-  /** Fails for what surely fails once it renders. @throws Fault */
+  /** Reports errors that are certain to occur when rendering. @throws Fault */
   readonly check: () => void;
   /** See `readsOf`. */
   reads(): readonly OffsetRead[];
@@ -57,7 +57,7 @@ export interface Jinja2Template {
   render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
 
-/** Methods that mutate lists and dicts, after a dot or in quotes; filters of the same names mutate nothing. */
+/** Methods that mutate lists and dicts, after a dot or in quotes. Filters of the same names don't mutate. */
 const CHANGING_METHOD =
   /[.'"]\s*(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
 

@@ -19,33 +19,33 @@ export type LayoutSources = Readonly<Record<string, string>>;
 
 export interface LinkOptions extends ProgramOptions {
   readonly limits: TemplateLimits;
-  /** Those that the template may load, and that they may load. */
+  /** All layouts that the template may load, directly or through others. */
   readonly layouts: LayoutSources;
-  /** The template is a layout itself: others fill its blocks. */
+  /** The template is itself a layout, whose blocks others fill. */
   readonly isLayout?: boolean | undefined;
 }
 
 /** A template compiled with every layout that it may load. */
 export interface LinkedTemplate {
   readonly main: Program<JinjaNode>;
-  /** Its own. */
+  /** The template's own statements. */
   readonly statements: readonly Statement[];
   readonly layouts: Layouts;
   /** Normalised sources of all of them. */
   readonly sources: readonly string[];
-  /** The layouts that one of them names, there or not. */
+  /** The layouts that any of them names, whether or not they exist. */
   readonly names: readonly string[];
-  /** Whether one of them names layouts by its data. */
+  /** Whether any of them computes layout names from data. */
   readonly isAny: boolean;
   /** See `isPlain`. */
   readonly isPlain: boolean;
-  /** Throws the Fault of what surely fails once it renders. */
+  /** Throws a Fault for an error that is certain to occur when rendering. */
   readonly check: () => void;
 }
 
 /**
- * Compiles a template and the layouts that it loads, directly or by others: together they have the limits of one.
- * As in Jinja2, a layout that doesn't compile matters to those renders alone that load it.
+ * Compiles a template and the layouts that it loads, directly or through others; the limits apply to all of them together.
+ * As in Jinja2, a layout that doesn't compile only affects renders that load it.
  * @throws Fault of kind syntax or limit, of the template itself
  */
 export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate {
@@ -77,7 +77,7 @@ class Linker {
 
   constructor(private readonly options: LinkOptions) {}
 
-  /** Compiles a template, and then those that it names. */
+  /** Compiles a template, then the layouts that it names. */
   compile(name: string | undefined, text: string): Linked {
     const origin = { name, source: normalizeSource(text) };
     const waiting: string[] = [];

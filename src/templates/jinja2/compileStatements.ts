@@ -63,16 +63,16 @@ export function compileProgram(
 
 const LOADS: ReadonlySet<Statement['kind']> = new Set(['extends', 'include', 'import', 'fromImport']);
 
-/** The slot of the layout that a template extends: no template can write such a name. */
+/** The slot of the layout that a template extends; templates can't use such a name. */
 const PARENT = ' parent';
 
 class StatementCompiler {
   private readonly blocks = new Map<string, readonly BlockDefinition[]>();
   private readonly source: string;
-  /** Whether what the top level assigns is read elsewhere: in blocks, or in other templates. */
+  /** Whether names assigned at the top level are read elsewhere: in blocks, or in other templates. */
   private readonly sharesNames: boolean;
   private readonly mayExtend: boolean;
-  /** Whether a tag `extends` was compiled that always runs, or any. */
+  /** Whether an `extends` tag was compiled that always runs, or any. */
   private extendsSurely = false;
   private extendsMaybe = false;
 
@@ -121,7 +121,7 @@ class StatementCompiler {
     return statements.flatMap((statement) => this.compile(statement, scope) ?? []);
   }
 
-  /** @returns undefined for what never runs */
+  /** @returns undefined for a statement that never runs */
   private compile(node: Statement, scope: Scope): JinjaNode | undefined {
     const { source } = this;
     switch (node.kind) {
@@ -164,7 +164,7 @@ class StatementCompiler {
     }
   }
 
-  /** What prints only while the template extends nothing: undefined where it surely does. */
+  /** A node that only prints while the template extends nothing; undefined if it certainly extends. */
   private unlessExtended(
     { offset }: Statement,
     { symbols }: Scope,
@@ -198,7 +198,7 @@ class StatementCompiler {
     }
   }
 
-  /** Whatever follows a second one that always runs is never reached. */
+  /** Anything after a second `extends` that always runs is unreachable. */
   private compileExtends(layout: Expression, offset: number, scope: Scope): JinjaNode {
     if (!scope.topLevel) throw syntaxFault('cannot use extend from a non top-level scope', offset);
     if (this.extendsSurely)
@@ -285,7 +285,7 @@ class StatementCompiler {
     return new SetBlockNode(this.source, node.offset, assign, block, this.exportsOf(node.target, scope));
   }
 
-  /** Top-level names, where there are blocks to read them. */
+  /** Top-level names, if there are blocks to read them. */
   private exportsOf(target: Target, scope: Scope): Export[] {
     const exports: Export[] = [];
     if (!scope.topLevel || !this.sharesNames) return exports;
@@ -445,7 +445,7 @@ class StatementCompiler {
   }
 }
 
-/** The variables around a statement. */
+/** The variables visible at a statement. */
 function localsOf({ symbols }: Scope): readonly Local[] {
   return Array.from(symbols.assigned(), ([name, variable]) => ({
     name,

@@ -5,7 +5,7 @@ import type { TupleOptions } from './operandParser.js';
 import { describeToken } from './tokens.js';
 import type { TokenType } from './tokens.js';
 
-/** Operators of one level of precedence, by token. */
+/** Operators of one precedence level, by token. */
 const SUM: Readonly<Partial<Record<TokenType, BinaryOperator>>> = { '+': '+', '-': '-' };
 const PRODUCT: Readonly<Partial<Record<TokenType, BinaryOperator>>> = {
   '*': '*',
@@ -24,9 +24,9 @@ const COMPARISONS: Readonly<Partial<Record<TokenType, CompareOperator>>> = {
   '>=': '>=',
 };
 
-/** Jinja2's expressions, from the loosest operator to the tightest. */
+/** Parses Jinja2's expressions, from the loosest operator to the tightest. */
 export class ExpressionParser extends OperandParser {
-  /** An expression, or several with commas between them: a tuple. */
+  /** An expression, or a tuple of several separated by commas. */
   override parseTuple(options: TupleOptions = {}): Expression {
     const parse = options.conditional === false ? () => this.parseOr() : () => this.parseExpression();
     const { offset } = this.stream.current;
@@ -67,7 +67,7 @@ export class ExpressionParser extends OperandParser {
     return this.parseTargets(() => this.parseSingleTarget(), endName);
   }
 
-  /** Assignment target of `set`: attributes of namespaces as well. */
+  /** Assignment target of `set`, which may also be an attribute of a namespace. */
   parseSetTarget(): Target {
     return this.parseTargets(() =>
       this.stream.following.type === '.' ? this.parseNamespaceTarget() : this.parseSingleTarget(),

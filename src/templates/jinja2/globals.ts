@@ -93,7 +93,7 @@ class Cycler extends PyObject {
   }
 }
 
-/** `joiner(sep)`: prints nothing the first time it is called, its separator from then on. */
+/** `joiner(sep)`: prints nothing on the first call, and its separator from then on. */
 class Joiner extends Callable {
   readonly typeName = 'Joiner';
   private used = false;
@@ -117,7 +117,7 @@ class Joiner extends Callable {
 const LOREM =
   'lorem ipsum dolor sit amet consectetuer adipiscing elit sed do eiusmod tempor incididunt ut labore et dolore magna aliqua';
 
-/** `lipsum(n, html, min, max)`: filler text, the same every time. */
+/** `lipsum(n, html, min, max)`: placeholder text, the same every time. */
 function lipsum(args: CallArguments, { budget }: Evaluation): Value {
   const signature = { name: 'lipsum', parameters: ['n', 'html', 'min', 'max'], required: 0 };
   const [n = 5, html = true, , max = 100] = bindArguments(signature, args);

@@ -5,16 +5,16 @@ import { allStatements } from './walk.js';
 /** The layouts that a template names. */
 export interface NamedLayouts {
   readonly names: readonly LayoutName[];
-  /** Whether a name is known only when it renders: then it may be any. */
+  /** Whether a name is only known when rendering, so that it may be any layout. */
   readonly isAny: boolean;
 }
 
 export interface LayoutName {
   readonly name: string;
   readonly offset: number;
-  /** Rendering fails without it: the only name given, and not to be ignored. */
+  /** Whether rendering fails without it: it is the only name, without `ignore missing`. */
   readonly isRequired: boolean;
-  /** The template extends it whatever its data. */
+  /** Whether the template extends it regardless of data. */
   readonly isParent: boolean;
 }
 
@@ -39,7 +39,7 @@ function isLoad(node: Statement): node is LoadStatement {
   return 'layout' in node;
 }
 
-/** Undefined when they depend on the context. */
+/** Undefined if they depend on the context. */
 function constantNames(node: Expression): readonly string[] | undefined {
   switch (node.kind) {
     case 'constant':

@@ -111,7 +111,7 @@ class Lexer {
       this.position++;
   }
 
-  /** The tokens up to the end of a tag. An end within brackets doesn't count: `{{ {'a': {}} }}`. */
+  /** Reads the tokens up to the end of a tag. An end within brackets doesn't count: `{{ {'a': {}} }}`. */
   private readExpression(endType: TokenType, endMark: string, begin: number): void {
     const { source } = this;
     const open: string[] = [];

@@ -56,7 +56,7 @@ export class LoopContext extends Callable {
     return this.ahead;
   }
 
-  /** The number of items; a generator is read to its end for it. */
+  /** The number of items; consumes a generator to its end. */
   private get length(): number {
     if (this.knownLength !== undefined) return this.knownLength;
     const rest: Value[] = [];

@@ -17,7 +17,7 @@ export interface CompiledParameter {
   readonly fallback: Evaluate | undefined;
 }
 
-/** A macro, or the body of a call block, compiled. The slots of special names are set when the body uses them. */
+/** A compiled macro or body of a call block. The slots of special names are set if the body uses them. */
 export interface MacroDefinition {
   /** Undefined for the body of a call block. */
   readonly name: string | undefined;
@@ -32,7 +32,7 @@ export interface MacroDefinition {
   readonly body: readonly JinjaNode[];
 }
 
-/** A macro as a value: its definition, and the frame whose variables it sees. */
+/** A macro as a value: its definition and its enclosing frame. */
 export class Macro extends Callable {
   readonly typeName = 'Macro';
 

@@ -21,7 +21,7 @@ const MAX_CHAIN = 500;
 const NO_ARGUMENTS: Arguments = { positional: [], named: [], spread: undefined, namedSpread: undefined };
 
 export interface TupleOptions {
-  /** Whether `x if y` may stand here: not in `{% for a in b if c %}`. */
+  /** Whether `x if y` is allowed, as it isn't in `{% for a in b if c %}`. */
   readonly conditional?: boolean;
   /** A name that ends the tuple, besides the end of the tag or bracket. */
   readonly endName?: string;
@@ -29,7 +29,7 @@ export interface TupleOptions {
   readonly parenthesized?: boolean;
 }
 
-/** Operands: literals, names, and their suffixes (attributes, calls, filters, tests). */
+/** Parses operands: literals, names, and their suffixes (attributes, calls, filters, tests). */
 export abstract class OperandParser {
   constructor(protected readonly stream: TokenStream) {}
 
@@ -71,7 +71,7 @@ export abstract class OperandParser {
     }
   }
 
-  /** Adjacent strings are one. */
+  /** Adjacent string literals are concatenated. */
   private parseStrings(): string {
     const parts: string[] = [];
     while (this.stream.is('string')) parts.push(this.stream.next().value);
@@ -266,7 +266,7 @@ export abstract class OperandParser {
     return negated ? { kind: 'unary', operator: 'not', operand: test, offset } : test;
   }
 
-  /** In parentheses, or one operand without: `x is divisibleby 3`. */
+  /** In parentheses, or a single operand without: `x is divisibleby 3`. */
   private parseTestArguments(): Arguments {
     const { stream } = this;
     if (stream.is('(')) return this.parseArguments();

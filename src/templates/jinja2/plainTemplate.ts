@@ -1,8 +1,8 @@
 import type { Arguments, Expression, Statement } from './ast.js';
 
 /**
- * Plain filters with their maximum number of arguments: their work is linear in their input and charged to the budget
- * where they make text. Filters that sort, group, parse markup or read attributes are not plain.
+ * Plain filters with their maximum number of arguments: their work is linear in their input, and charged to the budget if
+ * they create text. Filters that sort, group, parse markup or read attributes are not plain.
  */
 const PLAIN_FILTERS: ReadonlyMap<string, number> = new Map([
   ...nullary(
@@ -51,8 +51,8 @@ function nullary(...names: readonly string[]): readonly (readonly [string, numbe
 }
 
 /**
- * Whether a template only prints, branches and loops, in blocks and layouts of its own naming: no calls, no arithmetic, and no state carried between iterations.
- * No single step of it takes long, so that a small budget bounds its time.
+ * Whether a template only prints, branches and loops, and loads layouts by constant names: no calls, no arithmetic, and no
+ * state carried between iterations. No single step takes long, so a small budget bounds its time.
  */
 export function isPlain(statements: readonly Statement[]): boolean {
   return statements.every(isPlainStatement);

@@ -5,7 +5,7 @@ import { executeAll } from './nodes/node.js';
 import { Frame } from './runtime.js';
 import type { Program, Run } from './runtime.js';
 
-/** The layout that a template extends, once it does: the value of its `parentSlot`. */
+/** The layout that a template extends, once it does; stored in its `parentSlot`. */
 export class Parent extends PyObject {
   readonly typeName = 'Template';
   constructor(readonly program: Program) {
@@ -13,7 +13,7 @@ export class Parent extends PyObject {
   }
 }
 
-/** The frame in which a template's nodes are to be executed. */
+/** Creates the frame in which a template's nodes are executed. */
 export function enterProgram(program: Program, run: Run): Frame {
   const { selfSlot } = program;
   const frame = new Frame(run, program.slotCount);
@@ -22,7 +22,7 @@ export function enterProgram(program: Program, run: Run): Frame {
   return frame;
 }
 
-/** Once a template's nodes have been executed: prints the layout that it extends, if it does. */
+/** Called after a template's nodes were executed: prints the layout that it extends, if any. */
 export function leaveProgram({ parentSlot }: Program, frame: Frame): void {
   const parent = parentSlot === undefined ? undefined : frame.slots[parentSlot];
   if (parent instanceof Parent) runLayout(parent.program, frame.run);

@@ -1,20 +1,20 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 import { GLOBALS } from './globals.js';
 
-/** What a template reads of its context, with the place in its source. */
+/** A context value that a template reads, with the position in its source. */
 export interface OffsetRead {
-  /** Names from the context inwards; ITEM stands for the items of a list. */
+  /** A path of names; ITEM stands for the items of a list. */
   readonly path: readonly string[];
   readonly offset: number;
 }
 
 const ITEM = '[]';
 
-/** A value that stands at a path of the context, or one that could be anything. */
+/** A value at a known path of the context, or undefined for an unknown value. */
 type Known = readonly string[] | undefined;
 type Names = ReadonlyMap<string, Known>;
 
-/** Filters whose result holds the items of their input. */
+/** Filters whose result contains the items of their input. */
 const SAME_ITEMS = new Set([
   'sort',
   'reverse',
@@ -31,8 +31,8 @@ const ONE_ITEM = new Set(['first', 'last', 'random', 'min', 'max']);
 const MAY_BE_MISSING = new Set(['defined', 'undefined']);
 
 /**
- * What the statements read, as far as their text says it: through loops, assignments and filters that pass items on.
- * What `default` or `is defined` asks about may be missing, and is left out.
+ * What the statements read, as far as that can be determined statically: through loops, assignments and filters that pass
+ * items on. Values tested with `default` or `is defined` may be missing, and are excluded.
  */
 export function readsOf(statements: readonly Statement[]): readonly OffsetRead[] {
   const reader = new Reader();
@@ -45,7 +45,7 @@ export function readsOf(statements: readonly Statement[]): readonly OffsetRead[]
 class Reader {
   readonly reads: OffsetRead[] = [];
 
-  /** @returns the names as they are after the statements */
+  /** @returns the names in scope after the statements */
   all(statements: readonly Statement[], names: Names): Names {
     return statements.reduce((known, statement) => this.#statement(statement, known), names);
   }
@@ -117,7 +117,7 @@ class Reader {
     return new Map([...names, ...OF_FUNCTIONS, ...given]);
   }
 
-  /** Notes what the expression reads. @returns where its value stands */
+  /** Records what the expression reads. @returns the path of its value */
   #value(node: Expression | undefined, names: Names): Known {
     if (node === undefined) return undefined;
     const path = this.#path(node, names);
@@ -153,7 +153,7 @@ class Reader {
         this.#arguments(node, names);
         return undefined;
       case 'call':
-        // A method is no value of the context.
+        // A method is not a value of the context.
         if (node.callee.kind === 'attribute') this.#value(node.callee.target, names);
         else this.#path(node.callee, names);
         this.#arguments(node, names);
@@ -200,7 +200,7 @@ function bound(names: Names, target: Target, value: Known): Names {
   return target.items.reduce<Names>((known, item) => bound(known, item, undefined), names);
 }
 
-/** After branches, what one of them assigned could be anything. */
+/** After branches, a name assigned in any of them is unknown. */
 function unsure(before: Names, branches: readonly Names[]): Names {
   const assigned = branches.flatMap((names) =>
     [...names].filter(([name, value]) => before.get(name) !== value || !before.has(name)),

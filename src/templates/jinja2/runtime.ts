@@ -9,44 +9,44 @@ import type { PlainDict, Value } from '../values/value.js';
 import { GLOBALS } from './globals.js';
 import { PREDICATES } from './predicates.js';
 
-/** A statement, compiled. */
+/** A compiled statement. */
 export interface Executable {
   execute(frame: Frame): void;
 }
 
-/** A whole template, compiled. */
+/** A compiled template. */
 export interface Program<Node extends Executable = Executable> {
   readonly origin: Origin;
   readonly nodes: readonly Node[];
   readonly slotCount: number;
   readonly enter: (frame: Frame) => void;
-  /** The slot of `self`, when the template uses it. */
+  /** The slot of `self`, if the template uses it. */
   readonly selfSlot: number | undefined;
-  /** The slot of the layout that it extends, when it may extend one. */
+  /** The slot of the layout that it extends, if it may extend one. */
   readonly parentSlot: number | undefined;
-  /** Its own blocks, each alone in its stack. */
+  /** The template's own blocks, each alone in its stack. */
   readonly blocks: BlockStacks;
 }
 
-/** A `{% block %}`, compiled: a function without parameters. */
+/** A compiled `{% block %}`: a function without parameters. */
 export interface BlockDefinition {
   readonly name: string;
   readonly origin: Origin;
   readonly slotCount: () => number;
-  /** The slots of `self` and `super`, when the body uses them. */
+  /** The slots of `self` and `super`, if the body uses them. */
   readonly selfSlot: number | undefined;
   readonly superSlot: number | undefined;
   readonly enter: (frame: Frame) => void;
   readonly body: readonly Executable[];
 }
 
-/** The definitions of each block of a template and of those that it extends, the most derived first. */
+/** The definitions of each block in a template and the layouts it extends, most derived first. */
 export type BlockStacks = ReadonlyMap<string, readonly BlockDefinition[]>;
 
-/** What all templates of one render have in common. */
+/** State shared by all templates of one render. */
 export interface Rendering {
   readonly budget: Budget;
-  /** Whether autoescape is on where a template begins. */
+  /** Whether autoescape is on at the beginning of a template. */
   readonly escaping: boolean;
   readonly ownsContext: boolean;
   readonly layouts: Layouts;
@@ -54,24 +54,24 @@ export interface Rendering {
   readonly modules: Map<Program, Value>;
 }
 
-/** The layouts that templates may load, by name; for one that doesn't compile, why. */
+/** The layouts that templates may load, by name, or the error of one that doesn't compile. */
 export type Layouts = ReadonlyMap<string, Program | Fault>;
 
-/** Names with their values, on top of the context's. */
+/** Names with their values, overriding the context's. */
 export type Names = ReadonlyMap<string, Value>;
 
 /**
- * Jinja2's context: what the frames of a template share with those of the layouts that it extends. A template that is
- * included or imported has one of its own.
+ * Jinja2's context: what the frames of a template share with those of the layouts it extends. An included or imported
+ * template has its own.
  */
 export class Run implements Evaluation {
   readonly budget: Budget;
   readonly ownsContext: boolean;
-  /** What the template's top level assigned, for blocks, included and importing templates to read. */
+  /** Names assigned at the template's top level, readable by blocks, included templates and importing templates. */
   readonly vars = new Map<string, Value>();
-  /** Those of `vars` that an importing template doesn't see, because they were imported themselves. */
+  /** The names in `vars` that importing templates don't see, because they were themselves imported. */
   readonly imported = new Set<string>();
-  /** The definitions of each block, the most derived first. */
+  /** The definitions of each block, most derived first. */
   blocks: BlockStacks = NO_BLOCKS;
 
   constructor(
@@ -80,25 +80,25 @@ export class Run implements Evaluation {
     public out: BoundedEmitter,
     public autoescape: boolean,
     readonly context: PlainDict,
-    /** Names from around the template, before the context. */
+    /** Names from the including template, which take precedence over the context. */
     private readonly inherited: Names = NO_NAMES,
   ) {
     this.budget = rendering.budget;
     this.ownsContext = rendering.ownsContext;
   }
 
-  /** For a template that is included, or imported with context. */
+  /** The run of a template that is included, or imported with context. */
   including(out: BoundedEmitter, locals: Names): Run {
     const { rendering, context } = this;
     return new Run(rendering, out, rendering.escaping, context, this.names(locals));
   }
 
-  /** For a template that sees nothing of this one. */
+  /** The run of a template that sees nothing of this one. */
   apart(out: BoundedEmitter): Run {
     return new Run(this.rendering, out, this.rendering.escaping, {});
   }
 
-  /** For a scoped block. */
+  /** The run of a scoped block. */
   derived(locals: Names): Run {
     const run = new Run(this.rendering, this.out, this.autoescape, this.context, this.names(locals));
     run.blocks = this.blocks;
@@ -118,7 +118,7 @@ export class Run implements Evaluation {
     this.imported.delete(name);
   }
 
-  /** Puts the blocks of a layout under those that there are. */
+  /** Adds the blocks of a layout below the existing ones. */
   extendBlocks(blocks: BlockStacks): void {
     const merged = new Map(this.blocks);
     for (const [name, stack] of blocks) merged.set(name, [...(merged.get(name) ?? []), ...stack]);
@@ -126,7 +126,7 @@ export class Run implements Evaluation {
     this.blocks = merged;
   }
 
-  /** A name that no scope of the template assigns. */
+  /** Resolves a name that no scope of the template assigns. */
   resolve(name: string): Value | undefined {
     const assigned = this.vars.get(name);
     if (assigned !== undefined) return assigned;

@@ -5,7 +5,7 @@ import { FunctionLayout, Symbols } from './symbols.js';
 import type { Variable } from './symbols.js';
 import { nameHint } from './hints.js';
 
-/** Whether output is escaped: known while compiling, or only when `{% autoescape expression %}` has run. */
+/** Whether output is escaped: known at compile time, or only after `{% autoescape expression %}` has run. */
 export type Escaping = boolean | 'volatile';
 
 /** The compile-time context of an expression or statement: its names, and how it is compiled. */
@@ -14,17 +14,17 @@ export interface Scope {
   readonly escaping: Escaping;
   /** The template's own level, whose assignments blocks can see. */
   readonly topLevel: boolean;
-  /** Within a condition, where an unknown filter is an error only when it is evaluated. */
+  /** Within a condition, where an unknown filter is only an error when it is evaluated. */
   readonly soft: boolean;
-  /** Output is left out once the template extends a layout, because it is in none of its blocks. */
+  /** Output is suppressed once the template extends a layout, because it is outside all blocks. */
   readonly unlessExtended: boolean;
-  /** Output is for another language: text and values are emitted separately. */
+  /** Output is in another language, so text and values are emitted separately. */
   readonly guarded: boolean;
-  /** A missing name, attribute or item is an error wherever it is read, but for `default` and `is defined`. */
+  /** A missing name, attribute or item is an error wherever it is read, except in `default` and `is defined`. */
   readonly strict: boolean;
 }
 
-/** A scope within another, in the same function. */
+/** A nested scope in the same function. */
 export function innerScope(scope: Scope): Scope {
   return {
     ...scope,
@@ -34,7 +34,7 @@ export function innerScope(scope: Scope): Scope {
   };
 }
 
-/** The scope of a function within another. */
+/** The scope of a nested function. */
 export function functionScope(scope: Scope): Scope {
   return {
     ...scope,
@@ -60,7 +60,7 @@ export function readVariable(
   };
 }
 
-/** Reads a name: its value, or an undefined value that knows the name. */
+/** Reads a name: its value, or an Undefined with the name. */
 export function readName(name: string, { symbols }: Scope): Evaluate {
   const read = readVariable(symbols.variable(name), symbols.layout);
   const absent = new Undefined(`'${name}' is undefined`, nameHint(name));

@@ -8,8 +8,8 @@ import { LoadParser } from './loadParser.js';
 import { TokenStream, type NodeCount } from './tokenStream.js';
 
 /**
- * The statements of a template. `source` is normalised.
- * @param count of the nodes of all templates that are compiled together
+ * Parses the statements of a template, whose source must be normalised.
+ * @param count the node count of all templates that are compiled together
  * @throws Fault of kind syntax or limit
  */
 export function parseTemplate(

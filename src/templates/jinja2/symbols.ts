@@ -3,9 +3,9 @@ import { walkExpression, walkTarget } from './walk.js';
 import type { NameVisitor } from './walk.js';
 
 /**
- * Names are resolved at compile time by Jinja2's own rules (its `idtracking`): each scope
- * has variables for the names assigned in it, and reads go to the nearest scope that knows the name, or to
- * the context. Variables live in the slots of the function (template, macro, block, recursive loop) they belong to.
+ * Names are resolved at compile time by Jinja2's own rules (its `idtracking`): each scope has variables for the names
+ * assigned in it, and reads use the nearest scope with that name, or the context. Variables are stored in the slots of the
+ * function (template, macro, block, recursive loop) they belong to.
  */
 
 /** Allocates the slots of one function's frames. */
@@ -26,11 +26,11 @@ export interface Variable {
 
 /** A variable's initial value when its scope is entered. */
 export type Load =
-  /** set by whoever enters the scope */
+  /** Set by the code that enters the scope. */
   | { readonly kind: 'parameter' }
-  /** looked up in the context */
+  /** Looked up in the context. */
   | { readonly kind: 'resolve'; readonly name: string }
-  /** a copy of the outer scope's variable, which assignments here leave alone */
+  /** A copy of the outer scope's variable, which assignments here don't affect. */
   | { readonly kind: 'alias'; readonly of: Variable }
   | { readonly kind: 'undefined' };
 
@@ -59,7 +59,7 @@ export class Symbols implements NameVisitor {
     return this.references.get(name) ?? this.parent?.find(name);
   }
 
-  /** The variable of a name that was analysed before. */
+  /** The variable of a name that was analysed earlier. */
   variable(name: string): Variable {
     const variable = this.find(name);
     if (variable === undefined) throw new Error(`the name ${name} was not analysed`);
@@ -70,7 +70,7 @@ export class Symbols implements NameVisitor {
     return this.loadsByVariable;
   }
 
-  /** The names assigned here and in the scopes around, each with its innermost variable. */
+  /** The names assigned here and in enclosing scopes, each with its innermost variable. */
   assigned(): Map<string, Variable> {
     const all = this.parent?.assigned() ?? new Map<string, Variable>();
     for (const name of this.stores) if (!name.startsWith(' ')) all.set(name, this.variable(name));

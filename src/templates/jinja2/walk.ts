@@ -1,6 +1,6 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 
-/** Visitor of names, told whether each is read or assigned. */
+/** Visits names that are read or assigned. */
 export interface NameVisitor {
   read(name: string): void;
   assign(name: string): void;

@@ -5,10 +5,10 @@ import { Fault, limitFault, renderFault } from '../errors.js';
 import { Budget } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 
-/** Tags that would load other templates; a template is self-contained. */
+/** Tags that would load other templates, which Liquid templates may not do. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
 
-/** Text of the template, told apart from values for the emitters that care. */
+/** Text of the template, distinguished from values for emitters that need it. */
 class StaticText implements Template {
   constructor(
     readonly token: TopLevelToken,
@@ -43,7 +43,7 @@ class LiquidParser extends Parser {
   }
 }
 
-/** A limiter of LiquidJS that counts on our budget: it is asked at every node, and before memory is taken. */
+/** A LiquidJS limiter backed by our budget. LiquidJS calls it at every node, and before it allocates memory. */
 class BudgetLimiter {
   constructor(readonly budget: Budget) {}
 
@@ -56,11 +56,11 @@ class BudgetLimiter {
   }
 }
 
-/** The engine for one kind of escaping. What blocks capture is bounded as the output is. */
+/** Creates the engine for one kind of escaping. Captured output of blocks is bounded like the final output. */
 function createLiquid(escaping: boolean): Liquid {
   const liquid = new Liquid({
     ownPropertyOnly: true,
-    // Of templates that are strict otherwise.
+    // Applies to strict templates.
     lenientIf: true,
     ...(escaping ? { outputEscape: 'escape' as const } : {}),
   });
@@ -116,7 +116,7 @@ export function compileLiquid(
   };
 }
 
-/** An error of LiquidJS as ours, with the place its token knows. */
+/** Converts an error of LiquidJS to ours, with the position of its token. */
 function toFault(error: unknown, kind: 'syntax' | 'render'): unknown {
   if (!LiquidError.is(error)) return error;
   const { originalError, token } = error as LiquidError & { originalError?: unknown };

@@ -13,14 +13,14 @@ const MAX_LITERAL_DIGITS = 300;
 const NUMBER = /^-?\d{1,300}(?:\.\d{1,300})?$/;
 
 /**
- * Values in filter expressions. Within quotes a value is escaped and stays text; outside it must be a number
- * (or text that reads as one, as keys do), true, false, null, or a list of literals.
+ * Values in filter expressions. Within quotes, a value is escaped and stays text; outside, it must be a number (or numeric
+ * text, such as keys), true, false, null, or a list of literals.
  */
 export class FilterEncoder implements LiteralEncoder {
-  /** The quote that the text is within, or ''. */
+  /** The quote that is currently open, or ''. */
   private quote = '';
   private afterBackslash = false;
-  /** The character before this place, and whether a value printed it. */
+  /** The previous character, and whether a value printed it. */
   private last = '';
   private lastIsValue = false;
 
@@ -65,7 +65,7 @@ function adjoining(): Fault {
   );
 }
 
-/** A backslash escapes in the filter language, in either kind of quotes. */
+/** In the filter language, a backslash escapes in either kind of quotes. */
 function escapeQuoted(text: string): string {
   return text.replace(/['"\\]/g, '\\$&');
 }
@@ -94,14 +94,14 @@ function scalar(value: Value): string {
   }
 }
 
-/** A float without an exponent where that is short enough. */
+/** A float without an exponent if that is short enough. */
 function plainDecimal(value: number): string {
   const text = floatText(value);
   if (!text.includes('e')) return text;
   return Math.abs(value) >= 1 ? BigInt(value).toString() : value.toFixed(100).replace(/0+$/, '');
 }
 
-/** In full: the filter language has no exponents. */
+/** Written in full, because the filter language has no exponents. */
 function decimalLiteral(value: Decimal): string {
   if (value.exponent <= 0 && NUMBER.test(value.text)) return value.text;
   if (value.exponent > 0 && value.adjusted < MAX_LITERAL_DIGITS) return decimalToInt(value).toString();

@@ -3,8 +3,8 @@ import type { Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
 /**
- * An emitter whose output is text of another language. Only the template's own text can open and close literals in
- * it: whatever else is written, by which filter, macro or tag it may have been made, is a value.
+ * An emitter for output in another language. Only the template's own text can open and close literals in it; anything else,
+ * whichever filter, macro or tag produced it, is a value.
  */
 export class GuardedEmitter extends BoundedEmitter {
   constructor(

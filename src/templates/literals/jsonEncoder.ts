@@ -10,8 +10,8 @@ import type { LiteralEncoder } from './literalEncoder.js';
 const MAX_DEPTH = 200;
 
 /**
- * Values in a JSON document. Within a string a value is escaped and stays in it; outside it is written as a JSON
- * value of its own, text in quotes.
+ * Values in a JSON document. Within a string, a value is escaped and stays part of it; outside, it is written as a separate
+ * JSON value, with quotes if it is text.
  */
 export class JsonEncoder implements LiteralEncoder {
   private inString = false;
@@ -19,7 +19,7 @@ export class JsonEncoder implements LiteralEncoder {
   private last = '';
   private lastIsValue = false;
 
-  /** Whether the place is within a string of the template's own. */
+  /** Whether the output is currently within a string that the template opened. */
   get isInString(): boolean {
     return this.inString;
   }

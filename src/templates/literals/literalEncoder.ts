@@ -1,12 +1,12 @@
 import type { Value } from '../values/value.js';
 
 /**
- * Follows the text of another language (a filter expression, JSON) as a template prints it, and writes values so
- * that they stay within the literal they stand in, or are a literal of their own.
+ * Tracks text in another language (a filter expression, JSON) as a template prints it, and encodes values so that they stay
+ * within the surrounding literal, or are a literal of their own.
  */
 export interface LiteralEncoder {
-  /** Text of the template, printed as it is. */
+  /** Tracks text of the template, which is printed verbatim. */
   follow(text: string): void;
-  /** What to print for a value at this place. @throws Fault for a value that can't stand here */
+  /** What to print for a value at this position. @throws Fault for a value that isn't allowed here */
   encode(value: Value, text: string): string;
 }

@@ -14,7 +14,7 @@ function narrowList(value: Value): Value[] {
   return value;
 }
 
-/** Mutating a list of the context would change the caller's object; a list made by the template can't be told apart from it. */
+/** Mutating a list of the context would change the caller's object, and a list created by the template can't be distinguished from one. */
 function changeable(list: Value[], evaluation: Evaluation, growth = 0): Value[] {
   if (!evaluation.ownsContext) throw renderFault('lists cannot be changed in this template');
   evaluation.budget.allocate(growth);

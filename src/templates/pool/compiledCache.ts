@@ -9,7 +9,7 @@ const MAX_TEMPLATES = 500;
 /** Source characters; a compiled template takes about fifty times that in bytes. */
 const MAX_CHARACTERS = 600_000;
 
-/** A tag that loads layouts; also within `raw` and comments, where it costs an entry of its own. */
+/** A tag that loads layouts. Also matches within `raw` and comments, which only costs a separate entry. */
 const LOADS = /\{%[-+]?\s*(?:extends|include|import|from)\b/;
 
 /** Whether a template has a tag that loads layouts, or something that looks like one. */
@@ -32,12 +32,12 @@ export class CompiledCache {
     });
   }
 
-  /** @throws TemplateError when the template doesn't compile; errors are not cached */
+  /** @throws TemplateError if the template doesn't compile; errors are not cached */
   get(
     { source, syntax, mode, isLayout, strict = false }: Omit<TemplateRequest, 'name'>,
     given: LayoutSources = {},
   ): CompiledTemplate {
-    // What is not part of the key must not be part of what is compiled.
+    // Only pass what is part of the key.
     const layouts = mayLoadLayouts(source) ? given : {};
     const key = `${syntax}:${mode}:${isLayout ?? false}:${strict}:${keyOf(layouts)}:${source}`;
     const known = this.#templates.get(key);
@@ -57,7 +57,7 @@ export class CompiledCache {
 
 const keys = new WeakMap<LayoutSources, string>();
 
-/** Jobs that are posted together, and those of one type, have the same object. */
+/** Cached by object: jobs that are posted together, and those of one type, share the object. */
 function keyOf(layouts: LayoutSources): string {
   const known = keys.get(layouts);
   if (known !== undefined) return known;

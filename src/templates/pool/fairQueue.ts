@@ -2,13 +2,13 @@ import { takeGroup, type QueuedJob } from './queuedJob.js';
 
 /** Average job time above which a tenant is slow. Most emails take a few milliseconds. */
 const SLOW_MS = 100;
-/** A slow tenant yields the last thread only if it is this many times slower than the baseline: on a busy CPU, all are slow. */
+/** A slow tenant only yields the last thread if it is this many times slower than the baseline, because on a busy CPU all are slow. */
 const YIELD_FACTOR = 4;
-/** How fast the baseline of quick jobs rises when only slower ones arrive. */
+/** How fast the baseline rises if only slower jobs arrive. */
 const BASELINE_DECAY = 0.01;
-/** Weight of the newest group in the moving average: a tenant turns slow at once, and quick after ten or twenty quick groups. */
+/** Weight of the newest group in the moving average: a tenant becomes slow immediately, and quick again after ten or twenty quick groups. */
 const EWMA_WEIGHT = 0.2;
-/** Accounts of idle tenants kept. */
+/** Maximum accounts kept for idle tenants. */
 const MAX_IDLE_TENANTS = 5_000;
 
 /** Scheduling state of a tenant. */
@@ -19,7 +19,7 @@ interface Account {
   threads: number;
   /** Thread time used, on the queue's virtual clock. */
   usedMs: number;
-  /** Moving average per job; 0 before the first. */
+  /** Moving average of the time per job; 0 before the first. */
   averageMs: number;
 }
 
@@ -32,18 +32,18 @@ export interface Group {
 }
 
 /**
- * Fair queue of jobs waiting for a thread. The tenant that has used the least thread time goes next, so many or slow jobs
- * delay only their own tenant. Running jobs can't be preempted, so neither one tenant nor all slow tenants together may
- * hold all threads. Jobs without a tenant may.
+ * A fair queue of jobs waiting for a thread. The tenant that has used the least thread time is next, so many or slow jobs
+ * only delay their own tenant. Running jobs can't be preempted, so neither one tenant nor all slow tenants together may
+ * occupy all threads. Jobs without a tenant may.
  */
 export class FairQueue {
   readonly #accounts = new Map<number | undefined, Account>();
   /** Those with waiting jobs, least recently served first, which breaks ties. */
   readonly #waiting = new Set<Account>();
   readonly #running = new Set<Group>();
-  /** Virtual time of the account served last. An account that returns from idle starts here: unused time is not saved up. */
+  /** Virtual time of the account served last, where an account that returns from idle starts: unused time does not accumulate. */
   #clockMs = 0;
-  /** Baseline of recent quick jobs: drops at once, rises slowly. */
+  /** Baseline of recent quick jobs: drops immediately, rises slowly. */
   #quickMs: number | undefined;
 
   constructor(
@@ -73,7 +73,7 @@ export class FairQueue {
     }
   }
 
-  /** The next group for a free thread; undefined when no waiting job may start now. */
+  /** The next group for a free thread; undefined if no waiting job may start now. */
   take(): Group | undefined {
     const account = this.#next();
     if (!account) return undefined;
@@ -81,7 +81,7 @@ export class FairQueue {
     this.#waiting.delete(account);
     if (account.waiting.length > 0) this.#waiting.add(account);
     this.#clockMs = Math.max(this.#clockMs, account.usedMs);
-    // Charged up front, since another thread may ask meanwhile; corrected in `settle`.
+    // Charged in advance, because another thread may ask in the meantime; corrected in `settle`.
     const estimateMs = account.averageMs * jobs.length;
     account.usedMs += estimateMs;
     account.threads += 1;

@@ -12,10 +12,10 @@ const MAX_CONTEXT_CHARACTERS = 8_000;
 const MAX_TEMPLATES = 10;
 const MAX_SOURCE_CHARACTERS = 8_000;
 const MAX_RENDER_MS = 10;
-/** Of HTML whose plain text is made: that takes 0.07 ms for 1,000 characters. */
+/** Maximum HTML to convert to plain text, which takes 0.07 ms for 1,000 characters. */
 const MAX_HTML_CHARACTERS = 8_000;
 
-/** Limits per template. The clock is checked this often because one step may process the whole context. */
+/** Limits per template. The clock is checked at every step, because one step may process the whole context. */
 const INLINE_LIMITS = {
   nesting: 20,
   nodes: 500,
@@ -27,7 +27,7 @@ const INLINE_LIMITS = {
   clockSteps: 8,
 } satisfies Partial<TemplateLimits>;
 
-/** After a failed attempt, templates go to a thread this many times before they are tried inline again. */
+/** After a failed attempt, templates are sent to a thread this many times before the next inline attempt. */
 const SKIP_COUNT = 50;
 const MAX_SKIP_ENTRIES = 500;
 /** Source characters of cached templates: this is the main thread's heap. */
@@ -43,7 +43,7 @@ export class InlineRenderer {
     this.#cache = new CompiledCache(strictest(limits), MAX_CACHE_CHARACTERS);
   }
 
-  /** @returns undefined when the task is too large or fails: a thread has time to run it, and to report the error */
+  /** @returns undefined if the task is too large or fails; a thread then runs it, and reports the error */
   tryRun({ templates, layouts, contextJson }: ThreadTask): TaskResult | undefined {
     if (contextJson === undefined || !isSmall(templates, layouts, contextJson)) return undefined;
     const sources = templates.map(({ source }) => source).join('\0');

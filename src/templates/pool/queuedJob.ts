@@ -24,7 +24,7 @@ export class QueuedJob {
 
   settle(result: TaskResult): void {
     this.#isSettled = true;
-    answer(result, this.resolve, this.reject);
+    settlePromise(result, this.resolve, this.reject);
   }
 
   /** Fails every template, because its thread was terminated. */
@@ -36,7 +36,7 @@ export class QueuedJob {
 }
 
 /** Settles a promise with a task's result. */
-export function answer(
+export function settlePromise(
   result: TaskResult,
   resolve: (outcomes: RenderOutcome[]) => void,
   reject: (bug: unknown) => void,
@@ -47,10 +47,10 @@ export function answer(
 
 /** Maximum jobs per message to a thread. */
 const MAX_JOBS = 16;
-/** A small part of a thread's heap, results included, so that a thread out of memory is the fault of the running job. */
+/** A small part of a thread's heap, including results, so that running out of memory is the running job's fault. */
 const MAX_CHARACTERS = 250_000;
 
-/** Removes the first jobs that may be posted together, at most `maxJobs`; a large one goes alone. */
+/** Removes the first jobs that may be posted together, at most `maxJobs`; a large job is posted alone. */
 export function takeGroup(queue: QueuedJob[], maxJobs: number): QueuedJob[] {
   let count = 0;
   let characters = 0;

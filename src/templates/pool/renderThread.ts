@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { TemplateLimits } from '../limits.js';
 import type { QueuedJob } from './queuedJob.js';
-import type { ThreadAnswer, ThreadSettings } from './templateJob.js';
+import type { ThreadMessage, ThreadSettings } from './templateJob.js';
 import { nowMs, ThreadProgress } from './threadProgress.js';
 
 export interface ThreadOptions {
@@ -21,16 +21,16 @@ export interface ThreadEvents {
 }
 
 const STARTUP_MS = 30_000;
-/** After this time the jobs behind the running one are reassigned. Most groups are done by then. */
+/** After this time, the jobs behind the running one are reassigned. Most groups are done by then. */
 const REASSIGN_AFTER_MS = 50;
-/** A timer this late means that the process was stalled, and tells nothing about the running job. */
+/** A timer this late means that the process stalled, which says nothing about the running job. */
 const MAX_TIMER_LAG_MS = 100;
 
 /** A thread and its current group of jobs. If a job crashes the thread, only that job fails. */
 export class RenderThread {
   readonly #progress = new ThreadProgress();
   readonly #worker: Worker;
-  /** Jobs of the group without a result yet, and the number of those with one. */
+  /** Jobs of the group that have no result yet, and the number of those that do. */
   #jobs: QueuedJob[] = [];
   #answered = 0;
   #timer: NodeJS.Timeout;
@@ -54,7 +54,7 @@ export class RenderThread {
         stackSizeMb: 4,
       },
     });
-    this.#worker.on('message', (answer: ThreadAnswer) => this.#take(answer));
+    this.#worker.on('message', (answer: ThreadMessage) => this.#take(answer));
     this.#worker.on('error', (error) => {
       this.#error = error;
     });
@@ -80,12 +80,12 @@ export class RenderThread {
     await this.#worker.terminate();
   }
 
-  #take({ results, isFree }: ThreadAnswer): void {
-    // There may be more results than jobs: some of those reassigned had been run all the same.
+  #take({ results, isFree }: ThreadMessage): void {
+    // There may be more results than jobs, because some reassigned jobs were run regardless.
     const jobs = this.#jobs.splice(0, results.length);
     this.#answered += jobs.length;
     jobs.forEach((job, index) => job.settle(results[index] as (typeof results)[number]));
-    // Messages sent before termination still arrive; the thread takes no more jobs.
+    // Messages sent before termination still arrive, but the thread accepts no more jobs.
     if (!isFree || this.#isEnding) return;
     this.#hasStarted = true;
     clearTimeout(this.#timer);
@@ -124,7 +124,7 @@ export class RenderThread {
   #ended(code: number): void {
     clearTimeout(this.#timer);
     const error = this.#error ?? new Error(`a rendering thread ended with code ${code}`);
-    // The culprit may not have started: it may have been too large to receive.
+    // The culprit may not have started, because it was too large to receive.
     const at = (this.#progress.task?.index ?? 0) - this.#answered;
     const [culprit] = this.#jobs.splice(Math.max(at, 0), 1);
     const others = this.#jobs.splice(0);

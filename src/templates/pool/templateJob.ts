@@ -11,9 +11,9 @@ export interface TemplateRequest {
   readonly source: string;
   readonly syntax: Syntax;
   readonly mode: OutputMode;
-  /** Also make the plain text of the output, which is HTML. */
+  /** Also convert the output, which is HTML, to plain text. */
   readonly withPlainText?: boolean;
-  /** To be checked only: a layout, whose blocks others fill. */
+  /** Only for checks: it is a layout, whose blocks others fill. */
   readonly isLayout?: boolean;
   /** See `CompileOptions`. */
   readonly strict?: boolean;
@@ -24,7 +24,7 @@ export interface TemplateJob {
   readonly contextJson: string;
   /** Reuse the same list: jobs posted together then clone it once. */
   readonly templates: readonly TemplateRequest[];
-  /** What the templates may extend, include and import: the tenant's own, and no others. */
+  /** The layouts that the templates may extend, include and import; only the tenant's own. */
   readonly layouts?: LayoutSources | undefined;
   /** For fair scheduling across tenants. Undefined for a job without a tenant. */
   readonly tenantid?: number | undefined;
@@ -39,7 +39,7 @@ export type RenderOutcome =
       readonly ok: true;
       readonly output: string;
       readonly plainText?: string;
-      /** Of a check. */
+      /** Result of a check. */
       readonly uses?: UsedLayouts;
       readonly reads?: readonly TemplateRead[];
     }
@@ -68,7 +68,7 @@ export interface ThreadTask {
 export type TaskResult = { readonly outcomes: RenderOutcome[] } | { readonly bug: unknown };
 
 /** Posted by a thread: the next results of its group, in order. The first message is empty and means that it has started. */
-export interface ThreadAnswer {
+export interface ThreadMessage {
   readonly results: readonly TaskResult[];
   /** The thread is ready for another group. */
   readonly isFree: boolean;

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../limits.js';
 import type { TemplateLimits } from '../limits.js';
 import { InlineRenderer } from './inlineRenderer.js';
 import { FairQueue, type Group } from './fairQueue.js';
-import { answer, QueuedJob } from './queuedJob.js';
+import { QueuedJob, settlePromise } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
 import type { CheckJob, CheckOutcome, RenderOutcome, TemplateJob, ThreadTask } from './templateJob.js';
 import { nowMs } from './threadProgress.js';
@@ -27,9 +27,9 @@ export interface TemplatePoolOptions {
 export interface TemplatePool {
   /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
-  /** Compiles only, and checks the layouts that are loaded; one outcome each, in order. */
+  /** Only compiles, and checks the layouts that are loaded; one outcome each, in order. */
   check(job: CheckJob): Promise<CheckOutcome[]>;
-  /** Starts the threads ahead of the first job: that takes 300 ms of CPU time each. */
+  /** Starts the threads before the first job, which takes 300 ms of CPU time each. */
   warmUp(): void;
   /** Finishes all jobs, then terminates the threads. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export function createTemplatePool(options: TemplatePoolOptions = {}): TemplateP
  */
 class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #threads = new Set<RenderThread>();
-  /** A stack: the most recently used thread is next, as its caches are warm. */
+  /** A stack: the most recently used thread is next, because its caches are warm. */
   readonly #free: RenderThread[] = [];
   readonly #waiting: FairQueue;
   readonly #running = new Map<RenderThread, Group>();
@@ -109,7 +109,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#settle(thread);
     const at = this.#free.indexOf(thread);
     if (at >= 0) this.#free.splice(at, 1);
-    // If it failed to start, the next job tries again.
+    // If it failed to start, the next job will retry.
     if (!failure) this.#startThreads();
     else if (this.#threads.size === 0) {
       for (const job of this.#waiting.clear()) job.settle({ bug: failure });
@@ -120,7 +120,7 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
     // A slow tenant must not block the event loop.
     const result = this.#waiting.isSlow(tenantid) ? undefined : this.#inline.tryRun(task);
-    if (result) return new Promise((resolve, reject) => answer(result, resolve, reject));
+    if (result) return new Promise((resolve, reject) => settlePromise(result, resolve, reject));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
       this.#waiting.add(new QueuedJob(task, resolve, reject, tenantid));

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { TaskRunner } from './taskRunner.js';
-import type { RenderOutcome, TaskResult, ThreadAnswer, ThreadSettings, ThreadTask } from './templateJob.js';
+import type { RenderOutcome, TaskResult, ThreadMessage, ThreadSettings, ThreadTask } from './templateJob.js';
 import { ThreadProgress } from './threadProgress.js';
 
 /** Results are posted early at this size, so that a thread that dies for one task loses few results of others. */
@@ -29,7 +29,7 @@ function runGroup(tasks: readonly ThreadTask[]): void {
   post({ results, isFree: true });
 }
 
-function post(answer: ThreadAnswer): void {
+function post(answer: ThreadMessage): void {
   parentPort?.postMessage(answer);
 }
 

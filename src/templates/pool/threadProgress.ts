@@ -1,8 +1,8 @@
 const NONE = -1;
 
 /**
- * Shared memory between a thread and its pool while the thread is too busy for messages: which task of its group is
- * running and since when, and at which task to stop.
+ * Memory shared by a thread and its pool, because a busy thread can't process messages: which task of its group is running
+ * and since when, and at which task to stop.
  */
 export class ThreadProgress {
   /** Index of the running task, then the index to stop at. */
@@ -28,7 +28,7 @@ export class ThreadProgress {
   /** Called by the thread before each task. @returns whether to begin it */
   begin(index: number): boolean {
     if (index >= Atomics.load(this.#indexes, 1)) return false;
-    // The time is written first: a reader of the index sees its time, or a later one.
+    // The time is written first, so that a reader of the index sees its time or a later one.
     this.#since[0] = nowMs();
     Atomics.store(this.#indexes, 0, index);
     return true;

@@ -3,7 +3,7 @@ import { renderFault } from '../errors.js';
 import { PyObject } from './value.js';
 import type { Value } from './value.js';
 
-/** The render, as far as built-ins may access it. */
+/** The part of a render that built-ins may access. */
 export interface Evaluation {
   readonly budget: Budget;
   /** Whether output is escaped at this point; `{% autoescape %}` changes it. */
@@ -13,11 +13,11 @@ export interface Evaluation {
   /** Jinja2's `target.name` and `target[key]`. */
   attribute(target: Value, name: string): Value;
   item(target: Value, key: Value): Value;
-  /** A name as the template's top level sees it. */
+  /** The value of a name at the template's top level. */
   contextValue(name: string): Value | undefined;
   hasFilter(name: string): boolean;
   hasTest(name: string): boolean;
-  /** Applies a filter or test by its name, as `map`, `select` and their kin do. */
+  /** Applies a filter or test by name, for `map`, `select` and the like. */
   callFilter(name: string, input: Value, args: CallArguments): Value;
   callTest(name: string, input: Value, args: CallArguments): boolean;
 }
@@ -41,7 +41,7 @@ export interface Signature {
 }
 
 /**
- * The arguments in the order of the parameters, undefined (JavaScript's) where one was not given.
+ * The arguments in the order of the parameters, with JavaScript's undefined for absent ones.
  * @throws Fault for too many, unknown, repeated or missing ones.
  */
 export function bindArguments(

@@ -1,6 +1,6 @@
 /**
- * Python counts a string in code points, JavaScript in UTF-16 units. The two differ only where a string
- * holds surrogates, so each function checks for those first and otherwise works on the string directly.
+ * Python counts strings in code points, JavaScript in UTF-16 units. The two only differ if a string contains surrogates, so
+ * each function checks for those first and otherwise works on the string directly.
  */
 
 const SURROGATE = /[\uD800-\uDFFF]/;
@@ -22,7 +22,7 @@ export function codePoints(text: string): string[] {
   return hasAstral(text) ? Array.from(text) : text.split('');
 }
 
-/** `text[start:end]` for bounds that are within the string already, counted in code points. */
+/** `text[start:end]` for bounds within the string, counted in code points. */
 export function sliceCodePoints(text: string, start: number, end?: number): string {
   return hasAstral(text) ? Array.from(text).slice(start, end).join('') : text.slice(start, end);
 }

@@ -22,7 +22,7 @@ export function equals(a: Value, b: Value, budget: Budget, depth = 0): boolean {
   return equalObjects(a, b, budget, depth + 1);
 }
 
-/** A number that `==` and `<` of JavaScript compare exactly: it knows bigint against number. */
+/** A number that JavaScript's `==` and `<` compare exactly, including bigint with number. */
 function numberOf(value: Value): number | bigint | undefined {
   return typeof value === 'bigint' ? value : asNumber(value);
 }
@@ -61,7 +61,7 @@ function equalDicts(a: Value, b: Value, budget: Budget, depth: number): boolean 
 
 export type Ordering = '<' | '<=' | '>' | '>=';
 
-/** Python's `a < b` and its kin. @throws Fault for values that have no order. */
+/** Python's `a < b` and the like. @throws Fault for values without an order. */
 export function ordered(operator: Ordering, a: Value, b: Value, budget: Budget, depth = 0): boolean {
   const [x, y] = [numberOf(a), numberOf(b)];
   if (x !== undefined && y !== undefined) return holds(operator, x, y);

@@ -1,9 +1,9 @@
 import { limitFault } from '../errors.js';
 import { PyObject } from './value.js';
 
-/** Of an int that Python reads or prints, and of a Decimal that is calculated with: longer ones can be printed. */
+/** Maximum digits of an int that Python parses or prints, and of a Decimal in arithmetic; longer Decimals can be printed. */
 export const MAX_DIGITS = 4_300;
-/** Decimals of PostgreSQL's `numeric`: as far down a number is written in full. */
+/** Maximum scale of PostgreSQL's `numeric`; smaller numbers are not written in full. */
 const MAX_PLACES = 16_383;
 
 /**
@@ -60,7 +60,7 @@ export class Decimal extends PyObject {
     return new Decimal(isNegative, BigInt(mantissa) * 5n ** BigInt(-exponent), exponent);
   }
 
-  /** @throws Fault when it has too many digits for arithmetic */
+  /** @throws Fault if it has too many digits for arithmetic */
   get coefficient(): bigint {
     if (this.value === undefined) {
       const digits = this.digits ?? '';
@@ -70,12 +70,12 @@ export class Decimal extends PyObject {
     return this.value;
   }
 
-  /** Of the coefficient. */
+  /** The digits of the coefficient. */
   get digitText(): string {
     return (this.digits ??= (this.value ?? 0n).toString());
   }
 
-  /** How many digits the coefficient has; 1 for zero. */
+  /** The number of digits of the coefficient; 1 for zero. */
   get length(): number {
     return this.digitText.length;
   }
@@ -94,14 +94,14 @@ export class Decimal extends PyObject {
     return this.isWrittenInFull ? this.length - this.exponent + 3 : this.length + 10;
   }
 
-  /** Without an exponent. */
+  /** Whether `text` has no exponent. */
   get isWrittenInFull(): boolean {
     return this.exponent <= 0 && this.exponent >= -MAX_PLACES;
   }
 
   /**
-   * Python's `str()`, `1E+2` for what has no digit of the ones; but small numbers are written in full, `0.00000000`
-   * as the database has it and not `0E-8`.
+   * Python's `str()`, so `1E+2` for a number without a units digit; but small numbers are written in full, such as
+   * `0.00000000`, like in the database, instead of `0E-8`.
    */
   get text(): string {
     return (this.written ??= (this.isNegative ? '-' : '') + this.magnitude());
@@ -118,7 +118,7 @@ export class Decimal extends PyObject {
     return `${digits.charAt(0)}${fraction}E${this.adjusted < 0 ? '' : '+'}${this.adjusted}`;
   }
 
-  /** As a double, correctly rounded; infinite beyond what one holds. */
+  /** As a double, correctly rounded; infinite beyond its range. */
   toNumber(): number {
     return Number(`${this.isNegative ? '-' : ''}${this.digitText}e${this.exponent}`);
   }

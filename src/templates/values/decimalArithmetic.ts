@@ -8,7 +8,7 @@ import type { Rounding } from './rounding.js';
 const PRECISION = 28;
 const MAX_EXPONENT = 999_999;
 const MIN_EXPONENT = -MAX_EXPONENT;
-/** Maximum exponent of a power: a larger one overflows anyway. */
+/** Maximum exponent of a power; a larger one would overflow anyway. */
 const MAX_POWER = 999_999_999;
 
 /** Rounds a result to the context's precision. @throws Fault on overflow */
@@ -48,7 +48,7 @@ export function rescaled(value: Decimal, exponent: number, rounding: Rounding = 
   return new Decimal(isNegative, quotient, exponent);
 }
 
-/** Python's `a.quantize(...)` to this exponent. @throws Fault when that takes more digits than the context has */
+/** Python's `a.quantize(...)` to this exponent. @throws Fault if that takes more digits than the context's precision */
 export function quantized(value: Decimal, exponent: number, rounding?: Rounding): Decimal {
   if (exponent > MAX_EXPONENT || exponent < MIN_EXPONENT - PRECISION + 1) throw invalid('quantize');
   if (!value.isZero && value.adjusted - exponent + 1 > PRECISION) throw invalid('quantize');

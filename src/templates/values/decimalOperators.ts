@@ -32,8 +32,8 @@ const OPERATIONS: Readonly<Record<string, DecimalOperation>> = {
 };
 
 /**
- * Arithmetic where one operand is a Decimal; undefined when the other is no number. Where Python refuses a float beside
- * a Decimal, the float counts with the digits it prints: `price * 1.21` is meant so.
+ * Arithmetic where one operand is a Decimal; undefined if the other is not a number. Python rejects a float with a Decimal;
+ * here the float counts with the digits it prints, which is what `price * 1.21` means.
  */
 export function decimalArithmetic(operator: string, a: Value, b: Value, budget: Budget): Value | undefined {
   const [x, y] = [asDecimal(a), asDecimal(b)];
@@ -43,7 +43,7 @@ export function decimalArithmetic(operator: string, a: Value, b: Value, budget: 
   return OPERATIONS[operator]?.(x, y);
 }
 
-/** A number as a Decimal, a float by the digits it prints; undefined for infinities, NaN and other types. */
+/** A number as a Decimal, a float with the digits it prints; undefined for infinities, NaN and other types. */
 export function asDecimal(value: Value): Decimal | undefined {
   if (value instanceof Decimal) return value;
   const integer = asInteger(value);
@@ -52,7 +52,7 @@ export function asDecimal(value: Value): Decimal | undefined {
   return Number.isFinite(number) ? Decimal.parse(floatText(number).replace(/\.0$/, '')) : undefined;
 }
 
-/** a - b by its sign, exactly, also against floats; NaN where one is, undefined where one is no number. */
+/** The exact sign of a - b, also with floats; NaN if one is NaN, undefined if one is not a number. */
 export function compareExactly(a: Value, b: Value, budget: Budget): number | undefined {
   const [x, y] = [exactly(a), exactly(b)];
   if (x === undefined || y === undefined) return undefined;
@@ -81,7 +81,7 @@ export function decimalHash(value: Decimal): number | bigint | string {
   return `\0d${value.isNegative ? '-' : ''}${digits}e${value.exponent + zeros.length}`;
 }
 
-/** Python's `int(value)`, or rounded otherwise. @throws Fault when it is too large for an int of the engine */
+/** Python's `int(value)`, or with another rounding. @throws Fault if it is too large for an int of the engine */
 export function decimalToInt(value: Decimal, rounding: Rounding = 'ROUND_DOWN'): number | bigint {
   if (value.adjusted >= MAX_DIGITS) throw limitFault(`an integer of more than ${MAX_DIGITS} digits`);
   const { isNegative, coefficient } = rescaled(value, 0, rounding);

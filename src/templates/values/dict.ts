@@ -4,7 +4,7 @@ import { decimalHash } from './decimalOperators.js';
 import { Float, isList, isPlainDict, Markup, PyObject, Tuple, typeName, Undefined } from './value.js';
 import type { PlainDict, Value } from './value.js';
 
-/** The same for equal keys; usable as a key of a JavaScript Map. */
+/** Equal keys have the same hash key, which can be a key of a JavaScript Map. */
 export type HashKey = null | number | bigint | string | PyObject;
 
 const UNDEFINED_KEY = new Undefined('');
@@ -64,7 +64,7 @@ interface Entry {
   value: Value;
 }
 
-/** A dict made by the template: keys of any hashable type, in insertion order. */
+/** A dict created by the template: keys of any hashable type, in insertion order. */
 export class Dict extends PyObject {
   readonly typeName: string = 'dict';
   private readonly map = new Map<HashKey, Entry>();
@@ -105,7 +105,7 @@ export function isDict(value: Value): value is DictLike {
   return value instanceof Dict || isPlainDict(value);
 }
 
-/** The value under a key, or undefined (JavaScript's) when there is none. */
+/** The value under a key, or JavaScript's undefined if there is none. */
 export function dictGet(dict: DictLike, key: Value): Value | undefined {
   if (dict instanceof Dict) return dict.get(key);
   const name = plainKey(key);

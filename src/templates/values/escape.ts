@@ -36,7 +36,7 @@ function entityOf(code: number): string | undefined {
   }
 }
 
-/** The HTML of a value: escaped, unless it is markup already. */
+/** The HTML of a value: escaped, unless it is already markup. */
 export function htmlOf(value: Value, budget: Budget): string {
   if (typeof value === 'string') {
     if (value.length > 64) budget.allocate(value.length);
@@ -52,7 +52,7 @@ export function escape(value: Value, budget: Budget): Markup {
   return value instanceof Markup ? value : new Markup(htmlOf(value, budget));
 }
 
-/** MarkupSafe's `soft_str(value)`: text as it is, anything else as a str. */
+/** MarkupSafe's `soft_str(value)`: text unchanged, anything else as a str. */
 export function softText(value: Value, budget: Budget): Text {
   return typeof value === 'string' || value instanceof Markup ? value : str(value, budget);
 }

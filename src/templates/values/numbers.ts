@@ -8,7 +8,7 @@ import type { Value } from './value.js';
 /** Largest integer in bits; Python refuses to print more than 4,300 digits, about this many. */
 const MAX_INT_BITS = 14_300;
 
-/** A bigint as a value: a plain number where that is exact. */
+/** A bigint as a value: a plain number if that is exact. */
 export function fromBigInt(value: bigint): number | bigint {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
     ? Number(value)
@@ -120,7 +120,7 @@ export function moduloFloats(a: number, b: number): number {
   return b < 0 ? -0 : 0;
 }
 
-/** `a / b` for integers: correctly rounded for those that a double holds. */
+/** `a / b` for integers, correctly rounded if a double can represent them. */
 export function divideInts(a: number | bigint, b: number | bigint): Value {
   if (b === 0 || b === 0n) throw renderFault('division by zero');
   if (typeof a === 'number' && typeof b === 'number') return toFloat(a / b);
@@ -200,7 +200,7 @@ function exponential(value: number): string {
 const INTEGER_TEXT = /^[+-]?[0-9]+(?:_[0-9]+)*$/;
 
 /**
- * Python's `int(text, base)`; undefined when the text is no integer of that base.
+ * Python's `int(text, base)`; undefined if the text is not an integer in that base.
  * @throws Fault when it has more digits than Python takes.
  */
 export function parseInteger(text: string, base = 10): Value | undefined {
@@ -243,7 +243,7 @@ const FLOAT_TEXT =
   /^[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:e[+-]?[0-9]+(?:_[0-9]+)*)?$/i;
 const NAMED_FLOAT = /^([+-]?)(?:(inf|infinity)|nan)$/i;
 
-/** Python's `float(text)` as a JavaScript number; undefined when the text is none. */
+/** Python's `float(text)` as a JavaScript number; undefined if the text is not a float. */
 export function parseFloatText(text: string): number | undefined {
   const trimmed = strip(text);
   if (FLOAT_TEXT.test(trimmed)) return Number(trimmed.replaceAll('_', ''));

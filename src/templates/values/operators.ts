@@ -116,7 +116,7 @@ function multiplyFloats(x: number, y: number): Value {
   return toFloat(x * y);
 }
 
-/** `sequence * times`; undefined when the value is no sequence. */
+/** `sequence * times`; undefined if the value is not a sequence. */
 function repeat(value: Value, times: number | bigint, budget: Budget): Value | undefined {
   const count = Math.max(0, Number(times));
   if (isText(value)) {

@@ -1,4 +1,4 @@
-/** Python's rounding modes of Decimal, except ROUND_05UP, which authors have no use for. */
+/** The rounding modes of Python's Decimal, except ROUND_05UP, which template authors don't need. */
 export const ROUNDINGS = [
   'ROUND_HALF_EVEN',
   'ROUND_HALF_UP',

@@ -150,7 +150,7 @@ export function isTitle(text: string): boolean {
   return found;
 }
 
-/** Python's `center`, `ljust` and `rjust`, by the share of the padding that goes to the left. */
+/** Python's `center`, `ljust` and `rjust`, depending on the side to pad. */
 export function pad(
   text: string,
   width: number,

@@ -30,7 +30,7 @@ export function str(value: Value, budget: Budget): string {
   }
 }
 
-/** The number's digits, charged to the budget before they are written. */
+/** The number's digits; charges the budget before writing them. */
 function decimalText(value: Decimal, budget: Budget): string {
   budget.allocate(value.textLength);
   return value.text;
@@ -110,7 +110,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\t': '\\t',
 };
 
-/** A str literal as Python's repr writes it. */
+/** A str literal as in Python's repr. */
 function quote(text: string): string {
   const mark = text.includes("'") && !text.includes('"') ? '"' : "'";
   if (!NEEDS_ESCAPE.test(text) && !text.includes(mark)) return mark + text + mark;

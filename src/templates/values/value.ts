@@ -2,7 +2,7 @@ import { renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
 
 /**
- * The values a template works with, with Python's types on JavaScript's:
+ * The values a template works with: Python's types represented in JavaScript.
  *
  *  | Python            | here                                                                     |
  *  |-------------------|--------------------------------------------------------------------------|
@@ -12,12 +12,12 @@ import type { Fault } from '../errors.js';
  *  | float             | number when it has a fraction; a `Float` box when whole (`10/2` is 5.0)   |
  *  | str               | string                                                                   |
  *  | list              | Value[]                                                                  |
- *  | dict              | `Dict` when the template made it, a plain object when it came as context |
+ *  | dict              | `Dict` if created by the template, a plain object if from the context    |
  *  | everything else   | a subclass of `PyObject`                                                 |
  */
 export type Value = null | boolean | number | bigint | string | Value[] | PlainDict | PyObject;
 
-/** A dict that came with the context: only own properties count. */
+/** A dict from the context; only own properties count. */
 export interface PlainDict {
   [key: string]: Value;
 }
@@ -27,20 +27,20 @@ export abstract class PyObject {
   /** Python's type name, as used in error messages. */
   abstract readonly typeName: string;
 
-  /** The value of an attribute, or undefined (JavaScript's) when there is none of that name. */
+  /** The value of an attribute, or JavaScript's undefined if there is none. */
   attribute?(name: string): Value | undefined;
 
   /** Python's `len()`, for objects that have one. */
   size?(): number;
 
-  /** Python's `__html__()`: what it prints, which is markup. */
+  /** Python's `__html__()`: its markup. */
   markup?(): string;
 
-  /** Python's `repr()`, where it isn't just the type's name; `print` is that of a value within this one. */
+  /** Python's `repr()`, if it isn't just the type's name; `print` is for values within this one. */
   repr?(print: (value: Value) => string): string;
 }
 
-/** A float with no fraction, which JavaScript alone would take for an integer. */
+/** A float without a fraction, which JavaScript would not distinguish from an integer. */
 export class Float extends PyObject {
   readonly typeName = 'float';
   constructor(readonly value: number) {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { passwordOf } from '../../../src/db/connection/passwordCommand.js';
+import { passwordFromCommand } from '../../../src/db/connection/passwordCommand.js';
 import { runRowpost } from '../../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
@@ -17,13 +17,13 @@ describe('DATABASE_PASSWORD_COMMAND', function () {
   it('is asked again after half a minute, or when it failed, and once for many connections', async () => {
     let nowMs = 0;
     const file = path.join(folder, 'runs');
-    const ask = passwordOf(`echo x >> ${file}; wc -l < ${file}`, () => nowMs);
+    const ask = passwordFromCommand(`echo x >> ${file}; wc -l < ${file}`, () => nowMs);
     expect(await Promise.all([ask(), ask(), ask()])).to.deep.equal(['1', '1', '1']);
     nowMs = 29_999;
     expect(await ask()).to.equal('1');
     nowMs = 30_000;
     expect(await ask()).to.equal('2');
-    const failing = passwordOf(`echo secret; exit 3`, () => nowMs);
+    const failing = passwordFromCommand(`echo secret; exit 3`, () => nowMs);
     for (let tries = 0; tries < 2; tries++) {
       const error = (await failing().catch((thrown: unknown) => thrown)) as Error & { code: string };
       expect([error.message, error.code]).to.deep.equal([
@@ -31,7 +31,7 @@ describe('DATABASE_PASSWORD_COMMAND', function () {
         'EPASSWORD',
       ]);
     }
-    const silent = await passwordOf('true')().catch((thrown: unknown) => thrown);
+    const silent = await passwordFromCommand('true')().catch((thrown: unknown) => thrown);
     expect(String(silent)).to.include('printed nothing');
   });
 

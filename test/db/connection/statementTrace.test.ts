@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { divideConnections } from '../../../src/db/connection/budget.js';
+import { divideConnections } from '../../../src/db/connection/connectionBudget.js';
 import { openDatabase, type Database } from '../../../src/db/connection/database.js';
 import { preparedText } from '../../../src/db/connection/preparedStatements.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';

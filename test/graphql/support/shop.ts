@@ -1,7 +1,7 @@
 import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../../src/db/principal.js';
-import { createDataEngine, type DataEngine, type GraphqlAnswer } from '../../../src/graphql/dataEngine.js';
+import { createDataEngine, type DataEngine, type GraphqlResponse } from '../../../src/graphql/dataEngine.js';
 import { budgetOf, testConfig, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
@@ -131,7 +131,7 @@ export function roleWith(
   };
 }
 
-function toReply({ status, body }: GraphqlAnswer): Reply {
+function toReply({ status, body }: GraphqlResponse): Reply {
   const parsed = JSON.parse(body) as Pick<Reply, 'data' | 'errors'>;
   return { ...parsed, status, body };
 }

@@ -9,7 +9,7 @@ import { Late, readAccepted, readFailure } from './smtpOutcome.js';
 import { SmtpPool } from './smtpPool.js';
 import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
-/** Servers must take a hundred recipients (RFC 5321, 4.5.3.1.8), and sizes as they say themselves. */
+/** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
 const LIMITS: MailLimits = { maxRecipients: 100, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: true };
 
 export interface SmtpOptions {
@@ -62,9 +62,9 @@ async function send(
           try {
             return await session.send(envelope, message, mayStart, transmission, signal);
           } catch (error) {
-            // In the middle of a mail, a connection is of no use for the next one.
+            // A connection can't be reused in the middle of a mail.
             session.close();
-            // One that the server has closed while it idled took nothing of this mail.
+            // If the server closed it while it was idle, it has received nothing of this mail.
             const mayBeRepeated = !transmission.dotMayHaveLeft && !transmission.fenced && !signal.aborted;
             if (!isUsed || !mayBeRepeated || !meansClosed(error)) throw error;
           }
@@ -80,7 +80,7 @@ async function send(
   }
 }
 
-/** @param ms for everything, from waiting for a connection to the last reply */
+/** @param ms the limit for everything, from waiting for a connection to the last reply */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(new Late()), ms);

@@ -4,7 +4,7 @@ import { networkCode } from '../exchangeOutcome.js';
 import type { RefusedRecipient, SendOutcome } from '../transport.js';
 import { Deferred, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
-/** The time for the attempt is over. */
+/** The attempt has timed out. */
 export class Late extends Error {}
 
 const MAX_REASON_CHARACTERS = 300;
@@ -20,15 +20,15 @@ export function readAccepted({ response, refused }: Accepted): SendOutcome {
   return {
     kind: 'sent',
     httpStatus: replyCode(response),
-    // Servers name their queue's id in words of their own.
+    // Each server has its own wording for the id in its queue.
     providerMessageId: storable(response.replace(/^\d{3}[ -]/, '')).slice(0, 200),
     ...(recipients.length > 0 ? { refused: recipients } : {}),
   };
 }
 
 /**
- * Interprets why a mail was not accepted. Before the final dot a server has taken nothing (RFC 5321, 4.1.1.4); afterwards
- * only its reply tells.
+ * Interprets why a mail was not accepted. Before the final dot, a server has accepted nothing (RFC 5321, 4.1.1.4);
+ * afterwards, only its reply tells.
  */
 export function readFailure(error: unknown, { fenced, dotMayHaveLeft }: Transmission): SendOutcome {
   if (fenced) return { kind: 'fenced' };
@@ -91,7 +91,7 @@ function paused(httpStatus: number | null, code: string, message: string): SendO
   return { kind: 'tenant_paused', httpStatus, code, message };
 }
 
-/** Null unless the text begins as a reply does: anything else says nothing about the mail. */
+/** Null unless the text begins like a reply: anything else says nothing about the mail. */
 function replyCode(response: string): number | null {
   const code = /^([245]\d\d)(?:[ -]|$)/.exec(response)?.[1];
   return code === undefined ? null : Number(code);

@@ -2,9 +2,9 @@ import { Semaphore } from 'async-mutex';
 import type { SmtpAccount } from '../account.js';
 import { SmtpSession, type SessionOptions } from './smtpSession.js';
 
-/** Servers close connections that idle, and some count them. */
+/** Servers close idle connections, and some limit their number. */
 const IDLE_MS = 10_000;
-/** Servers allow a hundred mails and more by connection. */
+/** Servers allow at least a hundred mails per connection. */
 const MAX_MAILS_PER_CONNECTION = 50;
 
 interface Idle {
@@ -22,17 +22,17 @@ interface Server {
 /** A connection for one mail. */
 export interface Lent {
   readonly session: SmtpSession;
-  /** It has idled: the server may have closed it meanwhile. */
+  /** Whether it was idle, so that the server may have closed it. */
   readonly isUsed: boolean;
 }
 
-/** Keeps connections open between mails, by account. */
+/** Keeps connections open between mails, per account. */
 export class SmtpPool {
   readonly #servers = new Map<string, Server>();
 
   constructor(private readonly options: SessionOptions) {}
 
-  /** Runs the work with one of the account's connections at most `maxConnections` at a time. Rejects with the signal. */
+  /** Runs the work with one of the account's connections, of which there are at most `maxConnections`. Rejects when the signal aborts. */
   async run<T>(
     account: SmtpAccount,
     signal: AbortSignal,
@@ -106,7 +106,7 @@ function takeIdle(server: Server): Lent | undefined {
   return undefined;
 }
 
-/** What comes too late is given back at once. */
+/** A slot that is granted too late is released immediately. */
 async function beforeAbort(slot: Promise<[number, () => void]>, signal: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

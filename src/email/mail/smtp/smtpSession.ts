@@ -7,11 +7,11 @@ import type { SmtpAccount } from '../account.js';
 
 export interface SessionOptions {
   readonly allowPrivateNetwork: boolean;
-  /** For EHLO. */
+  /** Sent in EHLO. */
   readonly hostname: string;
 }
 
-/** What SMTPConnection knows of an error. */
+/** An error of SMTPConnection. */
 export interface SmtpError extends Error {
   readonly code?: string;
   readonly originalCode?: string;
@@ -29,9 +29,9 @@ export interface Envelope {
 }
 
 export interface Transmission {
-  /** From here on the final dot may have left, and with it the mail. */
+  /** The final dot may have been sent, and with it the mail. */
   dotMayHaveLeft: boolean;
-  /** Given up just before the final dot: the attempt belongs to another worker. */
+  /** Aborted just before the final dot, because the attempt belongs to another worker. */
   fenced: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface Accepted {
   readonly refused: readonly (SmtpError & { readonly recipient?: string })[];
 }
 
-/** A recipient is refused for now: the mail is not sent to the others either, so that a retry sends it to all. */
+/** A recipient was temporarily rejected: the mail is not sent to the others either, so that a retry sends it to all. */
 export class Deferred extends Error {
   constructor(readonly reply: SmtpError) {
     super('a recipient is refused for now');
@@ -54,12 +54,12 @@ const CHUNK_BYTES = 65_536;
 /** Replies are a few lines. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** One connection to a server, logged in, for one mail after another. Methods reject with an SmtpError. */
+/** A logged-in connection to a server that sends one mail at a time. Methods reject with an SmtpError. */
 export class SmtpSession {
   sentMails = 0;
 
   private constructor(private readonly connection: SMTPConnection) {
-    // An error between two mails ends the connection, which `isOpen` tells.
+    // An error between two mails ends the connection, which `isOpen` reports.
     connection.on('error', () => undefined);
   }
 
@@ -67,7 +67,7 @@ export class SmtpSession {
     return !this.connection.destroyed;
   }
 
-  /** @param signal ends the connection, at any time */
+  /** @param signal closes the connection at any time */
   static async open(
     account: SmtpAccount,
     options: SessionOptions,
@@ -78,7 +78,7 @@ export class SmtpSession {
     const connection = new SMTPConnection({
       host,
       port,
-      // Connected already: so its address is known to be public.
+      // Already connected, so its address is known to be public.
       connection: socket,
       secure: security === 'tls',
       requireTLS: security === 'starttls',
@@ -130,9 +130,9 @@ export class SmtpSession {
     this.connection.close();
   }
 
-  /** The message up to its end, which is held back until it is certain that this mail is to be sent. */
+  /** The message, whose end is held back until it is certain that the mail should be sent. */
   *#guarded(message: Buffer, mayStart: () => boolean, transmission: Transmission): Generator<Buffer> {
-    // The server takes the message: by now it has answered for every recipient.
+    // The server is receiving the message, so it has replied for every recipient.
     const deferred = refusedSoFar(this.connection).find(({ responseCode = 0 }) => responseCode < 500);
     if (deferred) throw new Deferred(deferred);
     const last = Math.max(0, message.length - CHUNK_BYTES);
@@ -146,7 +146,7 @@ export class SmtpSession {
     yield message.subarray(last);
   }
 
-  /** Runs one step. The connection may end meanwhile without the step being told. */
+  /** Runs one step, and rejects if the connection ends, of which the library would not notify the step. */
   #until<T>(
     signal: AbortSignal,
     step: (done: (error?: Error | null, result?: T) => void) => void,
@@ -176,7 +176,7 @@ export class SmtpSession {
   }
 }
 
-/** The library tells only afterwards, when the mail has left for the others. */
+/** The library only reports these after the mail was sent to the others. */
 function refusedSoFar(connection: SMTPConnection): readonly SmtpError[] {
   const { _envelope: envelope } = connection as unknown as {
     _envelope?: { readonly rejectedErrors?: readonly SmtpError[] };

@@ -25,7 +25,7 @@ function runBlock(stack: readonly BlockDefinition[], depth: number, run: Run): v
   run.budget.leaveCall();
 }
 
-/** `super`: a definition further down, if there is one. */
+/** `super`: the next definition in the stack, if any. */
 function blockAt(stack: readonly BlockDefinition[], depth: number, run: Run): Value {
   if (depth < stack.length) return new BlockReference(stack, depth, run);
   return new Undefined(`there is no parent block called '${stack[0]?.name ?? ''}'.`);
@@ -55,7 +55,7 @@ class BlockReference extends Callable {
   }
 }
 
-/** `self`: the template's blocks, to be called by name. */
+/** `self`: the template's blocks, callable by name. */
 export class TemplateReference extends PyObject {
   readonly typeName = 'TemplateReference';
   constructor(private readonly run: Run) {
@@ -68,13 +68,13 @@ export class TemplateReference extends PyObject {
   }
 }
 
-/** A variable around a statement, which another template or a scoped block sees. */
+/** A variable visible at a statement, which another template or a scoped block can see. */
 export interface Local {
   readonly name: string;
   readonly read: (frame: Frame) => Value | undefined;
 }
 
-/** The variables that are set. */
+/** The variables that have a value. */
 export function readLocals(locals: readonly Local[], frame: Frame): Names {
   const names = new Map<string, Value>();
   for (const { name, read } of locals) {

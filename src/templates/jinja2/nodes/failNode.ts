@@ -1,7 +1,7 @@
 import { locate } from '../../errors.js';
 import { JinjaNode } from './node.js';
 
-/** What fails whenever it is reached. */
+/** Fails whenever it is reached. */
 export class FailNode extends JinjaNode {
   constructor(
     source: string,

@@ -13,7 +13,7 @@ function missing(what: string): Error {
   return renderFault(`no layout named ${what}`);
 }
 
-/** The layout of a name. Whatever the name, it is one of those that the template was given. @throws Fault */
+/** Finds a layout by name, always among those passed to the template. @throws Fault */
 function findLayout(name: Value, run: Run): Program | undefined {
   if (name instanceof Undefined) throw name.fault();
   if (!isText(name)) throw renderFault(`the name of a layout must be text, not ${typeName(name)}`);
@@ -28,7 +28,7 @@ function requireLayout(name: Value, run: Run): Program {
   return program;
 }
 
-/** The first of several names that there is. */
+/** The first of several layouts that exists. */
 function selectLayout(names: readonly Value[], run: Run): Program | undefined {
   for (const name of names) {
     run.budget.step();
@@ -62,7 +62,7 @@ export class ExtendsNode extends JinjaNode {
   }
 }
 
-/** What prints only while its template extends no layout. */
+/** Prints its node only while the template extends no layout. */
 export class UnlessExtendedNode extends JinjaNode {
   constructor(
     source: string,
@@ -117,7 +117,7 @@ export class IncludeNode extends JinjaNode {
   }
 }
 
-/** A layout that was imported: its attributes are what its top level assigned, and it prints what the layout prints. */
+/** An imported layout: its attributes are the names assigned at its top level, and it prints the layout's output. */
 class TemplateModule extends PyObject {
   readonly typeName = 'TemplateModule';
   constructor(
@@ -163,7 +163,7 @@ function importLayout(layout: Evaluate, locals: readonly Local[] | undefined, fr
 export interface ImportTarget {
   readonly name: string;
   readonly slot: number;
-  /** Whether it is the template's own level, whose names other templates may see. */
+  /** Whether it is at the template's top level, whose names other templates may see. */
   readonly isTopLevel: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { Assign } from '../assign.js';
 import type { Evaluate, Frame } from '../runtime.js';
 import { executeAll, JinjaNode } from './node.js';
 
-/** A name that blocks and other templates can read once the template's top level has assigned it. */
+/** A name assigned at the template's top level, which blocks and other templates can read. */
 export interface Export {
   readonly name: string;
   readonly slot: number;

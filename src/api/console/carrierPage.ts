@@ -1,0 +1,134 @@
+import { Router } from 'express';
+import type { Config } from '../../config.js';
+import { AppError } from '../../errors.js';
+import { readCarrier, showCarriers } from './carrierForms.js';
+import { CONSOLE } from './consolePath.js';
+import { problemOf, textOf, type Values } from './formValues.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
+
+const SENDING = `${CONSOLE}/sending`;
+
+const SETTINGS = `{ Utility {
+  email_transport { transports { kind host port username domain region } paused_code paused_reason set_time }
+  email_webhook { url set_time }
+  email_webhooks { kind url set_time }
+} }`;
+const CHANGES = {
+  apikey: 'mutation ($secret: String!) { set_email_apikey(apikey: $secret) { apikey } }',
+  sendgrid:
+    'mutation ($secret: String) { Utility { set_email_webhook_key(verification_key: $secret) { url } } }',
+  transport:
+    'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { set_time } } }',
+  webhook:
+    'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
+} as const;
+
+/** How to set up each carrier; docs/carriers.md has the details. */
+const CARRIERS: Readonly<
+  Record<string, { readonly name: string; readonly steps: string; readonly secret: string }>
+> = {
+  sendgrid: {
+    name: 'SendGrid',
+    steps:
+      'Settings → Mail Settings → Event Webhooks: give the address, choose the events, turn Signed Event Webhook on.',
+    secret: 'Verification key',
+  },
+  resend: { name: 'Resend', steps: 'Add a webhook with the address.', secret: 'Signing secret' },
+  mailgun: {
+    name: 'Mailgun',
+    steps: 'Add webhooks with the address.',
+    secret: 'HTTP webhook signing key',
+  },
+  postmark: {
+    name: 'Postmark',
+    steps:
+      'Add a webhook of the message stream with the address, and in it the name rowpost and a password of your choice: https://rowpost:<password>@…',
+    secret: 'That password, of 16 characters or more',
+  },
+  ses: {
+    name: 'Amazon SES',
+    steps: 'Publish events of the configuration set to an SNS topic, and subscribe the address to it.',
+    secret: 'ARN of the topic',
+  },
+};
+
+interface Webhook {
+  readonly kind: string;
+  readonly url: string;
+  readonly set_time: string | null;
+}
+
+interface Settings {
+  readonly email_transport: Values | null;
+  readonly email_webhook: Omit<Webhook, 'kind'>;
+  readonly email_webhooks: readonly Webhook[];
+}
+
+/** The page for the tenant's carriers and their webhooks. Secrets can be set, but are never shown. */
+export function carrierPage({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
+  const change = form(async (visit, _req, res) => {
+    const { values, ask } = visit;
+    const secret = textOf(values, 'secret', Infinity);
+    const what = textOf(values, 'what');
+    try {
+      if (what === 'carrier') {
+        await setCarrier(ask, readCarrier(values));
+      } else if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
+      else if (what === 'sendgrid') await ask(CHANGES.sendgrid, { secret });
+      else await ask(CHANGES.webhook, { input: { kind: what, secret } });
+      res.redirect(303, SENDING);
+    } catch (error) {
+      await show(visit, mailTransport, problemOf(error));
+    }
+  });
+  return Router()
+    .get(
+      SENDING,
+      page((visit) => show(visit, mailTransport)),
+    )
+    .post(SENDING, change);
+}
+
+/** SendGrid's key is stored separately from the carriers, among which SendGrid may already be listed. */
+async function setCarrier(
+  ask: Visit['ask'],
+  { apikey, ...input }: Readonly<Record<string, string | number>>,
+): Promise<void> {
+  if (input['kind'] !== 'sendgrid') {
+    await ask(CHANGES.transport, { input: apikey === undefined ? input : { ...input, apikey } });
+    return;
+  }
+  await ask(CHANGES.apikey, { secret: apikey ?? '' });
+  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
+  if (!kindsInUse(Utility).has('sendgrid')) await ask(CHANGES.transport, { input });
+}
+
+function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
+  const transports = (email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
+  return new Set(transports.map(({ kind }) => kind));
+}
+
+async function show(
+  { ask, show: showView, values }: Visit,
+  mailTransport: Config['mailTransport'],
+  problem?: AppError,
+): Promise<void> {
+  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
+  const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
+  const inUse = kindsInUse(Utility);
+  await showView(
+    'sending',
+    {
+      title: 'Sending',
+      transport: Utility.email_transport,
+      carriers: showCarriers(problem && values),
+      isMailbox: mailTransport === 'mailbox',
+      // Carriers in use come first.
+      webhooks: webhooks
+        .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))
+        .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),
+      problem: problem && { message: problem.message, hint: problem.hint },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}

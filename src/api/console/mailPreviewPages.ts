@@ -1,0 +1,71 @@
+import { Router } from 'express';
+import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
+import { CONSOLE } from './consolePath.js';
+import { readDelivery, readRule } from './deliveryPages.js';
+import { toDelivery, type FullDelivery } from './deliveryView.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
+
+const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
+
+const PREVIEW = `query ($type: ID!, $target: String, $key: GenericScalar, $operation: String, $context: GenericScalar,
+    $role: Int) {
+  Utility {
+    preview_email(email_type: $type, target: $target, key: $key, operation: $operation, context: $context,
+        query_roleid: $role) {
+      subject html sender recipients cc bcc attachments { filename mimetype size }
+      error { code field message line column hint }
+    }
+  }
+}`;
+
+interface Preview {
+  readonly subject: string | null;
+  readonly html: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** The mail of a delivery as it would be composed now. The frame has its own URL, and thus its own content policy. */
+export function mailPreviewPages({ page }: PageHandlers): Router {
+  const mail = page(async ({ ask, show, isAdmin }, req) => {
+    const row = await readDelivery({ ask, isAdmin }, req);
+    const preview = await previewOf(ask, row);
+    await show('mail', {
+      title: preview.subject ?? 'Mail',
+      delivery: toDelivery(row),
+      preview,
+      isOfChange: isOfChange(row),
+      frame: preview.html === null ? undefined : `${CONSOLE}/deliveries/${row.deliveryid}/mail/body`,
+    });
+  });
+
+  const body = page(async ({ ask, isAdmin }, req, res) => {
+    const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
+    res.setHeader('content-security-policy', MAIL_POLICY);
+    res.setHeader('cache-control', 'no-store');
+    // A sandboxed frame has no origin, and Chromium would log a warning.
+    res.removeHeader('origin-agent-cluster');
+    res.type('html').send(html ?? '');
+  });
+
+  return Router().get(MAIL, mail).get(`${MAIL}/body`, body);
+}
+
+/** Runs with the rule's role, and for the original change, as a redrive would, if the change is still kept. */
+async function previewOf(ask: Visit['ask'], row: FullDelivery): Promise<Preview> {
+  const rule = await readRule(ask, row.ruleid);
+  const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, {
+    type: row.email_type,
+    target: row.target,
+    operation: row.operation,
+    ...(isOfChange(row)
+      ? { context: { records: { new: row.change?.new, old: row.change?.old } } }
+      : { key: row.key }),
+    ...(rule ? { role: rule.query_roleid } : {}),
+  });
+  return Utility.preview_email;
+}
+
+/** Whether the change can be passed on; the file of an upload can't. */
+function isOfChange({ change, operation }: FullDelivery): boolean {
+  return change !== null && operation !== 'upload';
+}

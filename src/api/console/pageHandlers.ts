@@ -1,0 +1,31 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { AskControl } from './askControl.js';
+import type { Page } from './sendPage.js';
+
+/** What a page handler works with. */
+export interface Visit {
+  readonly ask: AskControl;
+  /** Whether the role may do more than view deliveries: pages don't offer actions that would be rejected. */
+  readonly isAdmin: boolean;
+  /** pxadmin or another admin of the installation, which has no emails of its own. */
+  readonly isOperator: boolean;
+  /** Renders a view within the common layout. */
+  readonly show: (view: string, values: object, page?: Page) => Promise<void>;
+  /** The fields of the form; empty for a page. */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise<void>;
+
+export interface FormOptions {
+  /** Maximum size of the submitted form. */
+  readonly limitBytes?: number;
+  /** The response is shown in a frame on the form's page. */
+  readonly framed?: boolean;
+}
+
+/** Wraps page handlers: GETs, which change nothing, and POSTs of the console's own forms. */
+export interface PageHandlers {
+  readonly page: (handle: PageHandler) => RequestHandler;
+  readonly form: (handle: PageHandler, kind?: FormOptions) => RequestHandler;
+}

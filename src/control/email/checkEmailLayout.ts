@@ -1,0 +1,117 @@
+import type { EmailType } from '../../db/delivery/emailTypes.js';
+import { constant, sql } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import type { LayoutSources, TemplateRequest } from '../../templates/index.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import { readRows } from '../object/rows.js';
+import { emailTypes } from '../objects/emailTypes.js';
+import { checkTemplates, templatesOf } from './checkTemplates.js';
+import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
+
+/** Maximum per tenant. All are loaded together if a template computes their names from data. */
+const MAX_LAYOUTS = 200;
+const MAX_LAYOUT_CHARACTERS = 1_000_000;
+
+interface Layout {
+  readonly name: string;
+  readonly template: string;
+}
+
+/** Throws AppError TEMPLATE_SYNTAX, EMAIL_LAYOUT_IN_USE if it is renamed, BAD_USER_INPUT if the tenant's layouts become too many or too large. */
+export async function checkEmailLayout(change: {
+  readonly context: ControlContext;
+  readonly before: Layout | undefined;
+  readonly row: Layout;
+}): Promise<LayoutUse> {
+  const { context, before, row } = change;
+  await lockLayouts(context);
+  const others = without(before?.name, await readLayoutSources(context));
+  const layouts = { ...others, [row.name]: row.template };
+  requireRoom(layouts);
+  if (before && before.name !== row.name) await requireUnused(context, before.name);
+  return checkTemplates(context, [requestOf(row)], layouts);
+}
+
+function requireRoom(layouts: LayoutSources): void {
+  const sources = Object.values(layouts);
+  if (sources.length > MAX_LAYOUTS)
+    throw badInput('name', `A tenant has at most ${MAX_LAYOUTS} email layouts.`);
+  if (sources.reduce((sum, { length }) => sum + length, 0) > MAX_LAYOUT_CHARACTERS)
+    throw badInput('template', `A tenant's email layouts have at most ${MAX_LAYOUT_CHARACTERS} characters.`);
+}
+
+function requestOf({ template }: Layout): TemplateRequest {
+  return { name: 'template', source: template, syntax: 'jinja2', mode: 'html', isLayout: true };
+}
+
+/**
+ * Called after a change of layouts: checks everything that loads them, and creates new versions of the email types among
+ * it, by which workers notice the change. Throws AppError TEMPLATE_SYNTAX with the name of what the change would break.
+ */
+export async function checkDependents(context: ControlContext, names: readonly string[]): Promise<void> {
+  await checkWith(context, names, await readLayoutSources(context));
+}
+
+/** Called before a layout is deleted. Throws AppError EMAIL_LAYOUT_IN_USE. */
+export async function requireNoDependents(context: ControlContext, name: string): Promise<void> {
+  await lockLayouts(context);
+  await requireUnused(context, name);
+  await checkWith(context, [name], without(name, await readLayoutSources(context)));
+}
+
+function without(name: string | undefined, sources: LayoutSources): LayoutSources {
+  return Object.fromEntries(Object.entries(sources).filter(([other]) => other !== name));
+}
+
+async function requireUnused(context: ControlContext, name: string): Promise<void> {
+  const { types, layouts } = await findDependents(context, [name]);
+  const user =
+    types.find(({ layout_names }) => layout_names?.includes(name))?.email_type ??
+    layouts.find((layout) => layout.name !== name && layout.layout_names?.includes(name))?.name;
+  if (user === undefined) return;
+  throw new AppError('EMAIL_LAYOUT_IN_USE', `"${user}" uses the email layout "${name}".`, {
+    details: { name, used_by: user },
+  });
+}
+
+async function checkWith(
+  context: ControlContext,
+  names: readonly string[],
+  sources: LayoutSources,
+): Promise<void> {
+  const { tenantid } = context.principal;
+  const { types, layouts } = await findDependents(context, names);
+  const checkedTypes = await Promise.all(
+    types.map(async (type) => ({
+      key: { tenantid, email_type: type.email_type },
+      use: await checkTemplates(context, templatesOf(type as unknown as EmailType), sources, {
+        label: `email type "${type.email_type}"`,
+        details: { email_type: type.email_type },
+      }),
+    })),
+  );
+  const checkedLayouts = await Promise.all(
+    layouts
+      .filter(({ name }) => Object.hasOwn(sources, name))
+      .map(async (layout) => ({
+        key: { tenantid, name: layout.name },
+        use: await checkTemplates(context, [requestOf(layout)], sources, {
+          label: `email layout "${layout.name}"`,
+          details: { name: layout.name },
+        }),
+      })),
+  );
+  for (const { key, use } of checkedTypes) await context.db('rowpost.email_types').where(key).update(use);
+  for (const { key, use } of checkedLayouts) await context.db('rowpost.email_layouts').where(key).update(use);
+}
+
+async function findDependents({ db, principal }: ControlContext, names: readonly string[]) {
+  const uses = [sql`(r.any_layout or r.layout_names && ${constant(names, 'text[]')})`];
+  const types = await readRows(db, emailTypes, { tenantid: principal.tenantid }, uses);
+  const layouts: (Layout & LayoutUse)[] = await db('rowpost.email_layouts')
+    .where({ tenantid: principal.tenantid })
+    .whereRaw('(any_layout or layout_names && ?::text[])', [[...names]])
+    .select('name', 'template', 'layout_names', 'any_layout');
+  return { types, layouts };
+}

@@ -1,0 +1,47 @@
+import { GraphQLBoolean, GraphQLNonNull, type GraphQLFieldConfig } from 'graphql';
+import { ID } from '../../graphql/schema/scalars.js';
+import type { ControlContext } from '../controlContext.js';
+import { requireInput } from '../object/badInput.js';
+import type { ControlFields } from '../object/objectFields.js';
+import { inputType } from '../object/objectTypes.js';
+import { emailTypes } from '../objects/emailTypes.js';
+import { requireTenantAdmin } from '../permissions.js';
+import type { Draft } from './readEmailType.js';
+import { readPlainName } from './emailTypeParts.js';
+import { deleteDraft, saveDraft } from './emailTypeHistory.js';
+
+const email_type = {
+  type: new GraphQLNonNull(ID),
+  description: 'The name, also of an email type that is not there yet.',
+};
+
+const saveEmailDraft: GraphQLFieldConfig<
+  unknown,
+  ControlContext,
+  { readonly email_type: string; readonly input?: Draft | null }
+> = {
+  type: GraphQLBoolean,
+  description:
+    'Keeps the draft of an email type, one for each name: version 0 of `email_type_version`. It is not checked and sends nothing; saving the email type ends it.',
+  args: { email_type, input: { type: inputType(emailTypes) } },
+  resolve: async (_source, args, context) => {
+    requireTenantAdmin(context.principal);
+    await saveDraft(context, readPlainName(args.email_type, 'email_type'), requireInput(args));
+    return true;
+  },
+};
+
+const deleteEmailDraft: GraphQLFieldConfig<unknown, ControlContext, { readonly email_type: string }> = {
+  type: GraphQLBoolean,
+  description: 'Answers whether there was a draft.',
+  args: { email_type },
+  resolve: (_source, args, context) => {
+    requireTenantAdmin(context.principal);
+    return deleteDraft(context, args.email_type);
+  },
+};
+
+export const emailDrafts: ControlFields = {
+  save_email_draft: saveEmailDraft,
+  delete_email_draft: deleteEmailDraft,
+};

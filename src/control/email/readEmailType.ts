@@ -1,0 +1,84 @@
+import type { EmailType } from '../../db/delivery/emailTypes.js';
+import type { EmailFailure } from '../../email/email.js';
+import { variantNames } from '../../email/variantNames.js';
+import { AppError } from '../../errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import type { Row } from '../object/declaration.js';
+import { readValues } from '../object/readValues.js';
+import { findRow } from '../object/rows.js';
+import { emailTypes } from '../objects/emailTypes.js';
+import { readLayoutSources, type LayoutUse } from './layoutSources.js';
+
+/** Input of `create_email_type` or `update_email_type`. */
+export type Draft = Readonly<Record<string, unknown>>;
+
+export type ReadType = EmailType & Pick<Row<typeof emailTypes>, 'queries'>;
+
+type Read =
+  | { readonly ok: true; readonly name: string; readonly type: ReadType }
+  | { readonly ok: false; readonly failure: EmailFailure };
+
+/**
+ * The email type that a request names or provides as a draft, checked as it would be when saved. Errors of a draft are
+ * returned as values. Throws AppError NOT_FOUND, or BAD_USER_INPUT for a request with neither.
+ */
+export async function readEmailType(
+  context: ControlContext,
+  { email_type, input }: { readonly email_type?: string | null; readonly input?: Draft | null },
+): Promise<Read> {
+  if (email_type == null && input == null) throw badInput('email_type', 'Give email_type, input, or both.');
+  const saved = email_type == null ? undefined : await findRow(context, emailTypes, { email_type });
+  if (input == null) {
+    return { ok: true, name: email_type ?? '', type: await withLayouts(context, saved as SavedType) };
+  }
+  try {
+    const change = { context, before: saved, given: saved ? input : { email_type: 'draft', ...input } };
+    const { checked } = await readValues(emailTypes, change);
+    const { row } = checked;
+    return {
+      ok: true,
+      name: String(row.email_type),
+      type: await withLayouts(context, row as unknown as SavedType),
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || typeof error.details['field'] !== 'string') throw error;
+    return { ok: false, failure: failureOf(error) };
+  }
+}
+
+/** The variant of an email type for a locale, found as for deliveries. */
+export async function findVariant(
+  context: ControlContext,
+  emailType: string,
+  locale: string,
+): Promise<ReadType | undefined> {
+  const { db, principal } = context;
+  const names = variantNames(emailType, locale).map((name) => name.toLowerCase());
+  const found: { email_type: string }[] = await db('rowpost.email_types')
+    .where({ tenantid: principal.tenantid })
+    .whereRaw('lower(email_type) = any (?)', [names])
+    .orderByRaw('array_position(?::text[], lower(email_type)), email_type', [names])
+    .limit(1)
+    .select('email_type');
+  const [first] = found;
+  if (!first) return undefined;
+  return withLayouts(context, await findRow(context, emailTypes, first));
+}
+
+type SavedType = ReadType & LayoutUse;
+
+async function withLayouts(context: ControlContext, type: SavedType): Promise<ReadType> {
+  return { ...type, layouts: await readLayoutSources(context, type) };
+}
+
+function failureOf({ code, message, hint, details }: AppError): EmailFailure {
+  const { field, line, column } = details;
+  return {
+    code,
+    message,
+    hint,
+    field: String(field),
+    ...(typeof line === 'number' && typeof column === 'number' ? { line, column } : {}),
+  };
+}

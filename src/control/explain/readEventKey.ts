@@ -1,0 +1,67 @@
+import type { Table } from '../../db/catalog/catalog.js';
+import { fullSqlType } from '../../db/catalog/types.js';
+import type { Database } from '../../db/connection/database.js';
+import { preparedText } from '../../db/connection/preparedStatements.js';
+import { bind, constant, identifier, join, sql, textConstant, toStatement } from '../../db/sql.js';
+import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { keyValue } from '../email/keyValue.js';
+import { badInput } from '../object/badInput.js';
+
+export interface EventKey {
+  /** JSON text, as in the row's events. */
+  readonly key: string;
+  /** Whether there is currently a row with this key. */
+  readonly exists: boolean;
+}
+
+/**
+ * Has PostgreSQL parse the key as the row's type, as the tenant, so that it becomes the same text as in events whatever
+ * form it was given in. Throws AppError BAD_USER_INPUT.
+ * @param key an object by column name, or the value of a single-column key
+ */
+export async function readEventKey(
+  database: Pick<Database, 'transactions'>,
+  tenantid: number,
+  table: Table,
+  key: unknown,
+): Promise<EventKey> {
+  const given = table.primaryKey.map((column) => ({ column, value: keyValue(table, column, key) }));
+  const record = Object.fromEntries(given.map(({ column, value }) => [column.sqlName, value]));
+  const row = identifier(table.schema, table.sqlName);
+  const pairs = given.map(({ column }) => sql`${textConstant(column.sqlName)}, ${columnSql(sql`k`, column)}`);
+  const isRow = given.map(({ column }) => sql`${columnSql(sql`t`, column)} = ${columnSql(sql`k`, column)}`);
+  // If the type rounded the value, it would match another row.
+  const isExact = given
+    .filter(({ column }) => column.type.kind === 'numeric')
+    .map(
+      ({ column, value }) => sql`${columnSql(sql`k`, column)} = ${constant(value, fullSqlType(column.type))}`,
+    );
+  const { text, slots } = toStatement(sql`
+    select json_build_object('key', json_build_object(${join(pairs, ', ')})::text,
+      'exists', exists (select from ${tableSql(table)} t where ${join(isRow, ' and ')}),
+      'isExact', ${join([sql`true`, ...isExact], ' and ')})::text
+    from json_populate_record(null::${row}, ${constant(JSON.stringify(record), 'json')}) k`);
+  const outcome = await database.transactions.run({
+    tenantid,
+    mode: 'read',
+    statements: [
+      {
+        statement: preparedText(text),
+        values: bind({ text, slots }, { variables: {}, principal: {} }),
+      },
+    ],
+  });
+  if (outcome.kind === 'failed') {
+    throw ['BAD_USER_INPUT', 'CHECK_VIOLATION', 'NOT_NULL_VIOLATION'].includes(outcome.error.code)
+      ? wrongKey(table, outcome.error.message)
+      : outcome.error;
+  }
+  const read = JSON.parse(outcome.results[0]?.[0]?.[0] ?? '{}') as EventKey & { readonly isExact: boolean };
+  if (!read.isExact) throw wrongKey(table, 'A number has more digits than the column.');
+  return read;
+}
+
+function wrongKey({ name, primaryKey }: Table, reason: string): Error {
+  const columns = primaryKey.map((column) => `${column.name} ${fullSqlType(column.type)}`).join(', ');
+  return badInput('key', `The key of ${name} is (${columns}): ${reason}`);
+}

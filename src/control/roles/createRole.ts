@@ -1,0 +1,95 @@
+import { classesAtCreation } from './roleClasses.js';
+import { insertRole } from './roles.js';
+import { requireStrongPassword } from './passwords.js';
+import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
+import { requireKnownCapabilities, requireKnownClasses } from '../object/references.js';
+import type { ControlContext } from '../controlContext.js';
+import type { Key } from '../object/declaration.js';
+import { badInput, requireItems } from '../object/badInput.js';
+import {
+  holds,
+  requireCapability,
+  requireClasses,
+  requireHolding,
+  requireOwnTenant,
+} from '../permissions.js';
+import { requireFreeLogin, requireParent } from './rolePermissions.js';
+import type { RoleInput } from './roleInput.js';
+import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
+
+/** `create_role`. Throws AppError PERMISSION_DENIED, UNKNOWN_CAPABILITY, UNKNOWN_ROLE, NAME_TAKEN. */
+export async function createRole(context: ControlContext, input: RoleInput): Promise<Key> {
+  const { principal, db } = context;
+  requireCapability(principal, 'create_role');
+  requireOwnTenant(principal, input.tenantid);
+  requireFreeLogin(input.login);
+  if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
+  const parentid = input.parentid ?? principal.roleid;
+  await requireParent(context, parentid);
+  await requireOwnLogin(context, input.login);
+  const { capabilities, classes: given } =
+    (await readSignUp(context, input)) ?? (await readGrants(context, input));
+  // Inherited classes were authorized when the class was created.
+  const inherited = await classesAtCreation(db, principal.tenantid, parentid);
+  const classes = [...new Set([...given, ...inherited])];
+  const passwordHash =
+    input.password == null
+      ? null
+      : context.passwordHashes.take(await checkPassword(context, input.password, [input.login]));
+  const roleid = await insertRole(db, {
+    tenantid: principal.tenantid,
+    login: input.login ?? null,
+    name: input.name ?? null,
+    passwordHash,
+    parentid,
+    classes,
+    capabilities,
+    read_replica: input.read_replica ?? false,
+    creatorid: principal.roleid,
+  });
+  await bumpPolicyVersion(db, principal.tenantid);
+  return { roleid };
+}
+
+/** Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED, BAD_USER_INPUT. */
+async function readGrants(context: ControlContext, input: RoleInput): Promise<SignUp> {
+  const capabilities = await grantable(context, input.capabilities ?? defaultCapabilities(context, input));
+  const classes = requireItems(input.classes ?? [], 'classes');
+  requireClasses(context.principal, classes);
+  await requireKnownClasses(context, classes);
+  return { capabilities, classes };
+}
+
+/** A role with a password is presumably meant to sign in. */
+function defaultCapabilities({ principal }: ControlContext, input: RoleInput): readonly string[] {
+  return input.password != null && holds(principal, 'login') ? ['login'] : [];
+}
+
+/** Existing capabilities that the principal may grant. Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED. */
+export async function grantable(
+  context: ControlContext,
+  given: readonly (string | null)[],
+): Promise<readonly string[]> {
+  const capabilities = [...new Set(requireItems(given, 'capabilities'))];
+  await requireKnownCapabilities(context, capabilities);
+  requireHolding(context.principal, capabilities);
+  return capabilities;
+}
+
+/** @param names that it must not be similar to, besides the tenant's. Throws AppError BAD_USER_INPUT, PASSWORD_TOO_WEAK. */
+export async function checkPassword(
+  { db, principal }: ControlContext,
+  password: string,
+  names: readonly (string | null | undefined)[],
+): Promise<string> {
+  requireStorablePassword(password);
+  const tenant = await readTenant(db, principal.tenantid);
+  requireStrongPassword(password, [...names, tenant?.name]);
+  return password;
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function requireStorablePassword(password: string): void {
+  if (password === '') throw badInput('password', 'The password must not be empty.');
+  if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
+}

@@ -1,0 +1,54 @@
+import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import type { SendOutcome } from './transport.js';
+
+/** Interprets the response by the statuses that the provider documents. */
+export function readSendgridResponse(answer: CarrierResponse): SendOutcome {
+  const { status, headers, body } = answer;
+  const message = describeBody(answer);
+  if (status >= 200 && status < 300) {
+    const id = headers['x-message-id'];
+    return {
+      kind: 'sent',
+      httpStatus: status,
+      providerMessageId: typeof id === 'string' ? id.slice(0, 200) : null,
+    };
+  }
+  if (status === 401) {
+    const code = /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED';
+    return { kind: 'tenant_paused', httpStatus: status, code, message };
+  }
+  if (status === 403) {
+    // This status means either a blocked account or an unverified sender address.
+    return concernsSender(body)
+      ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
+      : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
+  }
+  return readCommonStatus(answer, message);
+}
+
+interface ProviderError {
+  readonly message?: unknown;
+  readonly field?: unknown;
+}
+
+function providerErrors(body: unknown): readonly ProviderError[] {
+  const errors = (body as { errors?: unknown } | null | undefined)?.errors;
+  if (!Array.isArray(errors)) return [];
+  return (errors as (ProviderError | null)[]).filter((item) => item !== null && typeof item === 'object');
+}
+
+/** The provider's error messages; HTML pages and the like are useless to the tenant. */
+export function describeBody({ status, body }: CarrierResponse): string {
+  const words = providerErrors(body)
+    .map((item) => (typeof item.message === 'string' ? item.message : ''))
+    .filter((text) => text !== '')
+    .join('; ');
+  return wordsOf(words, status);
+}
+
+function concernsSender(body: unknown): boolean {
+  return providerErrors(body).some(
+    (item) =>
+      item.field === 'from' || (typeof item.message === 'string' && /sender identity/i.test(item.message)),
+  );
+}

@@ -1,0 +1,89 @@
+import type { ASTNode, GraphQLError } from 'graphql';
+import { AppError } from '../errors.js';
+
+export interface GraphqlResponse {
+  /** HTTP status for callers that accept application/graphql-response+json. */
+  readonly status: number;
+  /** JSON text with data and/or errors. */
+  readonly body: string;
+  readonly retryAfterSeconds?: number;
+  /** To be called once the body has been sent: until then its bytes count as in flight. */
+  readonly release?: () => void;
+}
+
+/** An error with its position in the document and its path in the answer. */
+export class FieldError extends Error {
+  constructor(
+    readonly error: AppError,
+    readonly path: readonly (string | number)[],
+    readonly nodes: readonly ASTNode[] = [],
+  ) {
+    super(error.message, { cause: error });
+    this.name = 'FieldError';
+  }
+}
+
+/** The request was not executed: syntax, validation, variables, limits. */
+export function requestError(error: AppError, graphqlErrors: readonly GraphQLError[] = []): GraphqlResponse {
+  const errors =
+    graphqlErrors.length > 0
+      ? graphqlErrors.map((item) => describeGraphqlError(item, error))
+      : [describe(error)];
+  return { status: error.status, body: JSON.stringify({ errors }) };
+}
+
+/**
+ * Callers and proxies see unavailability and rate limits in the HTTP status. All other errors are only part of the
+ * operation's result.
+ */
+const VISIBLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 503]);
+/** Errors with a status of their own, see the Idempotency-Key header draft. */
+const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
+
+/** The operation as a whole failed. */
+export function failedResponse(error: AppError | FieldError): GraphqlResponse {
+  const cause = error instanceof FieldError ? error.error : error;
+  const { retryAfterSeconds } = cause;
+  return {
+    status: VISIBLE_STATUSES.has(cause.status) || IDEMPOTENCY_CODES.has(cause.code) ? cause.status : 200,
+    body: JSON.stringify({ errors: [describe(error)], data: null }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+/** @param fields JSON texts by response key, in the order of the document */
+export function dataResponse(
+  fields: readonly (readonly [key: string, json: string])[],
+  errors: readonly FieldError[],
+): GraphqlResponse {
+  let data = '';
+  for (const [key, json] of fields) data += `${data === '' ? '' : ','}"${key}":${json}`;
+  const prefix =
+    errors.length > 0 ? `{"errors":${JSON.stringify(errors.map(describe))},"data":{` : '{"data":{';
+  return { status: 200, body: `${prefix}${data}}}` };
+}
+
+function describe(error: AppError | FieldError): object {
+  if (error instanceof AppError) return { message: error.message, extensions: extensions(error) };
+  const locations = error.nodes.flatMap(locationOf);
+  return {
+    message: error.message,
+    ...(locations.length > 0 ? { locations } : {}),
+    path: error.path,
+    extensions: extensions(error.error),
+  };
+}
+
+/** Taken from the parser: a GraphQLError would count lines from the start of the document for every error. */
+function locationOf({ loc }: ASTNode): readonly { line: number; column: number }[] {
+  return loc ? [{ line: loc.startToken.line, column: loc.startToken.column }] : [];
+}
+
+function describeGraphqlError(item: GraphQLError, error: AppError): object {
+  const own = item.originalError instanceof AppError ? item.originalError : error;
+  return { ...item.toJSON(), extensions: extensions(own) };
+}
+
+function extensions(error: AppError): object {
+  return { ...error.details, code: error.code, hint: error.hint };
+}
