@@ -116,7 +116,7 @@ function startWorkers(
     const worker = new Worker<T, void>(name, run as never, workerOptions, connections.backend as never);
     worker.on('error', logOutages(log, `worker of queue ${name}`));
     worker.on('failed', (job, error) => {
-      log.warn({ err: error, job: job?.id }, 'a job broke off; the reconciler will bring it back');
+      log.warn({ err: error, job: job?.id }, 'a job failed; the reconciler will requeue it');
     });
     return worker;
   };

@@ -30,9 +30,9 @@ export interface DeliveryOrder {
 }
 
 /**
- * The same work has the same id, so adding it is idempotent; and no other work has it ever, also after PostgreSQL went
- * back in time and hands batch ids out again while the queue holds jobs of before. BullMQ allows neither colons nor
- * all-digit ids.
+ * The same work always has the same id, so adding it is idempotent. No other work ever has it, even after PostgreSQL went
+ * back in time and reuses batch ids while the queue still holds older jobs. BullMQ allows neither colons nor all-digit
+ * ids.
  */
 export const batchJobId = (job: BatchJob): string => `b${job.batchid}-${job.createtime.replace(/\D/g, '')}`;
 /**

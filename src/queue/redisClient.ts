@@ -7,8 +7,8 @@ const CAUSES = ['error', 'sentinelError', 'node error'] as const;
 export type RedisClient = Redis | Cluster;
 
 /**
- * After which a connection that owes an answer is given up: a server that hangs keeps its connections while another takes
- * its place. Longer than the 10 s for which BullMQ waits for a job.
+ * Timeout for an outstanding reply: a server that hangs keeps its connections open while another takes its place. Longer
+ * than the 10 s for which BullMQ waits for a job.
  */
 const SILENCE_TIMEOUT_MS = 12_000;
 
@@ -67,9 +67,9 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
   });
 }
 
-/** Connects for the first time. Rejects with what kept it from that, a timeout included; the client may still retry then. */
+/** Connects for the first time. Rejects with the cause if that fails or times out; the client may keep retrying. */
 export async function connectForTheFirstTime(client: RedisClient, timeoutMs: number): Promise<void> {
-  // What connect() rejects with says nothing: "Connection is closed.", "None of startup nodes is available".
+  // connect() rejects without a cause: "Connection is closed.", "None of startup nodes is available".
   let reason: Error | undefined;
   let timer: NodeJS.Timeout | undefined;
   const keepReason = (error: Error): void => {

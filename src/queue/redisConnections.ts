@@ -13,7 +13,7 @@ const ADD_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 250;
 /** Sentinels and nodes of a cluster are asked one after another. */
 const FIRST_CONNECT_TIMEOUT_MS = 3 * CONNECT_TIMEOUT_MS;
-/** ioredis tells of a Sentinel's network error in words alone. */
+/** ioredis reports a Sentinel's network error only in its message. */
 const CODE = /\bE[A-Z_]{4,}\b/;
 
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */

@@ -1,8 +1,8 @@
 import type { RedisAddress } from './redisAddress.js';
 
 /**
- * @param mode as `INFO` tells it
- * @returns why what REDIS_URL leads to can't be the queue; undefined when it can, or when the mode is not told
+ * @param mode as reported by `INFO`
+ * @returns why the server behind REDIS_URL can't be the queue; undefined if it can, or if it doesn't report its mode
  */
 export function modeProblem(kind: RedisAddress['kind'], mode: string | undefined): string | undefined {
   if (mode === 'sentinel') {

@@ -46,7 +46,7 @@ export class Admission {
     return [...again, ...this.#admit()];
   }
 
-  /** Puts batches that could not be queued back at the front of their tenants' lines. */
+  /** Returns batches that could not be queued to the front of their tenants' queues. */
   requeue(batches: readonly AdmittedBatch[]): void {
     for (const batch of [...batches].reverse()) {
       this.#admitted.delete(keyOf(batch));
@@ -56,7 +56,7 @@ export class Admission {
     }
   }
 
-  /** Resets the counts to the ledger's. @param ended those of `admitted` that need no count any more @returns the batches admitted now */
+  /** Resets the counts to the ledger's. @param ended those of `admitted` that no longer count @returns the batches admitted now */
   recount(deliveries: ReadonlyMap<number, number>, ended: readonly Batch[]): readonly AdmittedBatch[] {
     for (const batch of ended) this.#admitted.delete(keyOf(batch));
     this.#inFlight.clear();

@@ -38,7 +38,7 @@ const BATCHES_PER_TICK = 20;
 /** Poll interval for the tenants' counts in flight while batches wait for admission. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
-/** Nobody writes while a tenant's session holds all locks. */
+/** How often sessions that exhaust PostgreSQL's shared resources are looked for: nobody writes while one holds all locks. */
 const SHARES_MS = 250;
 
 /**
@@ -101,7 +101,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
   const { database } = deps;
   const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
-  const shares = loop('watching what the server has once', SHARES_MS, async () => {
+  const shares = loop('watching shared server resources', SHARES_MS, async () => {
     for (const session of await serverGuard.endHoarders()) {
       log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");
     }

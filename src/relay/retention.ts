@@ -18,9 +18,9 @@ export async function maintainPartitions(
   days: RetentionDays,
 ): Promise<void> {
   const made = await makePartitions(deps.ledger, deps.clock.now(), DAYS_AHEAD);
-  if (made.length > 0) deps.log.info({ made: made.length }, 'partitions made for the coming days');
+  if (made.length > 0) deps.log.info({ made: made.length }, 'created partitions for the coming days');
   const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), days);
-  if (dropped.length > 0) deps.log.info({ dropped }, 'partitions past retention dropped');
+  if (dropped.length > 0) deps.log.info({ dropped }, 'dropped partitions past retention');
   await pruneTicks(deps.ledger);
   await purgeRemovedSuppressions(deps.ledger);
 }

@@ -5,23 +5,23 @@ import { LogSampler } from '../logSampler.js';
 import { markFailed, traceIdOf, type Span } from '../tracing/tracing.js';
 import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
 
-/** A delivery that this worker has begun to attempt. */
+/** A delivery whose attempt this worker has begun. */
 export interface AttemptedDelivery extends LoadedDelivery {
   /** `performance.now()` */
   readonly beganAtMs: number;
-  /** The one it was made with, or would have been. */
+  /** The carrier it was, or would have been, made with. */
   readonly carrier: string;
   readonly span: Span | undefined;
 }
 
-/** What an attempt led to, as recorded in the ledger. */
+/** The result of an attempt, as recorded in the ledger. */
 export interface AttemptResult {
   readonly state: string;
   readonly httpStatus: number | null;
   readonly errorCode: string | null;
 }
 
-/** Counts, times and logs what becomes of deliveries. The ledger is the record; this is for operators. */
+/** Metrics and logs of attempts. The ledger is the record; this is for operators. */
 export interface AttemptReport {
   called(carrier: string, outcome: SendOutcome, beganAtMs: number): void;
   ended(delivery: AttemptedDelivery, result: AttemptResult): void;
@@ -29,12 +29,12 @@ export interface AttemptReport {
 
 export interface AttemptReportDeps {
   readonly log: Logger;
-  /** Lines for mails that were sent, and as many for all others. */
+  /** Log lines for mails that were sent; the others have the same limit again. */
   readonly linesPerSecond: number;
   readonly now: () => number;
 }
 
-/** Logged whatever the rate: nothing follows that would show them. */
+/** Exempt from sampling: no later log line would show them. */
 const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
 
 export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SendOutcome } from '../email/mail/transport.js';
 
-/** How long a refused account is passed over before it is tried again: its owner may have settled the matter there. */
+/** How long a refused account is skipped before it is tried again: its owner may have fixed it at the carrier. */
 const REFUSED_MS = 60_000;
 const MAX_HOLDS = 1_000;
 
@@ -18,8 +18,8 @@ export interface AccountName {
 }
 
 /**
- * Accounts that take no mail for now, of tenants that have another one: so that not every mail knocks there first. Each
- * worker finds out by itself.
+ * Accounts that accept no mail for now, of tenants that have another one, so that not every mail tries them first. Each
+ * worker learns this for itself.
  */
 export class CarrierHolds {
   readonly #holds = new LRUCache<string, Hold>({ max: MAX_HOLDS });

@@ -1,16 +1,16 @@
 import type { PastAttempt } from '../db/delivery/attemptHistory.js';
 
-/** Which of a tenant's carriers an attempt is made with, and which one may follow at once if it certainly sends nothing. */
+/** The carrier of an attempt, and the one to fall back to at once if the first certainly sent nothing. */
 export interface Choice {
   readonly index: number;
   readonly next: number | undefined;
 }
 
 /**
- * The first carrier, and the following ones in order where those before certainly have not sent. Once an outcome can't be
- * known the delivery stays with that carrier: another one would send what the first may have sent.
- * @param carriers first to last; each is there once
- * @param history the newest first
+ * The first carrier, or the next one in order if those before it certainly sent nothing. After an ambiguous outcome the
+ * delivery stays with that carrier: another one would send what the first may have sent already.
+ * @param carriers in order of preference, without duplicates
+ * @param history newest first
  */
 export function chooseCarrier(
   carriers: readonly string[],

@@ -78,7 +78,7 @@ export class ClaimedDeliveries implements Stoppable {
     try {
       await holdDeliveries(this.ledger, waiting, leaseMs);
     } catch (error) {
-      this.log.warn({ err: error }, 'leases of deliveries in hand could not be recorded');
+      this.log.warn({ err: error }, 'leases of claimed deliveries could not be recorded');
       return;
     }
     for (const claim of claims) {

@@ -30,7 +30,7 @@ export interface DeliveryLedger {
   start(start: SendingStart): Promise<boolean>;
   /** Records an outcome, retrying during a database outage, because only this process knows it. */
   finish(finish: AttemptFinish): Promise<boolean>;
-  /** The newest first. */
+  /** Newest first. */
   readAttempts(delivery: DeliveryKey): Promise<readonly PastAttempt[]>;
   recordEvents(tenantid: number, events: readonly MailEvent[]): Promise<void>;
   pause(delivery: PausedDelivery): Promise<void>;
@@ -104,7 +104,7 @@ async function withRetries<T>(log: Logger, run: () => Promise<T>): Promise<T> {
       return await run();
     } catch (error) {
       if (performance.now() >= until) throw error;
-      if (tries === 1) log.warn({ err: error }, 'the end of an attempt could not be recorded; trying on');
+      if (tries === 1) log.warn({ err: error }, 'the outcome of an attempt could not be recorded; retrying');
       await delay(FINISH_RETRY_MS);
     }
   }

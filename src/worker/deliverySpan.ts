@@ -11,8 +11,8 @@ import {
 } from '../tracing/tracing.js';
 
 /**
- * Traces an attempt at a delivery as part of the trace of its change, linked to the batch that it came with. Without a
- * traced change it is part of the batch's trace.
+ * Traces an attempt as part of the trace of its change, linked to its batch. Without a traced change it is part of the
+ * batch's trace.
  */
 export function tracedDelivery(
   delivery: LoadedDelivery,
@@ -40,7 +40,7 @@ export function tracedDelivery(
   );
 }
 
-/** Traces a call of the provider. */
+/** Traces a call to the provider. */
 export function tracedSend(
   parent: Span | undefined,
   carrier: string,

@@ -44,7 +44,7 @@ export async function evaluateRules(
   if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);
   if (batch?.done === true) return NO_DELIVERIES;
-  // A deleted tenant sends nothing.
+  // The tenant was deleted.
   if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
   if (redelivered) {
     const fate = await countRedeliveredBatchStart(deps.ledger, key, batch.events.length);
@@ -61,7 +61,7 @@ const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
 /** Every worker that evaluated this batch died: records a failed delivery for each rule that might match. */
 function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
   const { tenantid, batchid } = key;
-  deps.log.error({ tenantid, batchid }, 'a batch of events ends every worker: it is given up');
+  deps.log.error({ tenantid, batchid }, 'a batch of events crashes every worker: given up');
   const matches = batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
     const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;

@@ -2,7 +2,7 @@ import type { MailEvent } from '../db/delivery/mailEvents.js';
 import { comparable } from '../email/addresses.js';
 import type { RefusedRecipient } from '../email/mail/transport.js';
 
-/** The event of a recipient that the carrier refused at once: a bounce, of the mailbox or of this mail. */
+/** The bounce event of a recipient that the carrier refused immediately. */
 export function refusedEvent(
   { address, reason, status, isGone }: RefusedRecipient,
   attempt: { readonly deliveryid: string; readonly attempt: number; readonly time: string },

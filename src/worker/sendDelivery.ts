@@ -37,9 +37,9 @@ export interface SendDeps extends ComposeDeps {
   readonly holds: CarrierHolds;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
   readonly sendDeadlineMs: number;
-  /** Seals links to unsubscribe, and encrypts mails that are kept. */
+  /** Seals unsubscribe links and encrypts kept mails. */
   readonly keyRing: KeyRing;
-  /** Whether mails are kept as they are sent. */
+  /** Whether mails are kept as sent (`KEEP_MAIL_DAYS`). */
   readonly keepsMail: boolean;
   readonly log: Logger;
   readonly report: AttemptReport;
@@ -50,7 +50,7 @@ export interface SendDeps extends ComposeDeps {
  * become a state of the delivery; rejects only when the database is unavailable.
  * @param redelivered whether an earlier worker started the same job and died
  * @param loaded a recent copy of the delivery: if it is stale, the start is refused
- * @param batch of the batch that it comes with
+ * @param batch its batch's span
  * @returns 'suspect' when nothing was done, because the delivery is for `sendSuspect`
  */
 export async function sendDelivery(
@@ -67,7 +67,7 @@ export async function sendDelivery(
   return 'done';
 }
 
-/** As `sendDelivery`, for a delivery that may be what crashes workers. */
+/** As `sendDelivery`, for a delivery that may be crashing workers. */
 export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
   const delivery = await deps.ledger.load(job);
   if (!delivery || !isOpen(delivery, job)) return;
@@ -265,16 +265,16 @@ async function sendEmail(
   }
 }
 
-/** What an attempt is made with. */
+/** How an attempt is sent. */
 interface Route {
-  /** Undefined where none is needed. */
+  /** Undefined if none is needed. */
   readonly account: Account | undefined;
   readonly carrier: string;
   /** Tried at once if this one certainly sends nothing. */
   readonly next: string | undefined;
-  /** All that the tenant has. */
+  /** All carriers of the tenant. */
   readonly carriers: readonly string[];
-  /** The number of the attempt, or redrive, after which the delivery got another idempotency key. */
+  /** The attempt or redrive since which the delivery has its current idempotency key. */
   readonly keySince: number | undefined;
 }
 
@@ -312,7 +312,7 @@ async function recordOutcome(
   await recordRefused(deps, delivery, outcome);
 }
 
-/** A carrier that sends nothing holds neither the delivery back nor its tenant, while there is another one. */
+/** While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant. */
 async function recordOneOfSeveral(
   deps: SendDeps,
   delivery: AttemptedDelivery,
@@ -344,7 +344,7 @@ async function recordPaused(
   deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode });
 }
 
-/** What a server says of recipients at once, others report afterwards: it is recorded as the same events. */
+/** Some carriers refuse recipients immediately, others report it later; both are recorded as the same events. */
 async function recordRefused(
   deps: SendDeps,
   delivery: AttemptedDelivery,

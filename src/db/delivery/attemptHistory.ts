@@ -10,14 +10,14 @@ export interface PastAttempt {
   readonly outcome: AttemptOutcome | 'redriven';
   /** Null when nothing was sent, and for attempts from before there was more than one carrier. */
   readonly carrier: string | null;
-  /** Its idempotency key is of no more use. */
+  /** Its idempotency key can't be used again. */
   readonly usedKey: boolean;
 }
 
-/** More than attempts of one delivery differ from each other in. */
+/** More than the configured maximum of attempts. */
 const MAX_ATTEMPTS = 200;
 
-/** @returns the newest first */
+/** @returns newest first */
 export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly PastAttempt[]> {
   return ledger.query<PastAttempt>(READ, [
     key.tenantid,

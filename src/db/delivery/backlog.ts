@@ -3,9 +3,9 @@ import { LOW_WATER_SQL } from './lowWaterMark.js';
 import { NOT_ENDED } from './track.js';
 
 /**
- * What is committed and not sent yet, in the place where it waits. Ages are in seconds, null when nothing is waiting: from
- * the change (the start of its transaction; PostgreSQL does not tell when it committed), or from when a retry, a rate
- * limit slot or a redrive became due.
+ * What is committed but not sent yet, by where it waits. Ages are in seconds, null when nothing is waiting: since the
+ * change (the start of its transaction; PostgreSQL doesn't record when it committed), or since a retry, a rate limit slot
+ * or a redrive became due.
  */
 export interface Backlog {
   /** Committed events that no relay has read. */
@@ -13,9 +13,9 @@ export interface Backlog {
   readonly unreadSeconds: number | null;
   /** Batches whose rules have not been evaluated. */
   readonly openBatches: number;
-  /** Of those whose tenant has not used up its rate limit. */
+  /** Of tenants that are within their rate limit. */
   readonly openBatchSeconds: number | null;
-  /** Deliveries that can be sent now or are being sent, retries that have not begun apart. */
+  /** Deliveries that can be sent now or are being sent, except retries that have not begun. */
   readonly waiting: number;
   readonly waitingSeconds: number | null;
   /** Deliveries whose next attempt is due and has not begun. */
@@ -27,17 +27,17 @@ export interface Backlog {
   readonly paused: number;
   /** (rule, record) pairs that tripped the loop guard in the last minutes. */
   readonly loopsTripped: number;
-  /** Where most waits: events and deliveries of all but the last two kinds above. Most first. */
+  /** The tenants with the largest backlog of events and deliveries, without `later` and `paused`; largest first. */
   readonly tenants: readonly { readonly tenantid: number; readonly waiting: number }[];
 }
 
-/** Counts end here, so that looking at millions of rows stays a matter of milliseconds; ages are of the rows counted. */
+/** Counts are capped, so that a backlog of millions takes milliseconds to read; ages are of the rows counted. */
 const MAX_COUNTED = 20_000;
 const MAX_TENANTS = 10;
 
-// Each part reads an index from where the relay, the reconciler or the sweep stands. What was in progress at a snapshot is
-// in its xip list, as in tick.ts and sweep.ts. A cursor that is ahead of this database, which was restored from a dump,
-// says nothing about transaction ids: then events are found by their time.
+// Each part reads an index from the position of the relay, the reconciler or the sweep. Transactions in progress at a
+// snapshot are in its xip list, as in tick.ts and sweep.ts. If the cursor is ahead of this database, which then was restored
+// from a dump, events are found by their time instead.
 const BACKLOG = {
   name: 'backlog',
   text: `
@@ -71,14 +71,14 @@ const BACKLOG = {
     union all
     select * from (select d.tenantid, d.state, greatest(d.createtime, d.next_attempt) from rowpost.delivery d
       where d.xid >= (select since from swept)
-        -- Rows of a restored dump may bear ids that this cluster has still to reach.
+        -- Rows of a restored dump may have transaction ids that this cluster has yet to assign.
         and d.xid < (select pg_snapshot_xmax(pg_current_snapshot())) and ${NOT_ENDED}
       order by d.xid limit ${MAX_COUNTED}) fresh
     union all
     select d.tenantid, d.state, greatest(d.createtime, d.next_attempt) from rowpost.delivery d
     where d.xid = any ((select running from swept)::xid8[]) and ${NOT_ENDED}
   ), grouped as materialized (
-    -- A tenant has one row for each state, however many of its deliveries wait.
+    -- One row per tenant and state, however many deliveries wait.
     select tenantid, state, since > now() as later, count(*)::int as items, min(since) as since
     from unended group by 1, 2, 3
   ), deliveries as materialized (
@@ -111,8 +111,8 @@ const BACKLOG = {
     coalesce((select json_agg(json_build_object('tenantid', tenantid, 'waiting', waiting)) from tenants), '[]') as "tenants"`,
 };
 
-// A bitmap is made of all that waits before the first row is read: 290 ms for 200,000 retries, and more with each. In the
-// order of the index it stops after MAX_COUNTED.
+// A bitmap scan collects all waiting rows before it returns the first: 290 ms for 200,000 retries. An index scan stops after
+// MAX_COUNTED.
 const ORDERED = { name: 'backlog_ordered', text: `select set_config('enable_bitmapscan', 'off', true)` };
 
 /** Index scans of bounded length: cheap enough to poll every few seconds. */

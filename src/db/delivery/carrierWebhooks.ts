@@ -5,10 +5,10 @@ import type { KeyRing } from '../../secrets.js';
 export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 
-/** Longer than any report is accepted after it was signed. */
+/** Longer than the age at which a signed report is rejected. */
 const TOKENS_KEPT = '2 days';
 
-/** Sets or replaces what a carrier's reports are verified with. */
+/** Sets or replaces the secret that verifies a carrier's reports. */
 export async function storeWebhookSecret(
   knex: Knex,
   keyRing: KeyRing,
@@ -54,7 +54,7 @@ export interface WebhookTime {
   readonly set_time: string;
 }
 
-/** Those that the tenant has set. */
+/** The ones that the tenant has set. */
 export async function listWebhooks(knex: Knex, tenantid: number): Promise<readonly WebhookTime[]> {
   return knex('rowpost.carrier_webhook')
     .where({ tenantid })
@@ -62,8 +62,8 @@ export async function listWebhooks(knex: Knex, tenantid: number): Promise<readon
 }
 
 /**
- * Uses a signature for one report. Repeated with the same report, it is good again: the carrier may not have had the answer.
- * @returns false when it was used for another report
+ * Binds a signature to one report. The same report may come again, since the carrier may not have received our response.
+ * @returns false if the signature belongs to another report
  */
 export async function useToken(
   knex: Knex,

@@ -24,7 +24,7 @@ interface MatchSource {
 }
 
 // The steps, each a CTE that the next one reads: the batch → what its rules match (`found`) → done, by this worker alone
-// (`matched`) → loops (`guarded`) → rate limit slots (`seated`) → the deliveries (`recorded`), which come with all that
+// (`matched`) → loops (`guarded`) → rate limit slots (`scheduled`) → the deliveries (`recorded`), which come with all that
 // is needed to send them if they are few (`loaded`).
 //
 // One statement, because no other worker may see a batch that is done without its deliveries, and because at low load
@@ -62,7 +62,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
         slot, case when slot > now() + interval '${QUEUE_AHEAD_SECONDS} seconds' then slot - interval '${QUEUE_AHEAD_SECONDS} seconds'
           when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
         code is not null or trips or coalesce(slot > now(), false)
-      from seated order by position
+      from scheduled order by position
       on conflict (eventid, ruleid, createtime) do nothing
       returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
         tracked, attempts, starts, next_attempt

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
 import type { StoredAccounts } from './loadDeliveries.js';
 
-/** Sets what a tenant sends by. @param transports JSON; null for SendGrid alone, whose key is kept either way */
+/** Sets a tenant's transports. @param transports JSON; null for SendGrid alone, whose key is kept either way */
 export async function storeEmailTransports(
   knex: Knex,
   keyRing: KeyRing,

@@ -3,7 +3,7 @@ import type { Ledger } from '../connection/ledger.js';
 /** An email type as stored: any text may be a template. */
 export interface EmailType {
   readonly syntax: 'jinja2' | 'liquid';
-  /** Whether a name or an attribute that is missing prints as nothing or fails the mail. */
+  /** Whether a missing name or attribute renders as nothing or fails the mail. */
   readonly undefined?: 'lenient' | 'strict';
   readonly template: string;
   readonly subject: string;
@@ -17,7 +17,7 @@ export interface EmailType {
   };
   /** Names of attachments: `file`, queries, or columns of the record. */
   readonly attachments?: readonly string[];
-  /** Null: made from the HTML. `none`: there is no text part. */
+  /** Null: derived from the HTML. `none`: no text part. */
   readonly text?: string | null;
   readonly preheader?: string | null;
   /** Renders to one or more addresses. */
@@ -44,12 +44,12 @@ export interface EmailQuery {
 }
 
 /**
- * SQL: changes with every update of an email type `t`, and is used once. A server that starts from an older backup, or takes
- * over from another, gives transaction ids out again.
+ * SQL: changes with every update of an email type `t`, and never repeats. Transaction ids alone would: a server that starts
+ * from an older backup, or takes over from another, reuses them.
  */
 export const TYPE_VERSION = `t.xmin || ' ' || pg_postmaster_start_time()`;
 
-/** SQL: the layouts that the templates of an email type `t` load. A layout that is changed makes a new version of each such type. */
+/** SQL: the layouts that the templates of an email type `t` load. Changing a layout changes the version of each such type. */
 const LAYOUTS = `(select json_object_agg(l.name, l.template) from rowpost.email_layouts l
   where l.tenantid = t.tenantid and (t.any_layout or l.name = any (t.layout_names)))`;
 
@@ -63,7 +63,7 @@ export async function loadEmailType(
   return rows[0];
 }
 
-/** @returns the first of the names that there is, whatever its letter case */
+/** @returns the first existing one of the names, case-insensitively */
 export async function loadEmailVariant(
   ledger: Ledger,
   tenantid: number,
@@ -85,7 +85,7 @@ const LOAD = {
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };
 
-// A tenant has few types: its part of the index is read.
+// A tenant has few types: all of them are scanned.
 const LOAD_VARIANT = {
   name: 'email_variant_load',
   text: `select ${COLUMNS} from rowpost.email_types t

@@ -43,9 +43,9 @@ export interface TenantRule {
 
 export interface RowHistory {
   readonly events: readonly RowEvent[];
-  /** There are older ones. */
+  /** Whether there are older ones. */
   readonly hasMore: boolean;
-  /** Up to which time the outbox was searched; null when all of it was. */
+  /** How far back the outbox was searched; null for all of it. */
   readonly searchedSince: string | null;
   readonly deliveries: readonly RowDelivery[];
   /** Those of the event's table first. */
@@ -58,7 +58,7 @@ export interface RowOfTenant {
   readonly tenantid: number;
   /** The table's GraphQL name. */
   readonly target: string;
-  /** As events hold it. */
+  /** As stored with events. */
   readonly key: string;
 }
 
@@ -68,7 +68,7 @@ export interface HistoryLimits {
   readonly searchMs: number;
 }
 
-/** What is recorded of a row, as one state of the database. Throws what the driver throws. */
+/** What is recorded of a row, in one snapshot. Throws driver errors. */
 export async function readRowHistory(
   pool: Pool,
   row: RowOfTenant,
@@ -102,7 +102,7 @@ export async function readRowHistory(
       rulesLeftOut: (rules[0]?.total ?? 0) - rules.length,
     };
   } catch (error) {
-    // Its transaction is open, or it is broken.
+    // Its transaction is still open, or it is malformed.
     client.release(true);
     throw error;
   }
@@ -120,8 +120,8 @@ interface Page {
 }
 
 /**
- * Events have no index on keys, which every write would pay for: they are read backwards, for as long as `searchMs`, until
- * one more is found than is shown.
+ * Events have no index on their keys, which every write would pay for: they are scanned backwards for up to `searchMs`,
+ * until one more is found than is shown.
  */
 async function search(
   client: PoolClient,
@@ -147,7 +147,7 @@ const PAGE_SIZE = 20_000;
 
 const ISO = (time: string): string => `to_json(${time}) #>> '{}'`;
 
-// Keys are compared as texts: what is no jsonb would end the statement, and a tenant's code can write such keys.
+// Keys are compared as text: a tenant's code can write keys that are not valid jsonb, which would fail the statement.
 const PAGE = `
   with page as materialized (
     select eventid, time, tenantid, target, operation, key from rowpost.outbox
@@ -158,7 +158,7 @@ const PAGE = `
     coalesce((select json_agg(json_build_object('eventid', eventid::text, 'time', time::text) order by eventid desc) from page
       where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
 
-/** The longest prefix of them that fits into the memory of one evaluation, and one at least. */
+/** The longest prefix that fits the memory budget of one evaluation, at least one. */
 async function readEvents(
   client: PoolClient,
   tenantid: number,

@@ -78,7 +78,7 @@ const IN_FLIGHT = {
       union all
       select d.tenantid from rowpost.delivery d
       where d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
-        -- Rows of a restored dump may bear ids that this cluster has still to reach.
+        -- Rows of a restored dump may have transaction ids that this cluster has yet to assign.
         and d.xid < (select pg_snapshot_xmax(pg_current_snapshot()))
         and ${NOT_ENDED}
     ) open

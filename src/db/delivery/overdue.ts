@@ -1,13 +1,13 @@
 import type { Backlog } from './backlog.js';
 
-/** What has waited for too long, and where: the place says which process to look at. */
+/** What has waited too long, and where, which tells what process to look at. */
 export interface Overdue {
   readonly place: 'events' | 'batches' | 'deliveries' | 'retries';
   readonly count: number;
   readonly oldestSeconds: number;
 }
 
-/** @param alarmSeconds `BACKLOG_ALARM_SECONDS`; 0 for no alarm @returns in the order in which an email comes by */
+/** @param alarmSeconds `BACKLOG_ALARM_SECONDS`; 0 for no alarm @returns in the order of the pipeline */
 export function overdueIn(backlog: Backlog, alarmSeconds: number): readonly Overdue[] {
   const places = [
     { place: 'events', count: backlog.unreadEvents, oldestSeconds: backlog.unreadSeconds },

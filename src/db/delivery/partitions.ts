@@ -66,7 +66,7 @@ async function makePartition(
     return true;
   } catch (error) {
     const { code } = error as { code?: unknown };
-    // A transaction that stays open, a tenant's for instance, keeps one table waiting, and not the others.
+    // A long-running transaction, such as a tenant's, must not delay the other tables.
     if (code === CHECK_VIOLATION || code === LOCK_NOT_AVAILABLE) return false;
     throw error;
   }
@@ -74,7 +74,7 @@ async function makePartition(
 
 export interface RetentionDays {
   readonly retentionDays: number;
-  /** Of mails as they were sent, within `retentionDays`. */
+  /** For kept mails; at most `retentionDays`. */
   readonly keepMailDays: number;
 }
 

@@ -67,7 +67,7 @@ const PAUSE_DELIVERIES = {
       update rowpost.delivery d
       set state = case when k.paused_code is not null then 'paused' else 'pending' end,
         error_code = k.paused_code, error = k.paused_reason,
-        -- What goes on now has waited since now, for all that is said about a backlog.
+        -- For the backlog's figures, a resumed delivery has waited since now.
         next_attempt = case when k.paused_code is null then now() end,
         due = case when k.paused_code is null then now() end
       from w join keys k using (tenantid)

@@ -4,8 +4,8 @@ import type { Knex } from 'knex';
 export const QUEUE_AHEAD_SECONDS = 5;
 
 /**
- * CTE `seated`: the rows of `guarded` with `slot`, when the delivery may be sent; null without a limit, and for those that
- * send nothing. Slots follow each other in the order of `position`, from the tenant's one counter. Reads the batch `batch`.
+ * CTE `scheduled`: the rows of `guarded` with `slot`, the time at which the delivery may be sent; null without a limit, and for
+ * rows that send nothing. Slots are allocated in the order of `position`, from the tenant's one counter. Reads `batch`.
  * @param perSecond SQL: an integer, 0 for no limit
  */
 export const rateLimitSlotsSql = (perSecond: string): string => `
@@ -20,7 +20,7 @@ export const rateLimitSlotsSql = (perSecond: string): string => `
       on conflict (tenantid) do update
       set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
       returning next_slot
-    ), seated as materialized (
+    ), scheduled as materialized (
       select *, (select next_slot from paced) - ${gapSql(perSecond)} * before_last as slot from numbered
     )`;
 

@@ -37,8 +37,8 @@ const RELAY_LOCK = {
 };
 
 /**
- * Rows that a snapshot sees are of transactions below its upper bound, unless they came from elsewhere. The cursor may be
- * ahead although no row is, and rows may be ahead although the cursor is not.
+ * Rows visible to a snapshot have transaction ids below its upper bound, unless they come from another cluster. Either the
+ * cursor or rows may be ahead without the other.
  */
 const IS_FOREIGN = `(
   coalesce((select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
@@ -47,9 +47,9 @@ const IS_FOREIGN = `(
 
 const STATE = { name: 'restored_state', text: `select ${IS_FOREIGN} as foreign` };
 
-// One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next tick. Guards
-// against a second relay doing the same. A transaction that was open at the last tick may have begun before it; none may
-// take as long as an hour.
+// One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next tick. Also
+// guards against a second relay doing the same. A transaction that was open at the last tick may have begun up to an hour
+// before it.
 const START_AFRESH = {
   name: 'restored_start_afresh',
   text: `

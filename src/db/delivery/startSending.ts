@@ -10,7 +10,7 @@ export interface SendingStart extends DeliveryKey {
   readonly recipients: readonly string[];
   readonly subject: string;
   readonly carrier: string;
-  /** The mail as it is sent, packed, in base64; null when it is not kept. */
+  /** The mail as sent, packed, in base64; null if it is not kept. */
   readonly mail: string | null;
 }
 
@@ -43,7 +43,7 @@ export async function startSending(
     START,
     starts.filter((start) => !start.tracked),
   );
-  // Some may have become tracked since they were loaded, which changes nothing else about them.
+  // Some may have become tracked since they were loaded; nothing else about them has changed.
   await run(
     START_TRACKED,
     starts.filter((start) => !started.has(start)),

@@ -4,11 +4,11 @@ import type { Ledger } from '../connection/ledger.js';
 export interface AddressesOfTenant {
   readonly tenantid: number;
   readonly addresses: readonly string[];
-  /** Of mail that can be unsubscribed from; null for other mail. */
+  /** The email type, if one can unsubscribe from it; otherwise null. */
   readonly emailType: string | null;
 }
 
-/** In place of the source of a suppression: the recipient has unsubscribed. */
+/** Stands for the source of a suppression if the recipient has unsubscribed. */
 export const UNSUBSCRIBED = 'unsubscribe';
 
 /** @returns for each request, its suppressed addresses and the source of the suppression, and those that have unsubscribed. */

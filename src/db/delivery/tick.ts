@@ -44,7 +44,8 @@ interface TickRow {
   restored: boolean;
 }
 
-// A transaction of millions of events is read in one piece, and again if it were canceled: everybody's mail stood still.
+// No timeout: a transaction of millions of events is read by one tick. If that were canceled, the next tick would read it
+// all again, and nobody's mail would move.
 // Commits asynchronously: a crash loses the cursor together with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
@@ -78,7 +79,7 @@ const TICK = {
       select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
       where (o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
           or o.xid = any ((select running from last)::xid8[]))
-        -- A cursor that is ahead says nothing about this database's events.
+        -- A cursor that is ahead belongs to another cluster.
         and (select xmax from last) <= (select pg_snapshot_xmax(snapshot) from present)
     ), matched as (
       select f.*, (row_number() over (partition by f.tenantid order by f.eventid) - 1) / $2::int as part

@@ -1,13 +1,13 @@
 import type { Ledger } from '../connection/ledger.js';
 
-/** What a recipient does not want of a tenant. */
+/** What a recipient has unsubscribed from. */
 export interface Unsubscribed {
   readonly tenant: string;
   readonly emailTypes: readonly string[];
   readonly allTypes: boolean;
 }
 
-/** A recipient of a tenant's mail, in lower case, and an email type; null for all that can be unsubscribed from. */
+/** A recipient of a tenant's mail, in lower case, and an email type; null for all types that allow unsubscribing. */
 export interface Subscription {
   readonly tenantid: number;
   readonly address: string;
@@ -31,7 +31,7 @@ export async function unsubscribe(
   await ledger.query(UNSUBSCRIBE, [tenantid, address, emailType]);
 }
 
-/** Takes back what the recipient has said of the email type and of all. Idempotent. */
+/** Undoes unsubscribing from the email type and from all. Idempotent. */
 export async function resubscribe(
   ledger: Ledger,
   { tenantid, address, emailType }: Subscription,
@@ -51,8 +51,8 @@ const READ = {
     where t.tenantid = $1::int`,
 };
 
-// A mail may name a type that was deleted or has another name by now: then it is not known which mail its recipient does not
-// want. Of a tenant that is gone nothing is recorded.
+// The mail's type may have been deleted or renamed since: then it is unknown which mail the recipient does not want. Nothing
+// is recorded for a deleted tenant.
 const UNSUBSCRIBE = {
   name: 'unsubscribe_add',
   text: `

@@ -73,12 +73,12 @@ describe('steps of closing a batch', () => {
     }
 
     /** @returns milliseconds from now to each slot */
-    const seat = async (perSecond: number, guarded: readonly Guarded[]): Promise<(number | null)[]> => {
+    const slotsOf = async (perSecond: number, guarded: readonly Guarded[]): Promise<(number | null)[]> => {
       const { rows } = await db.database.pool.query<{ ms: number | null }>(
         `with batch as (select $1::int as tenantid), guarded as materialized (
            select * from unnest($3::text[], $4::bool[]) with ordinality as g(code, trips, position)
          ), ${rateLimitSlotsSql('$2::int')}
-         select round(extract(epoch from slot - now()) * 1000)::int as ms from seated order by position`,
+         select round(extract(epoch from slot - now()) * 1000)::int as ms from scheduled order by position`,
         [
           tenant.tenantid,
           perSecond,
@@ -90,26 +90,26 @@ describe('steps of closing a batch', () => {
     };
 
     it('follow each other at the tenant’s rate, the first at once', async () => {
-      expect(await seat(10, [{}, {}, {}])).to.deep.equal([0, 100, 200]);
+      expect(await slotsOf(10, [{}, {}, {}])).to.deep.equal([0, 100, 200]);
     });
 
     it('follow those of the batch before', async () => {
-      await seat(
+      await slotsOf(
         10,
         Array.from({ length: 50 }, () => ({})),
       );
-      const [first, second] = await seat(10, [{}, {}]);
+      const [first, second] = await slotsOf(10, [{}, {}]);
       expect(first).to.be.within(4_000, 5_000);
       expect((second ?? 0) - (first ?? 0)).to.equal(100);
     });
 
     it('are only for what is sent', async () => {
-      const seats = await seat(10, [{}, { trips: true }, { code: 'CONDITION_FAILED' }, {}]);
-      expect(seats).to.deep.equal([0, null, null, 100]);
+      const slots = await slotsOf(10, [{}, { trips: true }, { code: 'CONDITION_FAILED' }, {}]);
+      expect(slots).to.deep.equal([0, null, null, 100]);
     });
 
     it('are not needed without a limit', async () => {
-      expect(await seat(0, [{}, {}])).to.deep.equal([null, null]);
+      expect(await slotsOf(0, [{}, {}])).to.deep.equal([null, null]);
       const { rowCount } = await db.database.pool.query('select from rowpost.email_pace');
       expect(rowCount).to.equal(0);
     });
