@@ -1,20 +1,19 @@
-import knexFactory, { type Knex } from 'knex';
-import pg from 'pg';
+import type { Knex } from 'knex';
+import type pg from 'pg';
 import type { Logger } from '../../log.js';
 import { stopAll } from '../../shutdown.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
-import { limitMessages } from './messageLimit.js';
 import { passwordFromCommand } from './passwordCommand.js';
-import { closeWhenReadOnly } from './readOnly.js';
-import { Replica } from './replica.js';
+import { openKnex } from './openKnex.js';
+import { openReplica } from './openReplica.js';
+import type { Replica } from './replica.js';
 import { Replicas } from './replicas.js';
-import { breakOnCanceledReplicationWait } from './replicationWait.js';
-import { dropStatementNames } from './preparedStatements.js';
 import { asStartupOptions, sessionSettings, type SessionSettings } from './sessionSettings.js';
-import { statementTrace, traceClient } from './statementTrace.js';
+import { openServicePool } from './servicePool.js';
+import { statementTrace } from './statementTrace.js';
 import { TenantConnections } from './tenantConnections.js';
 import { Transactions } from './transactions.js';
 
@@ -87,128 +86,75 @@ export interface DatabaseOptions {
 }
 
 const DEFAULT_MAX_REPLICA_LAG_MS = 10_000;
-/** The service's own connections per replica, for heartbeats and event checks. */
-const SERVICE_CONNECTIONS_TO_REPLICA = 2;
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { budget, log, directUrl, preparedStatements = true } = options;
+  const { budget, log, directUrl, preparedStatements = true, keyRing, connectTimeoutMs } = options;
   const settings = sessionSettings(options);
-  const base = {
-    application_name: options.applicationName,
-    connectionTimeoutMillis: options.connectTimeoutMs,
-    keepAlive: true,
-  };
+  const startupOptions = asStartupOptions(settings);
+  const isPooled = directUrl !== undefined;
   const password =
     options.passwordCommand === undefined ? undefined : passwordFromCommand(options.passwordCommand);
+  const base = {
+    application_name: options.applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+  };
   const connectTo = (url: string, config: pg.ClientConfig): Connector =>
-    createConnector({ url, password, config, connectTimeoutMs: options.connectTimeoutMs, log });
-  const startupOptions = asStartupOptions(settings);
+    createConnector({ url, password, config, connectTimeoutMs, log });
   const direct = connectTo(directUrl ?? options.url, { ...base, options: startupOptions });
   // A pooler rejects the startup parameter `options`; the settings are defaults of the roles instead.
-  const pooled = directUrl === undefined ? direct : connectTo(options.url, base);
+  const pooled = isPooled ? connectTo(options.url, base) : direct;
   const trace = statementTrace(log);
-  const watched = (opened: pg.Pool): pg.Pool => {
-    // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
-    opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
-    // One that breaks while in use rejects its user's statements. The error it also emits would end the process if nobody
-    // listened.
-    opened.on('connect', (client) => client.on('error', () => undefined));
-    return opened;
-  };
-  const openPool = (connector: Connector, max: number, config: pg.PoolConfig): pg.Pool => {
-    const opened = watched(
-      new pg.Pool({ ...connector.config, Client: connector.Client, max: Math.max(1, max), ...config }),
-    );
-    opened.on('connect', (client) => {
-      limitMessages(client);
-      breakOnCanceledReplicationWait(client);
-      if (connector === pooled && !preparedStatements) dropStatementNames(client);
-      if (trace) traceClient(client, trace);
+  const openPool = (connector: Connector, max: number, config: pg.PoolConfig): pg.Pool =>
+    openServicePool(connector, {
+      config: { max: Math.max(1, max), ...config },
+      namesStatements: preparedStatements || connector !== pooled,
+      trace,
+      log,
     });
-    closeWhenReadOnly(opened);
-    return opened;
-  };
   // pipeline: the statements of a transaction are sent in one write and cost one round trip.
   const pool = openPool(pooled, budget.service, { pipeline: true });
   const ledgerPool = openPool(direct, budget.ledger, {
     pipeline: true,
     options: `${startupOptions} ${PLANNER_OPTIONS}`,
   });
-  const knex = knexFactory({
-    client: 'pg',
-    connectionPool: pool,
-    // Otherwise error messages contain the statement's values: hashes, ciphertexts, templates.
-    compileSqlOnError: false,
-    log: {
-      warn(message: unknown) {
-        // Also thrown, or retried; the message is the migration's entire text.
-        const isFailedMigration = /^migration (file|failed)/.test(String(message));
-        log[isFailedMigration ? 'debug' : 'warn']({ knex: String(message) }, 'knex warns');
-      },
-      error: (message: unknown) => log.warn({ knex: String(message) }, 'knex reports an error'),
-    },
-  });
+  const knex = openKnex(pool, log);
+  const ofTenants = { keyRing, max: budget.tenants, acquireTimeoutMs: connectTimeoutMs, log };
   const tenants = new TenantConnections({
+    ...ofTenants,
     pool,
     connector: pooled,
     direct,
-    roleDefaults: directUrl === undefined ? undefined : settings,
-    keyRing: options.keyRing,
-    max: budget.tenants,
-    acquireTimeoutMs: options.connectTimeoutMs,
-    log,
+    roleDefaults: isPooled ? settings : undefined,
   });
   const timeoutMs = options.requestTimeoutMs ?? 2 * options.statementTimeoutMs;
   const transactions = new Transactions(tenants, {
     timeoutMs,
-    canceler: { ...pooled, isPooled: directUrl !== undefined },
+    canceler: { ...pooled, isPooled },
     preparedStatements,
     trace,
   });
-  const openReplica = (url: string): Replica => {
-    const config = { ...base, options: startupOptions };
-    const connector = createConnector({ ...options, url, password, config, isReplica: true });
-    const replicaPool = watched(
-      new pg.Pool({
-        ...connector.config,
-        Client: connector.Client,
-        max: SERVICE_CONNECTIONS_TO_REPLICA,
-        pipeline: true,
+  const openReplicaAt = (url: string): Replica =>
+    openReplica({
+      connector: createConnector({
+        url,
+        password,
+        config: { ...base, options: startupOptions },
+        connectTimeoutMs,
+        log,
+        isReplica: true,
       }),
-    );
-    const connections = new TenantConnections({
-      pool: replicaPool,
-      primaryPool: pool,
-      connector,
-      direct: connector,
-      roleDefaults: undefined,
-      keyRing: options.keyRing,
-      max: budget.tenants,
-      acquireTimeoutMs: options.connectTimeoutMs,
-      log,
-    });
-    return new Replica({
-      name: `${connector.config.host ?? ''}:${connector.config.port ?? ''}`,
-      connector,
-      pool: replicaPool,
-      tenants: connections,
-      transactions: new Transactions(connections, {
-        timeoutMs,
-        canceler: { ...connector, isPooled: false },
-        preparedStatements: true,
-        trace,
-      }),
+      tenants: { ...ofTenants, primaryPool: pool },
+      transactions: { timeoutMs, trace },
       primary: transactions,
-      log,
     });
-  };
-  const replicas = new Replicas((options.replicaUrls ?? []).map(openReplica), {
+  const replicas = new Replicas((options.replicaUrls ?? []).map(openReplicaAt), {
     pool,
     maxLagMs: options.maxReplicaLagMs ?? DEFAULT_MAX_REPLICA_LAG_MS,
     log,
   });
   const watches = [pooled.watch(() => pool.query('select'))];
-  if (direct !== pooled) watches.push(direct.watch(() => ledgerPool.query('select')));
+  if (isPooled) watches.push(direct.watch(() => ledgerPool.query('select')));
   return {
     tenants,
     transactions,
@@ -226,7 +172,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     openQueuePool: () =>
       openPool(direct, budget.queue, { options: `${startupOptions} -c search_path=${QUEUE_SCHEMA}` }),
     createClient: () => direct.createClient(),
-    isPooled: directUrl !== undefined,
+    isPooled,
     settings,
     async close() {
       await stopAll(watches);

@@ -9,9 +9,18 @@ import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from '
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
+import {
+  failed,
+  lateOutcomeOf,
+  outcomeOf,
+  READ_ONLY,
+  type TransactionOutcome,
+} from './transactionOutcome.js';
 import { tracedTransaction } from './transactionSpan.js';
 import type { Span } from '../../tracing/tracing.js';
-import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
+import { isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
+
+export type { TransactionOutcome } from './transactionOutcome.js';
 
 export interface TransactionStatement {
   readonly statement: PreparedText;
@@ -34,11 +43,6 @@ export interface TransactionRequest {
   /** The parent of the transaction's span. */
   readonly span?: Span | undefined;
 }
-
-export type TransactionOutcome =
-  | { readonly kind: 'done'; readonly results: readonly Rows[] }
-  /** Nothing was changed, unless the error is OUTCOME_UNKNOWN. `statement` is the index of the one that failed. */
-  | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
 
 /** Slower statements are not pipelined: that would save little and delay those behind them a lot. */
 const QUICK_MS = 1;
@@ -168,7 +172,7 @@ export class Transactions {
           error: isComplete ? undefined : error,
           hasBegun: rows.length >= opening,
         };
-        resolve(inTime ? judge(request, ended) : judgeLate(request, ended));
+        resolve(inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended));
       }
       first = end;
     }
@@ -321,61 +325,6 @@ function isQuick({ mode, statements }: TransactionRequest): boolean {
     statements.every(({ statement }) => isHot(statement) && (statement.quickestMs ?? Infinity) <= QUICK_MS)
   );
 }
-
-/** What became of one request's statements. */
-interface Ended {
-  /** Of those that were completed. */
-  readonly rows: readonly Rows[];
-  readonly refusal: AppError | undefined;
-  readonly error: Error | undefined;
-  /** Whether the transaction got as far as the first of its statements. */
-  readonly hasBegun: boolean;
-}
-
-function judge({ mode, statements, bracket }: TransactionRequest, ended: Ended): TransactionOutcome {
-  const { rows, refusal, error, hasBegun } = ended;
-  if (refusal && (mode === 'read' || bracket)) return failed(refusal);
-  if (refusal && error === undefined) return failed(committedUnanswered(refusal));
-  if (error === undefined) return { kind: 'done', results: rows };
-  const isCommit = rows.length === statements.length;
-  if (!isDatabaseAnswer(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
-    if (mode === 'read') return failed(toAppError(error));
-    const message = 'The connection broke before the commit was confirmed.';
-    return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
-  }
-  if (!hasBegun && !isSessionEnd(error) && !isRefusal(error)) {
-    return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
-  }
-  if (mode === 'read' && error.code === READ_ONLY) {
-    return failed(
-      new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
-      rows.length,
-    );
-  }
-  return failed(toAppError(error), !hasBegun || isCommit ? undefined : rows.length);
-}
-
-/** The cancellation ended it, unless it ended by itself just before. */
-function judgeLate(request: TransactionRequest, ended: Ended): TransactionOutcome {
-  const { code } = (ended.error ?? {}) as { code?: string };
-  if (code !== QUERY_CANCELED) return judge(request, ended);
-  const message = 'The request took too long and was ended; nothing was changed.';
-  return failed(new AppError('REQUEST_TIMEOUT', message, { cause: ended.error }));
-}
-
-function committedUnanswered(refusal: AppError): AppError {
-  const message = `The changes were made, but their rows can't be answered: ${refusal.message}`;
-  const hint = 'Read the rows before repeating the mutation.';
-  return new AppError('OUTCOME_UNKNOWN', message, { hint, cause: refusal });
-}
-
-function failed(error: AppError, statement?: number): TransactionOutcome {
-  return { kind: 'failed', error, statement };
-}
-
-const QUERY_CANCELED = '57014';
-/** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
-const READ_ONLY = '25006';
 
 const UNPREPARED = { name: '', parse: true, close: [] };
 

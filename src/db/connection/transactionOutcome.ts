@@ -1,0 +1,75 @@
+import { AppError } from '../../errors.js';
+import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
+import type { Rows } from './pipeline.js';
+
+export type TransactionOutcome =
+  | { readonly kind: 'done'; readonly results: readonly Rows[] }
+  /** Nothing was changed, unless the error is OUTCOME_UNKNOWN. `statement` is the index of the one that failed. */
+  | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
+
+/** What matters of a request. */
+interface JudgedRequest {
+  readonly mode: 'read' | 'write';
+  readonly statements: readonly unknown[];
+  /** Whether its own bookkeeping is committed with it. */
+  readonly bracket?: object;
+}
+
+/** What became of one request's statements. */
+export interface EndedStatements {
+  /** Of those that were completed. */
+  readonly rows: readonly Rows[];
+  readonly refusal: AppError | undefined;
+  readonly error: Error | undefined;
+  /** Whether the transaction got as far as the first of its statements. */
+  readonly hasBegun: boolean;
+}
+
+/** The outcome of statements that ended in time. */
+export function outcomeOf(
+  { mode, statements, bracket }: JudgedRequest,
+  ended: EndedStatements,
+): TransactionOutcome {
+  const { rows, refusal, error, hasBegun } = ended;
+  if (refusal && (mode === 'read' || bracket)) return failed(refusal);
+  if (refusal && error === undefined) return failed(committedUnanswered(refusal));
+  if (error === undefined) return { kind: 'done', results: rows };
+  const isCommit = rows.length === statements.length;
+  if (!isDatabaseAnswer(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
+    if (mode === 'read') return failed(toAppError(error));
+    const message = 'The connection broke before the commit was confirmed.';
+    return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
+  }
+  if (!hasBegun && !isSessionEnd(error) && !isRefusal(error)) {
+    return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
+  }
+  if (mode === 'read' && error.code === READ_ONLY) {
+    return failed(
+      new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
+      rows.length,
+    );
+  }
+  return failed(toAppError(error), !hasBegun || isCommit ? undefined : rows.length);
+}
+
+/** The outcome of statements whose time was over: the cancellation ended them, unless they ended by themselves just before. */
+export function lateOutcomeOf(request: JudgedRequest, ended: EndedStatements): TransactionOutcome {
+  const { code } = (ended.error ?? {}) as { code?: string };
+  if (code !== QUERY_CANCELED) return outcomeOf(request, ended);
+  const message = 'The request took too long and was ended; nothing was changed.';
+  return failed(new AppError('REQUEST_TIMEOUT', message, { cause: ended.error }));
+}
+
+function committedUnanswered(refusal: AppError): AppError {
+  const message = `The changes were made, but their rows can't be answered: ${refusal.message}`;
+  const hint = 'Read the rows before repeating the mutation.';
+  return new AppError('OUTCOME_UNKNOWN', message, { hint, cause: refusal });
+}
+
+export function failed(error: AppError, statement?: number): TransactionOutcome {
+  return { kind: 'failed', error, statement };
+}
+
+const QUERY_CANCELED = '57014';
+/** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
+export const READ_ONLY = '25006';
