@@ -153,7 +153,7 @@ describe('deliveries in the console', () => {
     const html = await browser.page('/console/failures');
     expect(html)
       .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
-      .and.include('corrects the field at the line and column given')
+      .and.include('corrects the field at the given line and column')
       .and.include('<span class="number">1</span>');
   });
 
@@ -355,7 +355,7 @@ describe('deliveries in the console', () => {
 
   it('explain each error code as docs/delivery.md does', () => {
     const docs = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8');
-    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What an operator does'));
+    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What the operator does'));
     const rows = table.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     expect(rows.length).to.be.greaterThan(30);
     for (const row of rows) {
@@ -365,7 +365,7 @@ describe('deliveries in the console', () => {
         expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
       }
     }
-    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what it names');
+    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what the message says');
     expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

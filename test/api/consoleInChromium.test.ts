@@ -155,7 +155,7 @@ if (existsSync(CHROMIUM)) {
       await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
       await tabTo(page, /^A subject with/);
       await page.keyboard.press('Enter');
-      await page.getByText('a template could not be rendered').waitFor();
+      await page.getByText('a template failed, or exceeded its limits').waitFor();
       await tabTo(page, 'Send again…');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Send again?' }).waitFor();

@@ -139,7 +139,7 @@ describe('reads on a replica', function () {
     };
     expect(await find(postgres.standbyUrl(PREPARED_TEMPLATE))).to.match(/^✓ .*one follows the primary/);
     expect(await find('postgres://rowpost@127.0.0.1:1/none')).to.match(
-      /^✗ .*127\.0\.0\.1:1 does not answer, or lags/,
+      /^✗ .*127\.0\.0\.1:1 does not respond, or lags/,
     );
   });
 

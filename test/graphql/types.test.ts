@@ -183,7 +183,7 @@ describe('types of columns', () => {
     for (const levels of [201, 100_000]) {
       const [error] = (await create(levels)).errors!;
       expect(error!.extensions, String(levels)).to.include({ code: 'BAD_USER_INPUT' });
-      expect(error!.message).to.contain('deeper than 200 levels');
+      expect(error!.message).to.contain('more than 200 levels');
     }
   });
 
