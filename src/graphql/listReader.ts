@@ -1,11 +1,11 @@
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config.js';
+import { answerTooLarge } from '../db/answerBudget.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/connection/database.js';
 import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
-import { answerTooLarge } from '../db/answerBudget.js';
 import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
