@@ -29,7 +29,7 @@ const secondList = (request: string): readonly string[] =>
   [...(/\{[^{}]*\}[^{}]*\{([^{}]*)\}/.exec(request)?.[1] ?? '').matchAll(/\d+/g)].map(([id]) => id);
 const nothing = (): Concerned => ({});
 
-/** A mutation, whose values hold the mark of the order that it makes. */
+/** A mutation, whose values contain the mark of the order it creates. */
 export const mutation: Marker = {
   name: 'the mutation of an order',
   on: 'postgres',

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { parseDatabaseUrl } from '../src/databaseUrl.js';
 
 describe('DATABASE_URL', () => {
-  it('names one host, with the port of PostgreSQL unless it says another', () => {
+  it("names one host, with PostgreSQL's default port unless given", () => {
     const { hosts, url, requiresWritableSessions } = parseDatabaseUrl('postgresql://u:p@db/shop');
     expect(hosts).to.deep.equal([{ host: 'db', port: 5432 }]);
     expect(url).to.equal('postgresql://u:p@db/shop');
     expect(requiresWritableSessions).to.equal(false);
   });
 
-  it('names several hosts, as libpq reads them', () => {
+  it('names several hosts, parsed as libpq does', () => {
     const parsed = parseDatabaseUrl(
       'postgres://u:p%2Cq@db1:5433,db2,[::1]:5434/shop?target_session_attrs=read-write&sslmode=require',
     );
@@ -24,7 +24,7 @@ describe('DATABASE_URL', () => {
     expect(parsed.requiresWritableSessions).to.equal(true);
   });
 
-  it('is refused when it asks for a standby, has a bad host, names hosts twice, or is another URL', () => {
+  it('is refused if it requests a standby, has an invalid host, repeats hosts, or is not a PostgreSQL URL', () => {
     const problems: Readonly<Record<string, string>> = {
       'postgres://u:secret@db/shop?target_session_attrs=prefer-standby': 'needs a server that accepts writes',
       'postgres://u:secret@db1,db2:port/shop': 'has a host that is not host or host:port',

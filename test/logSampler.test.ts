@@ -18,7 +18,7 @@ describe('LogSampler', () => {
     expect(leftOut).to.deep.equal([3]);
   });
 
-  it('logs nothing with a rate of 0', () => {
+  it('logs nothing at a rate of 0', () => {
     expect(new LogSampler(0, () => undefined).take()).to.equal(false);
   });
 });

@@ -5,8 +5,8 @@ import { randomNumbers, randomSeed } from './support/randomNumbers.js';
 
 const asDoubles = { number: Number, object: Object.fromEntries };
 
-describe('JSON without loss', () => {
-  it('keeps the text of each number that a double would write differently, or that is beyond the safe integers', () => {
+describe('lossless JSON', () => {
+  it('keeps the text of numbers that a double would alter, and of unsafe integers', () => {
     const texts = [
       '9007199254740993',
       '9007199254740992',
@@ -23,27 +23,27 @@ describe('JSON without loss', () => {
     }
   });
 
-  it('leaves all other numbers as they are', () => {
+  it('leaves all other numbers unchanged', () => {
     expect(parseJson('[0, -1, 9007199254740991, 1.5, 0.1, 123456789.25]')).to.deep.equal([
       0, -1, 9007199254740991, 1.5, 0.1, 123456789.25,
     ]);
   });
 
-  it('is refused as an unknown field where an object is wanted, and stays all digits where JSON.stringify meets it', () => {
+  it('is rejected where an object is expected, and keeps all digits in JSON.stringify', () => {
     const number = parseJson('9007199254740993');
     expect(number).to.be.instanceOf(ExactNumber);
     expect(Object.keys(number as object)).to.deep.equal(['(number)']);
     expect(JSON.stringify([number])).to.equal('["9007199254740993"]');
   });
 
-  it('writes what JSON.stringify writes around such a number', () => {
+  it('writes the same as JSON.stringify around such a number', () => {
     const value = { a: undefined, b: [undefined, null, NaN, new Date(0)], c: 'x"\u2028', ['__proto__']: 1 };
     expect(writeJson(value)).to.equal(JSON.stringify(value));
     const exact = new ExactNumber('1.10');
     expect(writeJson({ ...value, exact })).to.equal(`${JSON.stringify(value).slice(0, -1)},"exact":1.10}`);
   });
 
-  it('reads integers however they are written, and nothing else as one', () => {
+  it('reads integers in any notation, and nothing else as one', () => {
     const integers = ['9007199254740993', '1e3', '1.0', '-0', '+7', '0.5e1', '12.300e2', '.5e1', '0e9'];
     expect(integers.map((text) => String(exactInteger(text)))).to.deep.equal(
       '9007199254740993 1000 1 0 7 5 1230 5 0'.split(' '),
@@ -54,7 +54,7 @@ describe('JSON without loss', () => {
     expect(exactInteger('9'.repeat(100_000))).to.equal(undefined);
   });
 
-  it('writes random numbers of up to 40 digits as they were written', () => {
+  it('preserves random numbers of up to 40 digits', () => {
     const seed = randomSeed();
     const texts = randomNumbers(seed, 20_000);
     const json = `{"list":[${texts.join(',')}],"last":${texts.at(-1)}}`;
@@ -66,7 +66,7 @@ describe('JSON without loss', () => {
     for (const text of texts) expect(sameNumber(text, writeJson(parseJson(text))), text).to.equal(true);
   });
 
-  it('takes and refuses what JSON.parse does', () => {
+  it('accepts and rejects the same input as JSON.parse', () => {
     const seed = randomSeed();
     const good = JSON.stringify({
       a: [1, -2.5e-3, true, false, null, '', 'é"\\\n😀', {}, []],
@@ -110,7 +110,7 @@ describe('JSON without loss', () => {
     }
   });
 
-  it('reads 100,000 levels without a stack, and is linear in strings full of backslashes', () => {
+  it('reads 100,000 levels without recursion, and is linear in strings full of backslashes', () => {
     const deep = 100_000;
     let value = readJson(`${'['.repeat(deep)}${']'.repeat(deep)}`, asDoubles);
     let levels = 0;

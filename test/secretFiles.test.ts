@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { ConfigError, loadConfig } from '../src/config.js';
 import { TEST_SECRET_KEYS } from './support/testConfig.js';
 
-describe('settings in files', () => {
+describe('settings from files', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-secrets-'));
@@ -18,7 +18,7 @@ describe('settings in files', () => {
     return file;
   };
 
-  it('are read without the line end, and may be all that holds a secret', async () => {
+  it('are read without the trailing newline, for any secret', async () => {
     const config = loadConfig({
       DATABASE_URL_FILE: await inFile('database', 'postgres://u:p@db1,db2/shop\n'),
       SECRET_KEYS_FILE: await inFile('keys', `${TEST_SECRET_KEYS}\n`),
@@ -27,7 +27,7 @@ describe('settings in files', () => {
     expect(config.secretKeys).to.not.equal(undefined);
   });
 
-  it('are refused beside the setting itself, and where they are missing', async () => {
+  it('are rejected alongside the setting itself, and if missing', async () => {
     const env = {
       DATABASE_URL: 'postgres://u:p@db/shop',
       DATABASE_URL_FILE: await inFile('database', 'postgres://u:p@db/shop'),

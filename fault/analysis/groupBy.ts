@@ -1,4 +1,4 @@
-/** The items by a key of theirs, in their order. */
+/** Groups items by key, preserving their order. */
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

@@ -18,7 +18,7 @@ export const sendsAccounted: Invariant = {
   },
 };
 
-/** A duplicate that no strike or provider fault explains is the product's own doing. */
+/** A duplicate that no strike or provider fault explains is a bug of the product. */
 export const duplicatesExplained: Invariant = {
   name: '3b duplicates only where the answer was lost',
   breaches: ({ duplicates, accounts }) =>
@@ -47,7 +47,7 @@ export const duplicatesExplained: Invariant = {
 
 const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(11, 23);
 
-/** The key of a delivery makes a carrier that honours it send once, whatever was lost. */
+/** A carrier that supports idempotency keys sends a delivery once, whatever response was lost. */
 export const keysHonoured: Invariant = {
   name: '3c no duplicates by a carrier that honours idempotency keys',
   breaches: ({ accounts }) =>

@@ -6,7 +6,7 @@ import type { Canary } from './canaries.js';
 import { post } from './post.js';
 import { SET_TRANSPORT, transportOf, type ShopCarrier } from './shopCarrier.js';
 
-/** A tenant whose orders all become mails, all of it distinguishable from other tenants'. */
+/** A tenant whose orders all become mails, with all its data distinguishable from other tenants'. */
 export interface Shop {
   readonly number: number;
   readonly tenantid: number;
@@ -56,7 +56,7 @@ const TABLES = (number: number): string => `
     (1, '${VISIBLE_CUSTOMER}-${number}', 'shop-${number}@example.com', true),
     (2, '${HIDDEN_CUSTOMER}-${number}', 'hidden-${number}@example.com', false);`;
 
-/** Makes the tenant and its tables. */
+/** Creates the tenant and its tables. */
 export async function createShop(
   database: Database,
   number: number,

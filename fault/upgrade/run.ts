@@ -23,12 +23,12 @@ const TABLES = `
   create table customer (customer_id int primary key, email text not null);
   create table orders (order_id int primary key, customer_id int not null references customer);
   insert into customer values (1, 'ada@example.com');`;
-/** As many as two processes of each take for one to go on alone. */
+/** Two of each, so that one can continue alone. */
 const PARTS = ['web', 'web', 'relay', 'relay', 'worker', 'worker'] as const;
 type Part = (typeof PARTS)[number];
 const PAUSE_MS = 4_000;
 const DRAIN_MS = 60_000;
-/** For requests that are on their way to a server that was taken out. */
+/** For requests in flight to a server removed from the proxy. */
 const DRAINED_MS = 1_000;
 
 const NEW = path.resolve(import.meta.dirname, '../..');
@@ -139,10 +139,10 @@ async function drill(): Promise<void> {
   if (errors.length + lost.length + twice.length > 0) process.exitCode = 1;
 }
 
-/** One after another: each gets its signal, ends, and the other version starts in its place. */
+/** One after another: each is signaled and exits, and the other version starts in its place. */
 async function replaceAll(version: string, say: (what: string) => void): Promise<void> {
   for (const one of running) {
-    // The version before knows no SHUTDOWN_DELAY_MS: it is taken out of the proxy first.
+    // The previous version lacks SHUTDOWN_DELAY_MS: it is removed from the proxy first.
     const isTakenOut = one.part === 'web' && version === NEW;
     if (isTakenOut) await tellProxy(`set server web/web${one.port} state drain`);
     const ended = once(one.child, 'exit') as Promise<[number | null, string | null]>;
@@ -196,7 +196,7 @@ function send(agent: http.Agent, url: string, body: object, token?: string): Pro
   });
 }
 
-/** HAProxy as shipped, but for its limit, where it listens and what it finds by name. @returns its address */
+/** HAProxy as shipped, except for its connection limit, listen address and name resolution. @returns its address */
 async function startProxy(ports: readonly number[]): Promise<string> {
   const shipped = await readFile(path.join(NEW, 'deploy/proxy/haproxy.cfg'), 'utf8');
   const port = await findFreePort();

@@ -16,7 +16,7 @@ export const postgresProtocol: Protocol = {
   replies: () => measureMessage,
   isAnswered: (request) => ANSWERED.has(lastMessageType(request)),
   endsAnswer: (reply) => reply[0] === READY_FOR_QUERY,
-  // The end of signing in.
+  // The end of authentication.
   greetings: 1,
 };
 

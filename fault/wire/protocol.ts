@@ -8,8 +8,8 @@ export interface Protocol {
   replies(): Measure;
   /** Whether the request gets a response that `endsAnswer` recognizes. */
   isAnswered(request: Buffer): boolean;
-  /** Whether this unit completes an answer. Answers come in the order of requests. */
+  /** Whether this unit completes a response. Responses arrive in the order of requests. */
   endsAnswer(reply: Buffer): boolean;
-  /** Answers that come before any request. */
+  /** Responses that arrive before any request. */
   readonly greetings: number;
 }

@@ -3,7 +3,7 @@ import type { Measure } from './splitter.js';
 
 const CR = '\r'.charCodeAt(0);
 
-/** Redis: a request is one command, and each has one answer. Both are values of RESP. */
+/** Redis: a request is one command, with one response. Both are RESP values. */
 export const redisProtocol: Protocol = {
   requests: () => measureValue,
   replies: () => measureValue,

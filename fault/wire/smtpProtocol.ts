@@ -4,7 +4,7 @@ import type { Measure } from './splitter.js';
 const LINE_END = '\r\n';
 const MAIL_END = '\r\n.\r\n';
 
-/** SMTP without pipelining: a request is one command, or a mail up to the dot that ends it. */
+/** SMTP without pipelining: a request is one command, or a mail up to its final dot. */
 export const smtpProtocol: Protocol = {
   requests: measureRequests,
   replies: () => measureReply,
@@ -25,7 +25,7 @@ function measureRequests(): Measure {
   };
 }
 
-/** Lines of a reply but the last have a hyphen after the code. */
+/** All lines of a reply except the last have a hyphen after the code. */
 const measureReply: Measure = (bytes, start) => {
   for (let at = start; ;) {
     const lineEnd = bytes.indexOf(LINE_END, at);

@@ -1,7 +1,7 @@
-/** Where the unit that begins at `start` ends; undefined while it is incomplete. */
+/** The end of the unit that begins at `start`; undefined while it is incomplete. */
 export type Measure = (bytes: Buffer, start: number) => number | undefined;
 
-/** Cuts a stream into whole units, whatever the sizes in which it arrives. */
+/** Splits a stream into complete units, whatever its chunk sizes. */
 export function splitter(measure: Measure): (chunk: Buffer) => Buffer[] {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

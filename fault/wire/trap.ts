@@ -2,19 +2,19 @@
 export type Hold =
   /** Before the server sees a byte of it. */
   | 'request'
-  /** All of it is forwarded but the message that commits. */
+  /** Everything is forwarded except the message that commits. */
   | 'commit'
   /** The server has responded; the response is held. */
   | 'answer';
 
-/** A caught request. Its connection stands still until it is released or cut. */
+/** A caught request. Its connection is blocked until it is released or cut. */
 export interface Caught {
   /** Its bytes, one character each. */
   readonly request: string;
   readonly release: () => void;
 }
 
-/** What to do with a request that is caught. */
+/** What to do with a caught request. */
 export interface ArmedTrap {
   readonly hold: Hold;
   readonly caught: (caught: Caught) => void;

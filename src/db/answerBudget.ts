@@ -1,5 +1,9 @@
 import { AppError } from '../errors.js';
 
+export function answerTooLarge(): AppError {
+  return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+}
+
 export interface AnswerLimits {
   /** Maximum size of one request's response, all root fields together. */
   readonly requestBytes: number;
@@ -40,7 +44,7 @@ export class AnswerBudget {
         taken += bytes;
         const heldByTenant = this.#add(tenantid, bytes);
         if (taken > this.limits.requestBytes) {
-          return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+          return answerTooLarge();
         }
         const freeBytes = this.limits.processBytes - this.#heldBytes;
         const maxOfTenant = heldByTenant > taken ? freeBytes : Infinity;

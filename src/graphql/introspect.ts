@@ -12,7 +12,7 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
 } from 'graphql';
-import { AppError } from '../errors.js';
+import { answerTooLarge } from '../db/answerBudget.js';
 import { collectFields } from './read/collectFields.js';
 import type { Steps } from './steps.js';
 
@@ -136,6 +136,6 @@ class Writer {
   #counted(text: string): string {
     this.#characters += text.length + 1;
     if (this.#characters <= this.introspection.maxCharacters) return text;
-    throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+    throw answerTooLarge();
   }
 }

@@ -1,11 +1,11 @@
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config.js';
+import { answerTooLarge } from '../db/answerBudget.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/connection/database.js';
 import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Principal } from '../db/principal.js';
 import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
-import { AppError } from '../errors.js';
 import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
@@ -79,7 +79,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     const json = outcome.results[0]?.[0]?.[0];
     characters += json?.length ?? 0;
     if (json == null || characters > config.maxAnswerBytes) {
-      throw new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+      throw answerTooLarge();
     }
     return parseJson(json) as unknown[];
   }

@@ -23,7 +23,7 @@ describe('the console', () => {
   after(() => fixture.stop());
 
   for (const path of ['/query', '/roles_pbac']) {
-    it(`is what a browser is shown at ${path}, from files of our own`, async () => {
+    it(`is served to browsers at ${path}, from local files only`, async () => {
       const response = await fixture.fetch(path, HTML);
       expect(response.headers.get('content-type')).to.match(/^text\/html/);
       expect(response.headers.get('content-security-policy')).to.match(/script-src 'nonce-[\w-]{22}';/);
@@ -37,7 +37,7 @@ describe('the console', () => {
     });
   }
 
-  it('lets pass no script and no style of others, and another word for its own each time', async () => {
+  it('allows only its own scripts and styles, with a fresh nonce for each response', async () => {
     const policyOf = async (path: string): Promise<string> =>
       (await fixture.fetch(path, HTML)).headers.get('content-security-policy') ?? '';
     const policy = await policyOf('/query');
@@ -50,7 +50,7 @@ describe('the console', () => {
     expect(await policyOf('/signin')).not.to.include('nonce');
   });
 
-  it('lets browsers keep the files of GraphiQL for good, small on their way, and gives no other file of its', async () => {
+  it('serves the files of GraphiQL compressed and immutable, and no other files of the package', async () => {
     const html = await (await fixture.fetch('/query', HTML)).text();
     const file = /"(\/assets\/graphiql-[^"]+\.js)"/.exec(html)?.[1] ?? '';
     const [whole, small] = await Promise.all(
@@ -126,7 +126,7 @@ describe('the console', () => {
         ['/query', '12345678901234567890.50', 'book', 'price'],
         ['/roles_pbac', '"tenantid"', 'roleInput', 'password'],
       ] as const) {
-        it(`takes a token at ${path}, runs the query that it begins with and shows the docs`, async () => {
+        it(`accepts a token at ${path}, runs the initial query and shows the docs`, async () => {
           const { access_token } = await fixture.signIn(tenant.tenantid, ROOT_LOGIN, ROOT_PASSWORD);
           const page = await open(path, path === '/query' ? 'light' : 'dark');
           await page.getByLabel('Access token').fill(access_token);
@@ -148,7 +148,7 @@ describe('the console', () => {
         });
       }
 
-      it('asks for nothing without a token, and says what to do', async () => {
+      it('sends no request without a token, and says what to do', async () => {
         const page = await open('/query', 'light', { width: 420, height: 800 });
         const asked: string[] = [];
         page.on('request', (request) => asked.push(request.url()));
@@ -161,7 +161,7 @@ describe('the console', () => {
         await shoot(page, 'narrow');
       });
 
-      it('stands when a token is refused, and says why', async () => {
+      it('stays usable when a token is refused, and says why', async () => {
         const page = await open('/query');
         await page.getByLabel('Access token').fill('no.such.token');
         const refused = page.waitForResponse((response) => response.status() >= 400);
@@ -174,7 +174,7 @@ describe('the console', () => {
         expect(complaints.splice(0)).to.have.length(3);
       });
 
-      it('signs in after a failure without a trace of it, says who is signed in, and signs out', async () => {
+      it('signs in after a failure and clears its message, says who is signed in, and signs out', async () => {
         const page = await open('/query');
         await shoot(page, 'signed-out');
         await signIn(page, 'wrong');

@@ -21,7 +21,7 @@ describe('the console’s addresses', () => {
     return [answer.status, await answer.text()];
   };
 
-  it('suppress an address, find it by any part, and let mail go there again', async () => {
+  it('suppress an address, find it by any part, and remove the suppression', async () => {
     const added = await post({ action: 'add', address: 'Ada_L@Example.com', note: '<b>asked by phone</b>' });
     expect(added[0]).to.equal(303);
     await post({ action: 'add', address: 'bob@example.com', note: '' });
@@ -48,7 +48,7 @@ describe('the console’s addresses', () => {
     expect(removed[0]).to.equal(303);
   });
 
-  it('say what is wrong beside what was written', async () => {
+  it('show errors next to the field and keep the input', async () => {
     const [status, html] = await post({ action: 'add', address: 'no address', note: 'kept' });
     expect(status).to.equal(400);
     expect(html).to.include('role="alert"').and.include('value="no address"').and.include('value="kept"');
@@ -68,7 +68,7 @@ describe('the console’s addresses', () => {
       .and.not.include('page149@');
   });
 
-  it('take nothing from another site, or without the token of the session', async () => {
+  it("reject forms from other sites and forms without the session's token", async () => {
     const answer = await browser.post(ADDRESSES, { csrf: 'x', action: 'add', address: 'eve@example.com' });
     expect(answer.status).to.equal(403);
   });

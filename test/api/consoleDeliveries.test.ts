@@ -48,7 +48,7 @@ describe('deliveries in the console', () => {
     return [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!);
   };
 
-  it('are listed newest first, and found by each field of the search', async () => {
+  it('are listed newest first, and found by every search field', async () => {
     const searches: [query: string, found: string[]][] = [
       ['', [failed, sent]],
       ['?to=lovelace', [sent]],
@@ -79,7 +79,7 @@ describe('deliveries in the console', () => {
     expect([wrong.status, (await wrong.text()).includes('The rule is a number.')]).to.deep.equal([400, true]);
   });
 
-  it('are found by whom they were for when they were held back, and number attempts without redrives', async () => {
+  it('are found by recipient while held back, and number attempts separately after a redrive', async () => {
     const crowd = await ConsoleShop.open();
     const visitor = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
@@ -106,7 +106,7 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
-  it('are paged by the database, from where the last page ended', async () => {
+  it('are paged by keyset in the database', async () => {
     const crowd = await ConsoleShop.open();
     const visitor = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
@@ -128,7 +128,7 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
-  it('are searched in bounded steps, which say how far they went and lead on', async () => {
+  it('are searched in bounded steps, each showing how far it got and a link to continue', async () => {
     const crowd = await ConsoleShop.open();
     const visitor = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
@@ -146,14 +146,14 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
-  it('are counted by state and grouped by cause where they are in trouble', async () => {
+  it('are counted by state, with failures grouped by cause', async () => {
     expect(await browser.page('/console/deliveries')).to.match(
       /<span class="state failed">failed<\/span> <strong>1<\/strong>/,
     );
     const html = await browser.page('/console/failures');
     expect(html)
       .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
-      .and.include('corrects the field at the line and column given')
+      .and.include('corrects the field at the given line and column')
       .and.include('<span class="number">1</span>');
   });
 
@@ -176,7 +176,7 @@ describe('deliveries in the console', () => {
     expect(html).to.include('<td>12345678901234567890.50</td>');
   });
 
-  it('show the mail as it would be written now, in a frame that can do nothing', async () => {
+  it('show the mail as it would be rendered now, in a sandboxed frame', async () => {
     const html = await browser.page(`/console/deliveries/${sent}/mail`);
     expect(html).to.match(
       new RegExp(`<iframe [^>]*src="/console/deliveries/${sent}/mail/body" sandbox></iframe>`),
@@ -191,7 +191,7 @@ describe('deliveries in the console', () => {
     expect(deleted).to.include('404').and.include('role="alert"');
   });
 
-  it('print nothing of what data says unescaped', async () => {
+  it('escape all data', async () => {
     for (const path of [
       '/console/deliveries',
       `/console/deliveries?${new URLSearchParams({ to: EVIL, code: EVIL, key: EVIL, type: EVIL, table: EVIL, from: '' }).toString()}`,
@@ -208,7 +208,7 @@ describe('deliveries in the console', () => {
     }
   });
 
-  it('are sent again after a question, by a form of this session alone', async () => {
+  it('are redriven after a confirmation, by a form of this session only', async () => {
     const question = await browser.page(`/console/deliveries/${failed}/redrive`);
     expect(question).to.include('Send again?').and.include('method="post"');
     const csrf = await browser.csrf(`/console/deliveries/${failed}/redrive`);
@@ -233,7 +233,7 @@ describe('deliveries in the console', () => {
     ]);
   });
 
-  it('are sent again by the search, with their number shown before, a thousand at a time', async () => {
+  it('are redriven by search, a thousand at a time, after showing their number', async () => {
     const crowd = await ConsoleShop.open();
     const visitor = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
@@ -260,7 +260,7 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
-  it('are seen by a role with view_delivery, without the rows, the rules and the ways to change anything', async () => {
+  it('are visible to a role with view_delivery, without rows, rules or actions', async () => {
     const viewer = await shop.signedIn('shop', 'viewer');
     expect(await viewer.page('/console/deliveries?state=sent'))
       .to.include('Your order 7')
@@ -301,7 +301,7 @@ describe('deliveries in the console', () => {
     expect(theirs.errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
   });
 
-  it("are hidden from other tenants and from roles without the right, and can't be redriven by them", async () => {
+  it("are hidden from other tenants and from roles without the capability, which can't redrive them", async () => {
     const other = await shop.signedIn('other');
     const clerk = await shop.signedIn('shop', 'clerk');
     for (const path of [sent, `${sent}/mail`, `${sent}/mail/body`, `${sent}/redrive`]) {
@@ -325,7 +325,7 @@ describe('deliveries in the console', () => {
     expect(await listed('?state=sent')).to.deep.equal([sent]);
   });
 
-  it('answer every search, whatever is in its fields', async () => {
+  it('survive any input in the search fields', async () => {
     const fields = [
       'to',
       'subject',
@@ -353,9 +353,9 @@ describe('deliveries in the console', () => {
     expect((await browser.get('/console/%E0%A4%A')).status).to.equal(404);
   });
 
-  it('know what to do about each error code, as docs/delivery.md says', () => {
+  it('explain each error code as docs/delivery.md does', () => {
     const docs = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8');
-    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What an operator does'));
+    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What the operator does'));
     const rows = table.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     expect(rows.length).to.be.greaterThan(30);
     for (const row of rows) {
@@ -365,7 +365,7 @@ describe('deliveries in the console', () => {
         expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
       }
     }
-    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what it names');
+    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what the message says');
     expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

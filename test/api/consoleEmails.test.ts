@@ -71,7 +71,7 @@ describe('the console’s emails and rules', () => {
     expect([status, html.includes('<h1>Hello Ada Lovelace</h1>')], html).to.deep.equal([200, true]);
   });
 
-  it('lists the names to use and the rows to choose from, also beside a mistake', async () => {
+  it('lists available names and rows, even when the draft has errors', async () => {
     const queries = {
       query_0_query: '{ orders { order_id customer } }',
       query_0_outvar: 'all',
@@ -93,7 +93,7 @@ describe('the console’s emails and rules', () => {
     expect(html).to.match(/role="alert" data-field="queries"/);
   });
 
-  it('previews the last row where none is chosen', async () => {
+  it('previews the latest row by default', async () => {
     const [status, html] = await post(PREVIEW, { ...DRAFT, key: '' });
     expect([status, html.includes('<h1>Order 7</h1>')], html).to.deep.equal([200, true]);
     const rule = await browser.page(`${RULE}?type=confirmation&table=orders`);
@@ -104,11 +104,11 @@ describe('the console’s emails and rules', () => {
     expect((await post(PREVIEW, { ...DRAFT, table: '' }))[1]).to.include('Choose a table');
   });
 
-  it('says what the tenant sends with', async () => {
+  it('shows the carrier the tenant sends with', async () => {
     expect(await browser.page('/console/emails')).to.include('Sent by sendgrid.');
   });
 
-  it('allows styles and images of mails in the frame alone, which has no scripts and no forms', async () => {
+  it("allows the mail's styles and images only in the frame, which has no scripts and no forms", async () => {
     const form = await browser.get(EDIT);
     expect(form.headers.get('content-security-policy')).not.to.match(/unsafe|img-src \*/);
     expect(await form.text())
@@ -184,7 +184,7 @@ describe('the console’s emails and rules', () => {
     expect([foreign.status, kept(await foreign.text())]).to.deep.equal([403, false]);
   });
 
-  it('keeps versions with who, when and what changed, and leads back to an older one', async () => {
+  it('keeps versions with author, time and changes, and restores an older one', async () => {
     expect((await post(EDIT, { ...DRAFT, email_type: 'old', action: 'save' }))[0]).to.equal(303);
     const changed = {
       ...DRAFT,
@@ -214,7 +214,7 @@ describe('the console’s emails and rules', () => {
     expect((await browser.get('/console/emails/versions?type=renamed')).status).to.equal(404);
   });
 
-  it('keeps drafts that are not live, also of emails that are not there yet', async () => {
+  it('keeps drafts that are not live, including drafts of new emails', async () => {
     const [, kept] = await post(EDIT, {
       ...DRAFT,
       email_type: 'idea',
@@ -262,7 +262,7 @@ describe('the console’s emails and rules', () => {
     expect([status, refused.includes('This is not JSON.')]).to.deep.equal([400, true]);
   });
 
-  it('writes queries in blocks of fields, and leaves out the empty ones', async () => {
+  it('shows queries as blocks of fields, and ignores empty blocks', async () => {
     const queries = {
       query_0_outvar: 'all',
       query_0_query:
@@ -318,7 +318,7 @@ describe('the console’s emails and rules', () => {
     expect(html).to.include('Email rules use the email type');
   });
 
-  it('takes a long template, and no other long form', async () => {
+  it('accepts a long template, and no other long form', async () => {
     const template = `<p>${'long '.repeat(20_000)}</p>`;
     const [status, html] = await post(PREVIEW, { ...DRAFT, template });
     expect([status, html.includes('Order 7')]).to.deep.equal([200, true]);
@@ -350,7 +350,7 @@ describe('the console’s emails and rules', () => {
     );
   });
 
-  it('refuses other sessions’ forms, other roles, and shows nothing of other tenants', async () => {
+  it('rejects other sessions’ forms and other roles, and shows nothing of other tenants', async () => {
     for (const path of [EDIT, PREVIEW, RULE]) {
       expect((await browser.post(path, { ...DRAFT, csrf: 'x' })).status).to.equal(403);
     }

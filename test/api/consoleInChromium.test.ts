@@ -146,7 +146,7 @@ if (existsSync(CHROMIUM)) {
       throw new Error(`no Tab leads to ${String(name)}`);
     };
 
-    it('leads by keyboard, without JavaScript, from the sign-in to a failure that is sent again', async () => {
+    it('is operable by keyboard and without JavaScript, from the sign-in to a redrive', async () => {
       const page = await open('/console/failures?within=all', { javaScriptEnabled: false });
       await signIn(page);
       await page.getByRole('heading', { name: 'Failures', exact: true }).waitFor();
@@ -155,7 +155,7 @@ if (existsSync(CHROMIUM)) {
       await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
       await tabTo(page, /^A subject with/);
       await page.keyboard.press('Enter');
-      await page.getByText('a template could not be rendered').waitFor();
+      await page.getByText('a template failed, or exceeded its limits').waitFor();
       await tabTo(page, 'Send again…');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Send again?' }).waitFor();
@@ -167,7 +167,7 @@ if (existsSync(CHROMIUM)) {
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     });
 
-    it('shows new deliveries while the list is looked at', async () => {
+    it('shows new deliveries while the list is open', async () => {
       const page = await open('/console/deliveries?within=all&subject=just+now');
       await signIn(page);
       await page.getByText('No delivery fits').waitFor();
@@ -181,7 +181,7 @@ if (existsSync(CHROMIUM)) {
       ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
       ['phone', { colorScheme: 'light', viewport: PHONE }],
     ] as const) {
-      it(`stands without a complaint, a name that is missing or a page too wide: ${name}`, async function () {
+      it(`has no console errors, no missing labels and no horizontal overflow: ${name}`, async function () {
         this.timeout(90_000);
         await shop.fixture.control(
           shop.root,

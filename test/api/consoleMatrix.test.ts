@@ -100,7 +100,7 @@ describe('who may open and do what in the console (docs/security.md)', () => {
     return `${head}\n${rows.join('\n')}`;
   }
 
-  it('is as the page says, of every page that there is (UPDATE_DOCS=1 writes it)', async function () {
+  it('matches the documentation for every page (UPDATE_DOCS=1 regenerates it)', async function () {
     this.timeout(60_000);
     const page = readFileSync(PAGE, 'utf8');
     const [before = '', rest = ''] = page.split(START);

@@ -32,13 +32,13 @@ describe('the console’s roles and policy rules', () => {
     (await shop.fixture.postJson('/auth', { tenantid: shop.tenantid, login, password })).status;
   let made = '';
 
-  it('find roles by a part of their login, and no deleted ones', async () => {
+  it('find roles by part of their login, excluding deleted ones', async () => {
     const page = await browser.page(`${ROLES}?search=LER`);
     expect(page).to.include('>clerk<').and.not.include('>viewer<');
     expect(await browser.page(`${ROLES}?search=%25`)).to.include('No role fits');
   });
 
-  it('make a role that can sign in, and change it: an empty password keeps the one there is', async () => {
+  it('create a role that can sign in, and update it: an empty password keeps the current one', async () => {
     const answer = await post(ROLES, {
       login: 'ada',
       name: 'Ada <L>',
@@ -66,7 +66,7 @@ describe('the console’s roles and policy rules', () => {
     expect(await browser.page(`${ROLES}/edit?id=${made}`)).to.not.include(`in_${await classid()}" checked`);
   });
 
-  it('say what a role may do, by which rule, and what it lacks the capability for', async () => {
+  it('show what a role may do, by which rule, and which capabilities it lacks', async () => {
     expect(await browser.page(`${ROLES}/edit?id=${made}`)).to.include('No row of any table');
     const answer = await post(POLICIES, {
       name: 'Paid <orders>',
@@ -102,7 +102,7 @@ describe('the console’s roles and policy rules', () => {
     expect(await browser.page(POLICIES)).to.include('No rule:');
   });
 
-  it('say what is wrong beside what was written', async () => {
+  it('show errors next to the field and keep the input', async () => {
     const weak = await post(ROLES, { login: 'eve', secret: 'eve', may_login: 'on' });
     const page = await weak.text();
     expect([weak.status, page.includes('role="alert"'), page.includes('value="eve"')]).to.deep.equal([
@@ -125,7 +125,7 @@ describe('the console’s roles and policy rules', () => {
     }
   });
 
-  it('delete a role, whose sessions end', async () => {
+  it('delete a role and end its sessions', async () => {
     const hers = await shop.fixture.postJson('/auth', {
       tenantid: shop.tenantid,
       login: 'ada',
@@ -137,7 +137,7 @@ describe('the console’s roles and policy rules', () => {
     expect(await browser.page(`${ROLES}?search=ada`)).to.include('No role fits');
   });
 
-  it('are for admins, and take nothing from another site', async () => {
+  it('are for admins, and reject forms from other sites', async () => {
     const viewer = await shop.signedIn('shop', 'viewer');
     const refused = await viewer.get(`${ROLES}/edit?id=${made}`);
     expect(refused.status).to.equal(403);

@@ -5,7 +5,7 @@ import { ConsoleShop } from './consoleShop.js';
 const SENDING = '/console/sending';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-describe('the console’s page on sending', () => {
+describe('the console’s carrier page', () => {
   let shop: ConsoleShop;
   let browser: ConsoleBrowser;
   let csrf: string;
@@ -22,20 +22,20 @@ describe('the console’s page on sending', () => {
     return [answer.status, await answer.text()];
   };
 
-  it('says what the tenant sends by, and gives each carrier its address', async () => {
+  it('shows the carriers in use, and the webhook address of each', async () => {
     const page = await browser.page(SENDING);
     expect(page).to.include('<strong>sendgrid</strong>').and.include('reports are refused: no secret');
     expect(page.match(/<code>https?:\/\/[^<]+\/events\/[^<]+<\/code>/g)).to.have.lengthOf(5);
   });
 
-  it('takes a secret, shows that it is set, and never shows it', async () => {
+  it('accepts a secret, shows that it is set, and never reveals it', async () => {
     expect((await post({ what: 'resend', secret: SECRET }))[0]).to.equal(303);
     const page = await browser.page(SENDING);
     expect(page).to.match(/Resend <span class="state sent">reports are taken/);
     expect(page).to.not.include(SECRET);
   });
 
-  it('says what is wrong with a secret, without repeating it', async () => {
+  it('reports an invalid secret without echoing it', async () => {
     for (const values of [
       { what: 'postmark', secret: 'too short' },
       { what: 'sendgrid', secret: 'no key at all' },
@@ -54,7 +54,7 @@ describe('the console’s page on sending', () => {
     const PASSWORD = 'canary-password';
     const SMTP = { what: 'carrier', kind: 'smtp', host: 'mail.example.com', port: '465', username: 'shop' };
 
-    it('an SMTP server, and shows all but the password', async () => {
+    it('an SMTP server, and shows everything but the password', async () => {
       expect((await post({ ...SMTP, security: '', password: PASSWORD }))[0]).to.equal(303);
       const page = await browser.page(SENDING);
       expect(page).to.include('<strong>smtp</strong> at mail.example.com:465 as shop');
@@ -78,7 +78,7 @@ describe('the console’s page on sending', () => {
       }
     });
 
-    it('SendGrid, and leaves the order of several carriers as it is', async () => {
+    it('SendGrid, and keeps the order of several carriers', async () => {
       const input = { transports: [{ kind: 'sendgrid' }, { kind: 'resend', apikey: 're_key' }] };
       const set =
         'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { set_time } } }';
@@ -91,7 +91,7 @@ describe('the console’s page on sending', () => {
       ]);
     });
 
-    it('none that it refuses, and keeps what was written but for secrets', async () => {
+    it('no rejected one, and keeps the input except secrets', async () => {
       const [status, html] = await post({ ...SMTP, port: '99999', password: PASSWORD });
       expect(status).to.equal(400);
       expect(html)
@@ -106,7 +106,7 @@ describe('the console’s page on sending', () => {
     });
   });
 
-  it('takes nothing without the token of the session', async () => {
+  it("rejects forms without the session's token", async () => {
     const answer = await browser.post(SENDING, { csrf: 'x', what: 'resend', secret: SECRET });
     expect(answer.status).to.equal(403);
     expect(await answer.text()).to.not.include(SECRET);

@@ -32,7 +32,7 @@ describe('sessions of the console', () => {
     return browser;
   }
 
-  it('ask visitors for the tenant, then for the login, and lead where they wanted to go', async () => {
+  it('ask visitors for the tenant, then for the login, and redirect to the requested page', async () => {
     const browser = new ConsoleBrowser(fixture);
     const wanted = '/console/deliveries?state=failed&within=all';
     const refused = await browser.get(wanted);
@@ -48,7 +48,7 @@ describe('sessions of the console', () => {
     expect(await browser.page(wanted)).to.include(`of The Shop (tenant ${shop.tenantid})`);
   });
 
-  it('know the tenant by its number too, and remember it', async () => {
+  it("accept the tenant's number too, and remember the tenant", async () => {
     const browser = new ConsoleBrowser(fixture);
     const done = await browser.signIn(String(shop.tenantid), ROOT_LOGIN, ROOT_PASSWORD);
     expect(done.headers.get('location')).to.equal('/console/');
@@ -56,7 +56,7 @@ describe('sessions of the console', () => {
     expect(await browser.page('/console/sign-in')).to.include(`<strong>${shop.tenantid}</strong>`);
   });
 
-  it('are a cookie that scripts and other sites do not get, and that holds no token', async () => {
+  it('are a cookie that is hidden from scripts and other sites and holds no token', async () => {
     const response = await new ConsoleBrowser(fixture).signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD);
     const cookie = response.headers.getSetCookie().find((line) => line.startsWith(`${COOKIE}=`)) ?? '';
     expect(cookie)
@@ -69,7 +69,7 @@ describe('sessions of the console', () => {
     expect(asToken.status).to.equal(422);
   });
 
-  it('are Secure, and out of reach of sibling domains, where BASE_URL is https', async () => {
+  it('are Secure and isolated from sibling domains where BASE_URL is https', async () => {
     const other = await WebFixture.start({ env: { BASE_URL: 'https://mail.example.com' } });
     const { tenantid } = await other.createTenant('safe');
     const browser = new ConsoleBrowser(other);
@@ -85,7 +85,7 @@ describe('sessions of the console', () => {
     await other.stop();
   });
 
-  it('lead nowhere but to pages of the console', async () => {
+  it('redirect only to pages of the console', async () => {
     for (const next of [
       'https://evil.example/console/',
       '//evil.example/console/x',
@@ -101,7 +101,7 @@ describe('sessions of the console', () => {
     }
   });
 
-  it('answer an unknown tenant, an unknown login and a wrong password alike', async () => {
+  it('answer an unknown tenant, an unknown login and a wrong password identically', async () => {
     const pages = await Promise.all(
       [
         ['No Such Shop', ROOT_LOGIN],
@@ -117,7 +117,7 @@ describe('sessions of the console', () => {
     expect(pages[0]).to.match(/^401 /).and.include('The login or the password is wrong.');
   });
 
-  it('obey the limits of signing in', async () => {
+  it('obey the sign-in limits', async () => {
     const limited = await WebFixture.start({ env: { SIGN_IN_FAILURES_PER_LOGIN: '2' } });
     await limited.createTenant('limited');
     const browser = new ConsoleBrowser(limited);
@@ -130,7 +130,7 @@ describe('sessions of the console', () => {
     await limited.stop();
   });
 
-  it("end with the role's password, with the role, with its right to sign in, and by signing out", async () => {
+  it('end when the password changes, the role is deleted or may no longer sign in, and on sign-out', async () => {
     const [changing, leaving, losing] = await Promise.all([
       signedIn('changing', CLERK_PASSWORD),
       signedIn('leaving', CLERK_PASSWORD),
@@ -160,7 +160,7 @@ describe('sessions of the console', () => {
     expect((await browser.get('/console/deliveries')).status).to.equal(303);
   });
 
-  it('are not taken from what a visitor made up, or from another purpose of the same keys', async () => {
+  it('reject forged cookies, and those sealed for another purpose with the same keys', async () => {
     const browser = new ConsoleBrowser(fixture);
     const { access_token, refresh_token } = await fixture.signIn(shop.tenantid);
     for (const value of ['x', refresh_token, access_token, Buffer.alloc(64).toString('base64url')]) {
@@ -169,7 +169,7 @@ describe('sessions of the console', () => {
     }
   });
 
-  it('begin anew with each sign-in, whatever cookie the browser brought', async () => {
+  it('start afresh with each sign-in, whatever cookie the browser sent', async () => {
     const browser = await signedIn('clerk', CLERK_PASSWORD);
     const planted = browser.cookies.get(COOKIE);
     await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD);
@@ -177,7 +177,7 @@ describe('sessions of the console', () => {
     expect(await browser.page('/console/deliveries')).to.match(/root\s+<span class="quiet">of The Shop/);
   });
 
-  it('take no form of another site, nor one without the token of the session', async () => {
+  it("reject forms from other sites and forms without the session's token", async () => {
     const browser = await signedIn();
     const csrf = await browser.csrf('/console/deliveries');
     const other = await (await signedIn()).csrf('/console/deliveries');
@@ -219,7 +219,7 @@ describe('sessions of the console', () => {
     expect(missing.headers.get('content-type')).to.match(/html/);
   });
 
-  it('are sent so that nobody keeps, frames or extends the pages', async () => {
+  it('are sent with headers against caching, framing and injection', async () => {
     const browser = await signedIn();
     for (const path of [
       '/console/sign-in?failed=x',
@@ -242,7 +242,7 @@ describe('sessions of the console', () => {
     }
   });
 
-  it('echo input without executing it', async () => {
+  it('escape echoed input', async () => {
     const evil = '"><script>alert(1)</script>\'{{ 7 | times: 7 }}';
     const given = new URLSearchParams({ tenant: evil, next: evil, failed: evil, login: evil }).toString();
     const browser = new ConsoleBrowser(fixture);

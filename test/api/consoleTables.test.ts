@@ -25,7 +25,7 @@ describe('the console’s tables', () => {
   });
   after(() => shop.close());
 
-  it('show columns and relations as templates name them', async () => {
+  it('show columns and relations under the names used in templates', async () => {
     const list = await browser.page(TABLES);
     expect(list).to.include('/console/tables/orders').and.include('view, read-only');
     expect(await browser.page(`${TABLES}?search=OTAL`))
@@ -40,7 +40,7 @@ describe('the console’s tables', () => {
     expect(await browser.page(`${TABLES}/totals`)).to.include('It is read-only: a view');
   });
 
-  it('say whose changes are events, and change that', async () => {
+  it('show whose changes are captured, and switch capture', async () => {
     expect(await browser.page(`${TABLES}/orders`)).to.include('Changes made through the API are events');
     const answer = await browser.post(`${TABLES}/orders`, { csrf, writers: 'all' });
     expect(answer.status, await answer.text()).to.equal(303);
@@ -50,7 +50,7 @@ describe('the console’s tables', () => {
     expect(await browser.page(`${TABLES}/orders`)).to.include('Changes made through the API are events');
   });
 
-  it('refuse what can’t be captured, tables that there are not, and whoever is no admin', async () => {
+  it('refuse tables that can’t be captured, unknown tables, and everybody but admins', async () => {
     const view = await browser.post(`${TABLES}/totals`, { csrf, writers: 'all' });
     expect([view.status, (await view.text()).includes('has no primary key')]).to.deep.equal([400, true]);
     expect((await browser.get(`${TABLES}/none`)).status).to.equal(400);
@@ -74,21 +74,21 @@ describe('the console’s tenants', () => {
   });
   after(() => shop.close());
 
-  it('are where pxadmin lands', async () => {
+  it('are the start page of pxadmin', async () => {
     const start = await operator.get('/console');
     expect([start.status, start.headers.get('location')]).to.deep.equal([303, TENANTS]);
     const page = await operator.page(TENANTS);
     expect(page).to.include('>shop').and.include('nothing waits').and.not.include('/console/emails');
   });
 
-  it('show what waits, by tenant', async () => {
+  it('show the backlog per tenant', async () => {
     const order = await shop.changeOrder(7, 'new', 'paid');
     await shop.deliver(order, { state: 'pending', attempts: 0, starts: 0, due: new Date() });
     const page = (await operator.page(`${TENANTS}?search=sho`)).replace(/\s+/g, ' ');
     expect(page).to.match(/<h2>shop <span class="state retrying">\d+ waiting/);
   });
 
-  it('are made, suspended and resumed', async () => {
+  it('are created, suspended and resumed', async () => {
     const root = { name: 'Fresh & <new>', root_login: 'root', secret: 'a secret of theirs' };
     const made = await operator.post(TENANTS, { csrf, action: 'create', ...root });
     expect(made.status, await made.text()).to.equal(303);
@@ -119,7 +119,7 @@ describe('the console’s tenants', () => {
     expect(installation.status).to.equal(404);
   });
 
-  it('are for pxadmin alone', async () => {
+  it('are for pxadmin only', async () => {
     const root = await shop.signedIn();
     expect((await root.get(TENANTS)).status).to.equal(403);
     const token = await root.csrf('/console/roles');

@@ -17,7 +17,7 @@ describe('the console’s “Why did nothing happen?”', () => {
   const path = (table: string, key: string): string =>
     `/console/why?${new URLSearchParams({ table, key }).toString()}`;
 
-  it('has a form that needs no script, and names the tables', async () => {
+  it('has a form that works without scripts and lists the tables', async () => {
     const html = await browser.page('/console/why');
     expect(html)
       .to.match(/<form [^>]*method="get" action="\/console\/why"/)
@@ -25,7 +25,7 @@ describe('the console’s “Why did nothing happen?”', () => {
       .and.include('aria-current="page">Why?');
   });
 
-  it('offers the rows of a table, and keeps what was asked when there is no such table', async () => {
+  it('offers the rows of a table, and keeps the input when there is no such table', async () => {
     expect(await browser.page('/console/why?table=orders')).to.include('?table=orders&amp;key=7">7</a>');
     const answer = await browser.get('/console/why?table=oders&key=7');
     expect(answer.status).to.equal(400);

@@ -40,7 +40,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
     const QUERY = 'query ($name: String!) { __type(name: $name) { name } }';
     const ANSWER = { data: { __type: { name: 'Query' } } };
 
-    it('takes variables as an object and as a string that holds JSON; unknown keys and variables are ignored', async () => {
+    it('accepts variables as an object and as a JSON string; unknown keys and variables are ignored', async () => {
       for (const variables of [{ name: 'Query', more: 1 }, '{"name": "Query", "more": 1}']) {
         const response = await post({ query: QUERY, variables, more: [1], id: 'x' });
         expect(response.status).to.equal(200);
@@ -55,7 +55,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       }
     });
 
-    it('takes urlencoded and multipart forms', async () => {
+    it('accepts urlencoded and multipart forms', async () => {
       const fields = { query: QUERY, variables: '{"name": "Query"}', more: 'x' };
       const multipart = new FormData();
       for (const [name, value] of Object.entries(fields)) multipart.set(name, value);
@@ -86,7 +86,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       );
     });
 
-    it('shows browsers a page that needs no token and brings its own files', async () => {
+    it('serves browsers a page that needs no token and no third-party files', async () => {
       const response = await fixture.fetch(path, { headers: { accept: 'text/html,*/*;q=0.8' } });
       expect(response.status).to.equal(200);
       expect(response.headers.get('content-type')).to.include('text/html');
@@ -142,7 +142,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(put.headers.get('allow')).to.equal('GET, POST');
     });
 
-    it('takes X-Read: replica where there is none, and refuses what it does not know', async () => {
+    it('accepts X-Read: replica without a replica, and refuses unknown values', async () => {
       for (const source of ['replica', 'primary']) {
         const response = await post({ query: '{ __typename }' }, { 'x-read': source });
         expect(await response.json()).to.deep.equal({ data: { __typename: 'Query' } });
@@ -152,7 +152,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(await refused.text()).to.include('X-Read must be primary or replica.');
     });
 
-    it('asks for a token first', async () => {
+    it('requires a token before anything else', async () => {
       const response = await fixture.postJson(path, { query: '{ __typename }' });
       expect(response.status).to.equal(401);
       expect(await response.json()).to.deep.equal({
@@ -164,14 +164,14 @@ for (const path of ['/query', '/roles_pbac'] as const) {
   });
 }
 
-describe('a tenant that asks for more at once than its share', () => {
+describe('a tenant with more concurrent requests than its share', () => {
   let fixture: WebFixture;
   before(async () => {
     fixture = await WebFixture.start({ env: { PG_POOL: '5', TENANT_CONCURRENCY: '2' } });
   });
   after(() => fixture.stop());
 
-  it('is answered 503 with Retry-After, and the others as ever', async () => {
+  it('gets 503 with Retry-After, and other tenants are unaffected', async () => {
     const [busy, other] = await Promise.all(
       ['busy', 'other'].map(async (name) => {
         const tenant = await fixture.createTenant(name, 'create table thing (id int primary key)');

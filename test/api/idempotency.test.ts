@@ -50,7 +50,7 @@ describe('the header Idempotency-Key', () => {
   const events = async (body: string): Promise<number> =>
     Number((await rows(`select count(*) from rowpost.outbox where new->>'body' = $1`, [body]))[0]?.['count']);
 
-  it('lets a mutation take effect once, and answers each repeat as the first, byte for byte', async () => {
+  it('applies a mutation once, and replays the first response byte for byte', async () => {
     const first = await send('k1', CREATE, { body: 'one' });
     expect(first.body).to.match(/^\{"data":\{"create_note":\{"id":/);
     for (let repeat = 0; repeat < 3; repeat++) {
@@ -59,7 +59,7 @@ describe('the header Idempotency-Key', () => {
     expect([await notes('one'), await events('one')]).to.deep.equal([1, 1]);
   });
 
-  it('answers so even after the row is gone and the table has changed', async () => {
+  it('replays the response even after the row is gone and the table has changed', async () => {
     const first = await send('k2', CREATE, { body: 'two' });
     await fixture.testDatabase.database.pool.query(`delete from ${schema}.note where body = 'two'`);
     await fixture.testDatabase.database.pool.query(`alter table ${schema}.note rename column made to born`);
@@ -68,7 +68,7 @@ describe('the header Idempotency-Key', () => {
     expect(await notes('two')).to.equal(0);
   });
 
-  it('takes effect once, however many are sent at once', async () => {
+  it('applies concurrent repeats once', async () => {
     for (let round = 0; round < 5; round++) {
       const body = `crowd ${round}`;
       const answers = await Promise.all(
@@ -119,7 +119,7 @@ describe('the header Idempotency-Key', () => {
     expect(await notes('four')).to.equal(0);
   });
 
-  it('keeps nothing of a request that failed, at once or at the commit', async () => {
+  it('stores nothing for a request that failed, immediately or at the commit', async () => {
     await send(undefined, CREATE, { body: 'taken' });
     const failed = await send('k4', CREATE, { body: 'taken' });
     expect(failed.code).to.equal('UNIQUE_VIOLATION');
@@ -136,7 +136,7 @@ describe('the header Idempotency-Key', () => {
     );
   });
 
-  it('belongs to a role', async () => {
+  it('is scoped to a role', async () => {
     const { token } = await fixture.createMember(root, 'other', ['admin']);
     const first = await send('k6', CREATE, { body: 'of root' });
     const other = await send('k6', CREATE, { body: 'of another' }, token);
@@ -144,7 +144,7 @@ describe('the header Idempotency-Key', () => {
     expect(await send('k6', CREATE, { body: 'of root' })).to.deep.equal(first);
   });
 
-  it('belongs to a tenant', async () => {
+  it('is scoped to a tenant', async () => {
     const second = await fixture.createTenant('second', TABLES);
     const theirs = (await fixture.signIn(second.tenantid)).access_token;
     const first = await send('k7', CREATE, { body: 'ours' });
@@ -153,7 +153,7 @@ describe('the header Idempotency-Key', () => {
     expect(await send('k7', CREATE, { body: 'ours' })).to.deep.equal(first);
   });
 
-  it('lasts for 24 hours', async () => {
+  it('is remembered for 24 hours', async () => {
     await send('k8', CREATE, { body: 'yesterday' });
     await rows(
       "update rowpost.idempotency_key set createtime = createtime - interval '23 hours' where key = 'k8'",
@@ -173,7 +173,7 @@ describe('the header Idempotency-Key', () => {
     expect(await notes('the next day')).to.equal(1);
   });
 
-  it('is read as a string of structured fields too', async () => {
+  it('accepts the structured-field string syntax too', async () => {
     const first = await send('"a \\"key\\""', CREATE, { body: 'quoted' });
     expect(await send('a "key"', CREATE, { body: 'quoted' })).to.deep.equal(first);
     const longest = 'x'.repeat(255);
@@ -185,13 +185,13 @@ describe('the header Idempotency-Key', () => {
     expect(await notes('wrong')).to.equal(0);
   });
 
-  it('changes nothing for queries', async () => {
+  it('has no effect on queries', async () => {
     const query = '{ note(limit: 1) { id } }';
     expect(await send('k10', query)).to.deep.equal(await send(undefined, query));
     expect(await rows("select from rowpost.idempotency_key where key = 'k10'")).to.have.length(0);
   });
 
-  it('keeps answers of up to 1 MiB, and rolls back a mutation whose answer is larger', async () => {
+  it('stores responses of up to 1 MiB, and rolls back a mutation with a larger one', async () => {
     const times = (count: number): string =>
       `mutation ($body: String) { create_note(input: {body: $body}) { ${Array.from({ length: count }, (_, n) => `b${n}: body`).join(' ')} } }`;
     const long = 'h'.repeat(100_000);
@@ -204,7 +204,7 @@ describe('the header Idempotency-Key', () => {
     expect(await notes(`${long}!`)).to.equal(0);
   });
 
-  it('rolls back a mutation whose answer is larger than MAX_ANSWER_BYTES', async () => {
+  it('rolls back a mutation whose response exceeds MAX_ANSWER_BYTES', async () => {
     const small = await WebFixture.start({ env: { MAX_ANSWER_BYTES: '100000' } });
     try {
       const { tenantid: id } = await small.createTenant('small', TABLES);

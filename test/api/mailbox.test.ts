@@ -57,7 +57,7 @@ describe('/mailbox', () => {
   }
   const cookieOf = (response: Response): string => response.headers.get('set-cookie')?.split(';')[0] ?? '';
 
-  it('asks visitors to sign in, and programs for a token', async () => {
+  it('asks browsers to sign in, and API clients for a token', async () => {
     const page = await fixture.fetch('/mailbox', { headers: HTML });
     expect(page.status).to.equal(401);
     const text = await page.text();
@@ -69,7 +69,7 @@ describe('/mailbox', () => {
     }
   });
 
-  it("shows a tenant's root its own tenant's mail, and no other", async () => {
+  it("shows a tenant's root the mail of its own tenant only", async () => {
     const entered = await enter(shop.tenantid);
     expect(entered.status).to.equal(303);
     expect(entered.headers.get('set-cookie'))
@@ -97,7 +97,7 @@ describe('/mailbox', () => {
     expect((await fixture.fetch(`/mailbox/${otherMailid}/body`, { headers })).status).to.equal(404);
   });
 
-  it('shows a mail as its recipient would see it, and lets it do nothing', async () => {
+  it('shows a mail as its recipient would see it, sandboxed', async () => {
     const { access_token } = await fixture.signIn(shop.tenantid);
     const headers = { authorization: `Bearer ${access_token}` };
     const body = await fixture.fetch(`/mailbox/${mailid}/body`, { headers });
@@ -137,7 +137,7 @@ describe('/mailbox', () => {
     expect([wrong.status, (await wrong.text()).includes('Login failed.')]).to.deep.equal([401, true]);
   });
 
-  it('refuses a sign-in that another site sends', async () => {
+  it('rejects cross-site sign-ins', async () => {
     const response = await fixture.fetch('/mailbox/sign-in', {
       method: 'POST',
       body: new URLSearchParams({ tenantid: '1', login: 'a', password: 'b' }),
@@ -162,7 +162,7 @@ describe('/mailbox of an embedded installation', () => {
     expect(await page.text()).to.include('Hello');
   });
 
-  it('is closed under a foreign name, which a page elsewhere may have made lead here', async () => {
+  it('is closed under a foreign host name (DNS rebinding)', async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       request(`${fixture.url}/mailbox`, { headers: { host: 'evil.example' } }, (res) => {
         res.resume();

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { waitFor } from '../support/waitFor.js';
 import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
-describe('the log of requests', () => {
+describe('the request log', () => {
   const lines: Json[] = [];
   let fixture: WebFixture;
   let token: string;
@@ -28,7 +28,7 @@ describe('the log of requests', () => {
   const lineOf = (id: string | null): Promise<Json> =>
     waitFor(`the line of ${id}`, () => lines.find((line) => line['id'] === id && line['msg'] === 'request'));
 
-  it("has the caller, the route, the outcome and the duration under the client's request id", async () => {
+  it("contains the caller, route, outcome and duration under the client's request id", async () => {
     const query = 'query Customers { customer(filter: "name = \'Secret Name\'") { id } }';
     const response = await fixture.postJson(
       '/query',
@@ -48,7 +48,7 @@ describe('the log of requests', () => {
     expect(JSON.stringify(lines)).to.not.include('Secret Name').and.not.include(token);
   });
 
-  it('has the code of a refusal, whatever the client calls its operation', async () => {
+  it('contains the error code, whatever the operation is called', async () => {
     const response = await fixture.postJson('/query', {
       query: '{ customer { id } }',
       operationName: 'a b <c>',
@@ -64,14 +64,14 @@ describe('the log of requests', () => {
     });
   });
 
-  it('has no line for a probe that went well', async () => {
+  it('skips successful probes', async () => {
     const probe = await fixture.fetch('/livez');
     const last = await fixture.fetch('/nothing/here');
     await lineOf(last.headers.get('x-request-id'));
     expect(lines.some((line) => line['id'] === probe.headers.get('x-request-id'))).to.equal(false);
   });
 
-  it('has the id with what went wrong inside', async () => {
+  it('logs internal errors under the request id', async () => {
     const { knex } = fixture.testDatabase.database;
     await knex.raw('alter table rowpost.policy_rule rename to policy_rule_away');
     try {

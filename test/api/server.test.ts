@@ -18,7 +18,7 @@ describe('the web process', () => {
   });
   after(() => fixture.stop());
 
-  it('is alive, and ready while its dependencies work; otherwise names those that are down', async () => {
+  it('is live, and ready while its dependencies work; otherwise names those that are down', async () => {
     expect((await fixture.fetch('/livez')).status).to.equal(200);
     expect((await fixture.fetch('/readyz')).status).to.equal(200);
     queueWorks = false;
@@ -28,7 +28,7 @@ describe('the web process', () => {
     queueWorks = true;
   });
 
-  it('shows metrics, with requests counted by address, method and status', async () => {
+  it('serves metrics, with requests counted by route, method and status', async () => {
     await fixture.postJson('/query', {});
     const response = await fixture.fetch('/metrics');
     expect(response.headers.get('content-type')).to.include('text/plain');
@@ -39,7 +39,7 @@ describe('the web process', () => {
     );
   });
 
-  it('answers 404 and 405 in the form of every failure', async () => {
+  it('answers 404 and 405 in the common error format', async () => {
     const missing = await fixture.fetch('/nothing/here');
     expect([missing.status, await missing.json()]).to.deep.equal([
       404,
@@ -51,14 +51,14 @@ describe('the web process', () => {
     expect(((await method.json()) as Json)['code']).to.equal('METHOD_NOT_ALLOWED');
   });
 
-  it('keeps a plain request id of the caller, and makes one otherwise', async () => {
+  it('keeps a well-formed request id of the caller, and generates one otherwise', async () => {
     const given = await fixture.fetch('/livez', { headers: { 'x-request-id': 'order-7' } });
     expect(given.headers.get('x-request-id')).to.equal('order-7');
     const made = await fixture.fetch('/livez', { headers: { 'x-request-id': 'no spaces, please' } });
     expect(made.headers.get('x-request-id')).to.match(/^[\w-]+$/);
   });
 
-  it('lets named origins call, with credentials, and no others', async () => {
+  it('allows CORS for configured origins only, with credentials', async () => {
     const preflight = (origin: string): Promise<Response> =>
       fixture.fetch('/query', {
         method: 'OPTIONS',
@@ -90,7 +90,7 @@ describe('the web process', () => {
     await own.stop();
   });
 
-  it('waits for no connection that never sent a request, or only half of one', async function () {
+  it('does not wait for connections without a complete request', async function () {
     this.timeout(10_000);
     const own = await WebFixture.start();
     const connections = ['', 'GET /livez HTTP/1.1\r\nHost:'].map((sent) => {

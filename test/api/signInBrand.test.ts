@@ -23,7 +23,7 @@ describe('the brand of a sign-in page', () => {
     return Promise.all(paths.map(async (path) => (await fetch(shop.fixture.url + path)).text()));
   };
 
-  it('is set in the console, shown to visitors of that tenant alone, and taken away again', async () => {
+  it('is set in the console, shown to visitors of that tenant only, and removed', async () => {
     const saved = await browser.post(BRAND, { csrf, name: `Paper & ${EVIL}`, color: '#2f55d4', logo: PIXEL });
     expect(saved.status).to.equal(303);
     for (const html of await pages()) {
@@ -41,7 +41,7 @@ describe('the brand of a sign-in page', () => {
     for (const html of await pages()) expect(html).to.not.include('Paper').and.not.include('class="band"');
   });
 
-  it('refuses what is no name, colour or image, and keeps what was written', async () => {
+  it('rejects invalid names, colours and images, and keeps the input', async () => {
     for (const [values, words] of [
       [{ name: 'x'.repeat(81) }, 'up to 80 characters'],
       [{ name: 'two\nlines' }, 'up to 80 characters'],
@@ -57,7 +57,7 @@ describe('the brand of a sign-in page', () => {
     }
   });
 
-  it('is for administrators, by forms of their own', async () => {
+  it('is for administrators, through forms of their own session', async () => {
     expect((await browser.post(BRAND, { csrf: 'x', name: 'x' })).status).to.equal(403);
     const clerk = await shop.signedIn('shop', 'clerk');
     expect((await clerk.get(BRAND)).status).to.equal(403);

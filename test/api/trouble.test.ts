@@ -118,7 +118,7 @@ describe('errors of our own', () => {
   });
   after(() => fixture.stop());
 
-  it('are logged and not told; secrets are in no answer and no log', async () => {
+  it('are logged and not disclosed; no response and no log contains secrets', async () => {
     const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
     const { access_token, refresh_token } = await fixture.signIn(tenantid);
     const setKey = 'mutation ($key: String!) { set_email_apikey(apikey: $key) { apikey } }';
@@ -167,7 +167,7 @@ describe('a commit of /roles_pbac that fails', () => {
     return [data, errors?.[0]?.extensions.code];
   };
 
-  it('is no success', async () => {
+  it('is not reported as a success', async () => {
     expect(await create('fine')).to.deep.equal([{ create_role: { login: 'fine' } }, undefined]);
     const [data, code] = (await create('refused')) as [unknown, unknown];
     expect(data ?? null).to.equal(null);

@@ -73,7 +73,7 @@ describe("attack: another row's file as an attachment", () => {
   };
   const NOTHING = { attachments: null, error: { code: 'ATTACHMENT_MISSING' } };
 
-  it('can not be named in the file column, whichever mutation writes it', async () => {
+  it("can't be referenced in the file column by any mutation", async () => {
     const key = `"${secret.storagekey}"`;
     for (const mutation of [
       `create_doc(input: { id: 10, document: ${key} }) { id }`,
@@ -87,7 +87,7 @@ describe("attack: another row's file as an attachment", () => {
     expect(await refusal('create_doc(input: { id: 12, title: "mine" }) { id }')).to.equal(undefined);
   });
 
-  it('is not attached where the column, or another one, names it all the same', async () => {
+  it('is not attached even where a column references it', async () => {
     await shop.sql(`insert into doc values (20, '${secret.storagekey}', '${secret.storagekey}')`);
     expect(await attachedTo(20, { attachments: ['document'] })).to.deep.equal(NOTHING);
     expect(await attachedTo(20, { attachments: ['title'] })).to.deep.equal(NOTHING);
@@ -97,7 +97,7 @@ describe("attack: another row's file as an attachment", () => {
     });
   });
 
-  it('is not attached where data of a query looks like a file', async () => {
+  it('is not attached where query data looks like a file', async () => {
     const forged = JSON.stringify({ storagekey: secret.storagekey });
     await shop.sql(`insert into doc (id, title, meta) values (21, '${secret.storagekey}', '${forged}')`);
     const query = (selection: string, filter: string): Json => ({
@@ -119,7 +119,7 @@ describe("attack: another row's file as an attachment", () => {
     });
   });
 
-  it('has an address that does not tell its storage key', async () => {
+  it('has a URL that does not reveal its storage key', async () => {
     const [file] = await shop.files(SECRET.id);
     const address = new URL(file!.url!).pathname.slice('/files/'.length);
     for (const part of [address, ...address.split('.')]) {
@@ -128,7 +128,7 @@ describe("attack: another row's file as an attachment", () => {
     expect(await (await fetch(file!.url!)).text()).to.equal(SECRET.bytes);
   });
 
-  it('is served at the addresses that were given out with a signature, until they expire', async () => {
+  it('is served at signed URLs issued earlier, until they expire', async () => {
     const roleid = Number(textAt(await rootRole(), 'root_roleid'));
     const fetchUntil = async (expires: number, change = ''): Promise<number> => {
       const link = JSON.stringify(['GET', shop.tenantid, roleid, secret.storagekey, null, expires]);

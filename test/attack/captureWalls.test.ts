@@ -140,11 +140,11 @@ describe("attack: another tenant's events", () => {
     }
   }
 
-  it('none of them left a trace in the events of either', async () => {
+  it('none of these attempts left an event of either tenant', async () => {
     expect([await eventsOf(victim), await eventsOf(mallory)]).to.deep.equal([[], []]);
   });
 
-  it('neither settings, nor functions and views of a session, change whose event it is, or whether there is one', async () => {
+  it('settings, functions and views of a session neither reassign nor suppress an event', async () => {
     const [, owner] = sessions;
     await owner!
       .query(
@@ -165,7 +165,7 @@ describe("attack: another tenant's events", () => {
     expect(await eventsOf(victim)).to.deep.equal([{ ...event, word: 'own', application: 'victim' }]);
   });
 
-  it('a writer without any right on what is recorded is recorded', async () => {
+  it('a writer without privileges on the ledger is recorded', async () => {
     expect(
       await attackers['a user of its own tables']!(`insert into mallory.item (word) values ('clerk')`),
     ).to.equal(undefined);

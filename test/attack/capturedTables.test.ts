@@ -64,7 +64,7 @@ describe('captured tables', () => {
     });
   }
 
-  it("a tenant writes no events of another's, whatever its sessions say", async () => {
+  it("a tenant can't write events of another, whatever its session settings", async () => {
     expect(
       await asTenant(
         `set rowpost.roleid = '1'; insert into ${fixture.shop.tenant.schema}.item values (1)`,
@@ -82,7 +82,7 @@ describe('captured tables', () => {
     expect(event).to.include({ operation: 'insert', roleid: null, application: 'crm' });
   });
 
-  it('relations of the session with the names of the transition tables are not read', async () => {
+  it('temporary relations named like the transition tables are not read', async () => {
     await fixture.writer.query(`
       create function pg_temp.steal() returns int language plpgsql as 'begin raise exception ''ran as %'', current_user; end';
       create temp view new_rows as select pg_temp.steal() as id; create temp view old_rows as select pg_temp.steal() as id;
@@ -110,7 +110,7 @@ describe('captured tables', () => {
     expect([updated?.old, updated?.new]).to.deep.equal([row, row.replace('"n":5', '"n":6')]);
   });
 
-  it("casts that show a tenant's types run without rights, and their errors stop no write", async () => {
+  it("casts of a tenant's types run without privileges, and their errors block no write", async () => {
     expect(
       await asTenant(`
         create type spy as enum ('a'); create type broken as enum ('a');
@@ -139,7 +139,7 @@ describe('captured tables', () => {
     expect((await fixture.events())[0]?.new).to.contain('_capture"');
   });
 
-  it('triggers that capture are no code of the tenant', async () => {
+  it('capture triggers do not count as tenant code', async () => {
     const { tenants } = fixture.shop.test.database;
     await runTenantSql(fixture.shop.test.database, { tenantid: other.tenantid, sql: '' });
     const { captureTable } = await import('../../src/control/utility/capture.js');

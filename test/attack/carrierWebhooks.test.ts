@@ -19,7 +19,7 @@ const SET = `mutation ($input: email_carrier_webhookInput!) {
   Utility { set_email_webhook(input: $input) { kind url set_time } } }`;
 const HOUR_SECONDS = 3600;
 
-describe('attack: reports of carriers that are forged, repeated or of others', () => {
+describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
   let fixture: WebFixture;
   let tenantid: number;
   let foreign: number;
@@ -76,7 +76,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
 
   for (const kind of WEBHOOK_KINDS) {
     describe(kind, () => {
-      it('a true report is recorded once, however often it comes, and suppresses the address', async () => {
+      it('a genuine report is recorded once, however often it arrives, and suppresses the address', async () => {
         const posted = bounce(kind);
         for (let times = 0; times < 3; times++) expect(await post(kind, posted)).to.equal(204);
         const [event, ...more] = await events();
@@ -90,7 +90,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
         expect(await suppressed()).to.deep.equal(['ada@example.com']);
       });
 
-      it('one that is changed, unsigned, garbage, deep or too large is refused', async () => {
+      it('an altered, unsigned, malformed, deeply nested or oversized report is refused', async () => {
         const { headers, body } = bounce(kind);
         const changed = { headers, body: body.replaceAll('ada@example.com', 'eve@example.com') };
         if (kind === 'resend' || kind === 'ses') expect(await post(kind, changed)).to.equal(403);
@@ -102,12 +102,12 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
         expect([await events(), await suppressed()]).to.deep.equal([[], []]);
       });
 
-      it('tells a tenant without a secret, or none at all, from no other', async () => {
+      it('does not reveal whether a tenant exists or has a secret', async () => {
         const nobody = await fixture.createTenant(`silent ${kind}`);
         for (const to of [nobody.tenantid, 999_999]) expect(await post(kind, bounce(kind), to)).to.equal(403);
       });
 
-      it('of one tenant says nothing about deliveries of another', async () => {
+      it('of one tenant has no effect on deliveries of another', async () => {
         if (kind !== 'ses') expect(await post(kind, bounce(kind), foreign)).to.equal(403);
         // Labelled with the tenant that receives it, but about another's delivery.
         const secret = SECRETS[kind].replace('canary', 'Canary').replace('Y2FuYXJ5', 'Y2FuYXJ6');
@@ -122,7 +122,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
         expect([await events(), await suppressed()]).to.deep.equal([[], []]);
       });
 
-      it('is refused once the secret is taken away', async () => {
+      it('is refused once the secret is removed', async () => {
         const { data } = await fixture.control(root, SET, { input: { kind, secret: null } });
         expect(at(data, 'Utility.set_email_webhook.set_time')).to.equal(null);
         expect(await post(kind, bounce(kind))).to.equal(403);
@@ -173,7 +173,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
   });
 
   describe('SNS', () => {
-    it('certificates are read from its own host in the region of the topic alone', async () => {
+    it("certificates are fetched only from SNS in the topic's region", async () => {
       const file = '/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem';
       for (const SigningCertURL of [
         `https://evil.example.com${file}`,
@@ -212,7 +212,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
       expect(await post('ses', fromSes(report, { SignatureVersion: '1' }))).to.equal(204);
     });
 
-    it('a subscription to the topic is confirmed by an address of our own, and no other', async () => {
+    it('a subscription is confirmed at a URL built by the service, never at the one supplied', async () => {
       const confirmation = (changes: object): Posted =>
         fromSes(
           {},
@@ -239,7 +239,7 @@ describe('attack: reports of carriers that are forged, repeated or of others', (
     });
   });
 
-  it('secrets are stored encrypted, shown nowhere, and must look like what they are', async () => {
+  it('secrets are stored encrypted, never shown, and validated by format', async () => {
     const rows: unknown = await fixture.testDatabase.database.knex('rowpost.carrier_webhook');
     expect(JSON.stringify(rows)).to.not.match(/canary|mail-events/);
     const { data } = await fixture.control(root, '{ Utility { email_webhooks { kind url set_time } } }');

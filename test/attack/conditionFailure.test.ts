@@ -85,7 +85,7 @@ describe('attack: a row for which a condition fails', () => {
       return JSON.stringify(sorted(found)) === JSON.stringify(sorted(states));
     });
 
-  it('ends that event as CONDITION_FAILED, and the mails of the others are sent', async () => {
+  it('ends that event as CONDITION_FAILED, and sends the mail of the others', async () => {
     await insertNotes(Array.from({ length: EVENTS }, (_, index) => (index === 41 ? 'abc' : '6')));
     await ended({ sent: EVENTS - 1, failed: 1 });
     const failed = await db.database
@@ -97,7 +97,7 @@ describe('attack: a row for which a condition fails', () => {
     expect((failed[0] as { error: string }).error).not.to.include('abc');
   });
 
-  it('costs little more than a statement an event where every row is one', async () => {
+  it('costs little more than one statement per event where every row is one', async () => {
     const records = Array.from({ length: EVENTS }, (_, index) => ({
       old: null,
       new: JSON.stringify({ id: index, secret: 'abc' }),

@@ -46,7 +46,7 @@ describe('attack: conditions that run out of time', () => {
     expect((await judge((id) => id === 17 || id === 71)).failed).to.deep.equal([17, 71]);
   });
 
-  it('take eight statements, not a hundred, when they are many', async () => {
+  it('take eight statements, not a hundred, when there are many', async () => {
     const { statements, failed } = await judge(() => true);
     expect(statements).to.equal(8);
     expect(failed).to.have.length(100);

@@ -37,7 +37,7 @@ describe("attack: rows that nest deeper than the service's stack", () => {
   const control = async (document: string, variables: Json = {}): Promise<string | undefined> =>
     codeOf(await fixture.control(root, document, variables));
 
-  it('is said of the preview that would show them, and is no failure of the service', async () => {
+  it('is an error of the preview, not an internal error', async () => {
     expect(await control(query('queries { result }'))).to.equal('DOCUMENT_TOO_COMPLEX');
   });
 

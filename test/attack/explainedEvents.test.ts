@@ -62,7 +62,7 @@ describe('attack: a tenant that writes events of its own to confuse explanations
     expect(operations(await ask(hostile, 'orders', 8))).to.deep.equal(['made up', 'truncate']);
   });
 
-  it('reads keys as the tenant: code in the type of a key reaches nothing of the service', async () => {
+  it("reads keys as the tenant: code in a key's type gains nothing", async () => {
     const { errors, data } = await ask(hostile, 'trap', 'x');
     expect(errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
     expect(data?.['Utility']).to.not.have.nested.property('explain_event.events');

@@ -9,7 +9,7 @@ const DDL = `
   insert into member values (1, 'Ada', 1, true), (2, 'Grace', 2, true), (3, 'Hidden', 1, false);
 `;
 
-describe('references do not tell of hidden rows', function () {
+describe('references do not reveal hidden rows', function () {
   this.timeout(120_000);
   let shop: Shop;
   let clerk: Principal;
@@ -40,7 +40,7 @@ describe('references do not tell of hidden rows', function () {
       `mutation { create_many_team(input: [{ id: 60, parent_id: ${team} }]) { id } }`,
   };
   for (const [name, write] of Object.entries(writes)) {
-    it(`${name}: a hidden row is answered as none`, async () => {
+    it(`${name}: a hidden row looks like a missing one`, async () => {
       const hidden = await shop.ask(write(HIDDEN), {}, clerk);
       const absent = await shop.ask(write(ABSENT), {}, clerk);
       expect(hidden.errors?.[0]?.extensions.code).to.equal('FOREIGN_KEY_VIOLATION');
@@ -76,7 +76,7 @@ describe('references do not tell of hidden rows', function () {
     expect(body).to.not.contain('errors');
   });
 
-  it('no error holds a value of a hidden row', async () => {
+  it('no error contains a value of a hidden row', async () => {
     const blind = roleWith(shop, everything, [
       { capabilities: everything, targets: ['member'], filter: 'shown = true' },
       { capabilities: everything, targets: ['team'] },

@@ -14,7 +14,7 @@ const DDL = `
   create view memo_seen as select id, readable(note, visible) as note, body, visible, owner from memo;
 `;
 
-describe("a user's conditions are evaluated on visible rows alone", function () {
+describe('user conditions are evaluated on visible rows only', function () {
   this.timeout(120_000);
   let shop: Shop;
   before(async () => (shop = await openShop(DDL)));
@@ -58,7 +58,7 @@ describe("a user's conditions are evaluated on visible rows alone", function () 
     }
   }
 
-  it('the test itself: without a policy they are evaluated on all rows', async () => {
+  it('control: without a policy they are evaluated on all rows', async () => {
     const { body } = await shop.ask(requests['a comparison']!);
     expect(body).to.contain('a hidden row was read');
   });

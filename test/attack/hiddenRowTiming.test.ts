@@ -39,7 +39,7 @@ const DDL = `
 /** Slow, once it is computed. */
 const SLOW = 'max(length(reverse(upper(title))))';
 
-describe('hidden rows stay hidden from clocks', function () {
+describe("hidden rows can't be detected by timing", function () {
   this.timeout(240_000);
   // What tells one row from none does so each time.
   this.retries(1);
@@ -123,7 +123,7 @@ describe('hidden rows stay hidden from clocks', function () {
     });
   }
 
-  it('the test itself tells one row from none where both may be read', async () => {
+  it('control: one row is distinguishable from none where both may be read', async () => {
     const { z } = await compare(shop, shop.root, requests['a filter, then an aggregate of the whole table']!);
     expect(Math.abs(z)).to.be.above(Z_LIMIT);
   });

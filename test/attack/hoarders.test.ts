@@ -4,7 +4,7 @@ import { openShop, type Shop } from '../graphql/support/shop.js';
 import { waitFor } from '../support/waitFor.js';
 
 /** PostgreSQL's table of locks is everybody's: a trigger that took all of them stopped every tenant's writes. */
-describe('attack: a tenant that takes what the server has once', () => {
+describe('attack: a tenant that exhausts shared server resources', () => {
   let shop: Shop;
   let serverGuard: ServerGuard;
   before(async () => {
@@ -33,7 +33,7 @@ describe('attack: a tenant that takes what the server has once', () => {
     return rows[0]!.n;
   };
 
-  it('leaves those alone that hold their share', async () => {
+  it('leaves sessions within their share alone', async () => {
     expect(
       await take(`perform pg_advisory_lock(i) from generate_series(1, 1000) i; new.result := 'held';`),
     ).to.include('held');

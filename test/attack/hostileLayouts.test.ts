@@ -230,7 +230,7 @@ describe('attack: hostile layouts', function () {
     });
   }
 
-  it('fail as templates where they recurse without end', () => {
+  it('fail as template errors on infinite recursion', () => {
     for (const { template, layouts = {}, context = {} } of recursion)
       expect(() => compileTemplate(template, { layouts }).render({ ...context }), template).to.throw(
         TemplateError,

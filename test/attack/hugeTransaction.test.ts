@@ -6,12 +6,12 @@ import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /** The relay reads a transaction in one piece: six million events took as long as a statement may, again and again. */
-describe('attack: a transaction of more events than a statement has time for', () => {
+describe('attack: a transaction with more events than a statement can read in time', () => {
   let db: TestDatabase;
   before(async () => (db = await createTestDatabase()));
   after(() => db.drop());
 
-  it('does not stop the mail of others', async () => {
+  it('does not hold up the mail of others', async () => {
     const [hostile, other] = [await createTenant(db.database), await createTenant(db.database)];
     await createRule(db.database, other);
     await writeEvents(db.database, hostile, 100_000);

@@ -5,7 +5,7 @@ import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/s
 
 const EMAIL = 'a@example.com';
 
-describe('attack: an identity that the provider does not vouch for', () => {
+describe('attack: an identity the provider does not vouch for', () => {
   let fixture: OidcFixture;
   let provider: MisbehavingProvider;
   let names = 0;
@@ -50,7 +50,7 @@ describe('attack: an identity that the provider does not vouch for', () => {
     }
   });
 
-  it('is one where the operator says that the provider never sends the claim, if it does', async () => {
+  it('is one although the provider was declared never to send the claim', async () => {
     const { providerid, signIn } = await mapped({ comparison_field: 'email' }, EMAIL);
     const changed = await update(providerid, 'email_always_verified: true');
     expect(changed.data).to.deep.equal({ update_oidc_providers: { email_always_verified: true } });

@@ -15,7 +15,7 @@ const names = (count: number): string =>
 const aliases = (count: number, field: string): string =>
   `{ Utility { ${Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ')} } }`;
 
-describe('attack: what a schema holds, asked for again and again', function () {
+describe('attack: introspection flood', function () {
   this.timeout(120_000);
   let fixture: WebFixture;
   let root: string;
@@ -53,7 +53,7 @@ describe('attack: what a schema holds, asked for again and again', function () {
     return delays.max / 1e6;
   }
 
-  it('is answered as a whole to every tool', async () => {
+  it('is answered in full to every tool', async () => {
     for (const path of ['/query', '/roles_pbac'] as const) {
       for (const token of [clerk, nobody]) {
         const result = await fixture.graphql(path, token, getIntrospectionQuery());
@@ -68,7 +68,7 @@ describe('attack: what a schema holds, asked for again and again', function () {
     expect(data?.['b']).to.deep.equal({ name: 'role' });
   });
 
-  it('does not hold the event loop, and ends at the size of an answer', async () => {
+  it('does not block the event loop, and stops at the response size limit', async () => {
     const results: GraphqlResult[] = [];
     const held = await longestHold(async () => {
       results.push(await fixture.graphql('/query', clerk, names(1_900)));
@@ -96,7 +96,7 @@ describe('attack: what a schema holds, asked for again and again', function () {
     ]);
   });
 
-  it('and settings of the tenant do not take all connections', async () => {
+  it("and settings of the tenant can't take all connections", async () => {
     const many = aliases(100, 'anonymous_logins(enable: true)');
     const held = await longestHold(async () => {
       expect(codesOf(await fixture.control(root, many))).to.deep.equal([]);
@@ -107,7 +107,7 @@ describe('attack: what a schema holds, asked for again and again', function () {
     ).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
   });
 
-  it('and lists of /roles_pbac hold no more values than an answer may', async () => {
+  it('and lists of /roles_pbac stay within the value limit', async () => {
     const roles = Array.from(
       { length: 99 },
       (_, i) => `m${i}: create_role(input: {login: "x${i}"}) { roleid }`,

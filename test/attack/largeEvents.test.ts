@@ -103,7 +103,7 @@ describe('attack: events of any size', () => {
     });
   }
 
-  it('nor has one that code of the tenant adds to a mutation, which is answered as any broken check', async () => {
+  it('nor does one added to a mutation by tenant code, which is answered like any check violation', async () => {
     const { tenantid, rootRoleid, schema } = await tenantWith(null);
     await runTenantSql(db.database, {
       tenantid,
@@ -118,7 +118,7 @@ describe('attack: events of any size', () => {
     expect(body).to.contain('"CHECK_VIOLATION"');
   });
 
-  it('a row that is too long breaks the connection, and not the process', async () => {
+  it('a row that is too long breaks the connection, not the process', async () => {
     const { ledger } = db.database;
     for (const query of [
       (text: string) => ledger.query({ text }, []),

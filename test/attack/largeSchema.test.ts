@@ -37,7 +37,7 @@ describe('attack: a schema of any size', () => {
     ],
   ];
   for (const [what, make, drop] of kinds) {
-    it(`${what} are refused before they are read`, async function () {
+    it(`${what} are refused before being read`, async function () {
       this.timeout(60_000);
       const { engine, tenant } = shop;
       await shop.sql(make);

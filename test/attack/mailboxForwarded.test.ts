@@ -43,7 +43,7 @@ describe('attack: the mailbox of an embedded installation behind a proxy on the 
     });
   }
 
-  it('is closed under names that only seem to be of this machine', async () => {
+  it('is closed under host names that merely look local', async () => {
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io', 'localhost@evil']) {
       expect(await statusWith({ host }), host).to.equal(401);
     }

@@ -34,18 +34,18 @@ const REFUSED: Readonly<Record<string, string>> = {
   nothing: '',
 };
 
-describe('attack: ways around the check for private addresses', () => {
+describe('attack: bypasses of the private address check', () => {
   for (const [name, address] of Object.entries(REFUSED)) {
     it(`refuse ${name}`, () => expect(isPrivateAddress(address)).to.equal(true));
   }
 
-  it('leave the internet open', () => {
+  it('allow public addresses', () => {
     for (const address of ['1.1.1.1', '172.32.0.1', '2606:4700::1', '2a00:1450::1', '::ffff:8.8.8.8']) {
       expect(isPrivateAddress(address), address).to.equal(false);
     }
   });
 
-  it('know this machine and the network of one visitor, however they are written', () => {
+  it("recognize the local machine and a visitor's network in any notation", () => {
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {
       expect(isLoopback(address), address).to.equal(true);
     }

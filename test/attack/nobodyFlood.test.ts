@@ -62,7 +62,7 @@ describe('a flood of anonymous visitors', () => {
     return `mutation { ${Array.from({ length: count }, (_, i) => one(i)).join(' ')} }`;
   };
 
-  it('makes 60 roles a minute, 10 from one address, whatever it asks for', async () => {
+  it('creates at most 60 roles a minute, 10 from one address', async () => {
     await start();
     let made = 0;
     for (let request = 0; request < 20; request++) {
@@ -88,7 +88,7 @@ describe('a flood of anonymous visitors', () => {
     expect(textAt(answer.body, 'data.r9.roleid')).to.match(/^\d+$/);
   });
 
-  it('writes as many rows as it may, however they are sent', async () => {
+  it('is held to the row limit, however rows are sent', async () => {
     await start({ NOBODY_ROWS_PER_MINUTE: '100' });
     const many = 'mutation ($input: [noteInput!]!) { create_many_note(input: $input) { id } }';
     const input = (count: number): object => ({
@@ -110,7 +110,7 @@ describe('a flood of anonymous visitors', () => {
     expect((await ask('/query', site.root, many, '192.0.2.1', input(1_000))).body.errors).to.equal(undefined);
   });
 
-  it('asks as often as it may, by tenant and by address', async () => {
+  it('is held to the request limits per tenant and per address', async () => {
     await start({ NOBODY_REQUESTS_PER_MINUTE: '12', NOBODY_REQUESTS_PER_ADDRESS: '5' });
     const { nobody, root } = site;
     const query = '{ __typename }';
@@ -128,7 +128,7 @@ describe('a flood of anonymous visitors', () => {
     expect((await ask('/query', other.nobody, query)).status).to.equal(200);
   });
 
-  it('takes a /64 of IPv6 for one address, however it is written', async () => {
+  it('counts an IPv6 /64 as one address, in any notation', async () => {
     await start({ NOBODY_REQUESTS_PER_ADDRESS: '2' });
     const { nobody } = site;
     const from = (address: string): Promise<Answer> => ask('/query', nobody, '{ __typename }', address);

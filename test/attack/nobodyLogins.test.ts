@@ -43,7 +43,7 @@ describe('attack: an anonymous visitor enumerates roles', () => {
   });
   after(() => fixture.stop());
 
-  it('and sees the role of visitors alone, neither accounts that others signed up for nor their identities', async () => {
+  it('and sees only the visitor role, no accounts and no identities', async () => {
     const seen = await fixture.control(
       visitor,
       '{ role { login children { login } parent { login } } role_oidc { sub_id } }',
@@ -55,7 +55,7 @@ describe('attack: an anonymous visitor enumerates roles', () => {
     expect(guess.data).to.deep.equal({ role: [] });
   });
 
-  it('also in what a mutation answers', async () => {
+  it('also in mutation responses', async () => {
     const made = await fixture.control(
       visitor,
       'mutation { create_role(input: {login: "bob"}) { login parent { login parent { login } children { login } } } }',

@@ -33,7 +33,7 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
     expect(type.data).to.deep.equal({ __type: null, lobby: [{ id: '1' }] });
   });
 
-  it('and is answered as if there were none', async () => {
+  it('and gets the response for an unknown table', async () => {
     for (const document of [
       '{ vault { id } }',
       '{ vaul { id } }',

@@ -52,7 +52,7 @@ describe('attack: weak passwords', () => {
     return (await fixture.control(token, query, { input })).errors?.[0]?.extensions.code;
   };
 
-  it('are told from others', () => {
+  it('are recognized', () => {
     for (const password of WEAK) expect(passwordWeakness(password), password).to.be.a('string');
     for (const password of STRONG) expect(passwordWeakness(password), password).to.equal(undefined);
     for (const password of ['lighthouse', 'Lighthouse22', '..LIGHTHOUSE..']) {
@@ -60,7 +60,7 @@ describe('attack: weak passwords', () => {
     }
   });
 
-  it('are refused wherever a role or a tenant is given one', async () => {
+  it('are refused wherever a password is set', async () => {
     for (const password of [...WEAK, 'Lighthouse1', 'ada.lovelace']) {
       const role = { login: 'ada.lovelace', password };
       expect(await codeOf(root, 'create_role(input: $input)', role), password).to.equal('PASSWORD_TOO_WEAK');
@@ -91,14 +91,14 @@ describe('attack: weak passwords', () => {
       .not.match(/PXADMIN_PASSWORD/);
   });
 
-  it('that were set before are good for signing in', async () => {
+  it('set earlier still sign in', async () => {
     const { knex } = fixture.testDatabase.database;
     const password_hash = await hashPassword('x');
     await knex('rowpost.role').insert({ tenantid, login: 'old', password_hash, capabilities: ['login'] });
     expect((await fixture.signIn(tenantid, 'old', 'x')).tenantid).to.equal(tenantid);
   });
 
-  it("are mended by `rowpost password`, which ends the role's tokens; pxadmin's too", async () => {
+  it("are replaced by `rowpost password`, which revokes the role's tokens; pxadmin's too", async () => {
     const reset = async (args: readonly string[], stdin: string): Promise<{ code: number; said: string }> => {
       const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'password', ...args], {
         env: { ...process.env, ...testEnv({ DATABASE_URL: fixture.testDatabase.url }) },

@@ -14,7 +14,7 @@ function randomDocument(fields: number, filler = ''): string {
   return `{ ${Array.from({ length: fields }, line).join('')} }`;
 }
 
-describe('documents that never repeat', function () {
+describe('unique documents', function () {
   this.timeout(60_000);
   let fixture: WebFixture;
   let nobody: string;
@@ -43,7 +43,7 @@ describe('documents that never repeat', function () {
     ...new Set(errors?.map(({ extensions }) => extensions.code)),
   ];
 
-  it('may be large for roles, and not for anonymous visitors', async () => {
+  it('may be large for roles, but not for anonymous visitors', async () => {
     for (const path of ['/query', '/roles_pbac'] as const) {
       const document =
         path === '/query'
@@ -59,7 +59,7 @@ describe('documents that never repeat', function () {
   });
 
   for (const sender of ['a role', 'anonymous visitors']) {
-    it(`of ${sender} do not hold the event loop, and other tenants are answered meanwhile`, async () => {
+    it(`of ${sender} do not block the event loop or other tenants`, async () => {
       const token = sender === 'a role' ? clerk : nobody;
       const fields = sender === 'a role' ? 999 : 199;
       // Long ones: an error used to cost the length of the document.
@@ -91,7 +91,7 @@ describe('documents that never repeat', function () {
   }
 });
 
-describe('documents that never repeat, by settings', function () {
+describe('unique documents, by settings', function () {
   this.timeout(30_000);
   const FIELDS = 190;
   let fixture: WebFixture;
@@ -134,7 +134,7 @@ describe('documents that never repeat, by settings', function () {
   });
 });
 
-describe('the queue of documents to be planned', () => {
+describe('the planning queue', () => {
   const limits = { msPerSecond: 250, nobodyMsPerSecond: 50, waiting: 20, waitMs: 100 };
   const roles = (key: string) => ({ key, isNobody: false });
   const nobody = (key: string) => ({ key, isNobody: true });
@@ -152,7 +152,7 @@ describe('the queue of documents to be planned', () => {
     }
   }
 
-  it('does what costs nothing at once, whatever else waits', async () => {
+  it('runs free work immediately, whatever else is waiting', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     const long = queue.run(roles('1'), clock.work(200));
@@ -161,7 +161,7 @@ describe('the queue of documents to be planned', () => {
     expect(await long).to.equal(200);
   });
 
-  it('gives way to the event loop after a millisecond', async () => {
+  it('yields to the event loop after a millisecond', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     let slice = 0;
@@ -198,7 +198,7 @@ describe('the queue of documents to be planned', () => {
     expect(order.lastIndexOf('2')).to.be.below(24);
   });
 
-  it('holds each to its quota while others are there, anonymous visitors to theirs', async () => {
+  it('holds tenants and anonymous visitors to their quotas under contention', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     const used = new Map<string, number>();
@@ -221,7 +221,7 @@ describe('the queue of documents to be planned', () => {
     expect(used.get('1 Nobody')).to.be.within(1, 0.05 * 10_000 + 50 + 20);
   });
 
-  it('refuses what waits too long, and more than may wait', async () => {
+  it('refuses work beyond the wait and queue limits', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue({ ...limits, nobodyMsPerSecond: 20 }, () => clock.ms);
     await queue.run(roles('2'), clock.work(0));
@@ -239,7 +239,7 @@ describe('the queue of documents to be planned', () => {
 });
 
 describe('document cache', () => {
-  it("is not driven out by another owner's", () => {
+  it("is not evicted by another owner's documents", () => {
     const cache = new FairCache<number>(100, 25);
     for (let i = 0; i < 20; i++) cache.set(`mine ${i}`, i, 1, 'me');
     for (let i = 0; i < 1_000; i++) cache.set(`random ${i}`, i, 1, 'hostile');

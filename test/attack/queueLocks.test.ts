@@ -23,7 +23,7 @@ describe('advisory locks of the queue in PostgreSQL', () => {
     await test.drop();
   });
 
-  it('do not stop the queue when another role holds them', async () => {
+  it('held by another role do not stop the queue', async () => {
     const queue = await openQueue(await pipelineConfig('postgres'), test.database, testLog);
     const taken: string[] = [];
     const worker = queue.work(

@@ -12,7 +12,7 @@ import {
 const ALL_OF_ROLES = ['login', 'select', 'create_role', 'update_role', 'delete_role'];
 const ALL_OF_CLASSES = ['create_class', 'update_class', 'delete_class', 'view_class'];
 
-describe('attack: a role reaches what another role may read by acting for it', () => {
+describe('attack: a role gains read access by acting for another role', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;
@@ -113,7 +113,7 @@ describe('attack: a role reaches what another role may read by acting for it', (
     );
   });
 
-  it('but may when it is in scope of the same rules', async () => {
+  it('but may when the same rules apply to it', async () => {
     const parent = await member(ALL_OF_ROLES);
     const child = await member(['login', 'select'], parent.roleid);
     await rule({ targets: ['vault'], roles: [child.roleid, parent.roleid] });
@@ -159,7 +159,7 @@ describe('attack: a role reaches what another role may read by acting for it', (
     expect(await map()).to.equal('PERMISSION_DENIED');
   });
 
-  it('through a class that a rule names, by putting it upon roles that hold more', async () => {
+  it('through a class named by a rule, by assigning it to roles with more permissions', async () => {
     const keeper = await member([...ALL_OF_ROLES, ...ALL_OF_CLASSES]);
     const child = await member(['login', 'select'], keeper.roleid);
     const stranger = await member(['login', 'select']);
@@ -179,7 +179,7 @@ describe('attack: a role reaches what another role may read by acting for it', (
     ).to.equal('NOT_FOUND');
   });
 
-  it('through a role between, whose change the roles below it inherit', async () => {
+  it('through an intermediate role whose changes its descendants inherit', async () => {
     const top = await member([...ALL_OF_ROLES, ...ALL_OF_CLASSES]);
     const middle = await member(['login', 'select'], top.roleid);
     const low = await member(['login', 'select'], middle.roleid);
@@ -207,7 +207,7 @@ describe('attack: a role reaches what another role may read by acting for it', (
     expect(await tokenOf(parent.token, child.roleid), `class ${inner}`).to.equal('PERMISSION_DENIED');
   });
 
-  it('not what a change brings to roles below a deleted one', async () => {
+  it('not through changes that reach roles below a deleted one', async () => {
     const boss = await member([...ALL_OF_ROLES, ...ALL_OF_CLASSES]);
     const child = await member(['login'], boss.roleid);
     const deleted = await member(['login'], child.roleid);

@@ -6,7 +6,7 @@ import { at, ROOT_LOGIN } from '../api/webFixture.js';
 const EVIL = `"><img src=x onerror=alert(1)><script>alert('x')</script>{{ 7 | times: 7 }}`;
 
 /** A mail says what its receiver alone may know, and its author may be whoever fills in a form. */
-describe('attack: mails that are kept', () => {
+describe('attack: stored mails', () => {
   let shop: ConsoleShop;
   let delivery: string;
 
@@ -40,7 +40,7 @@ describe('attack: mails that are kept', () => {
       `/console/deliveries/${delivery}/sent/body${query}`,
     ]);
 
-  it('print nothing unescaped around the frame, which runs no scripts', async () => {
+  it('escape everything around the frame, which runs no scripts', async () => {
     const browser = await shop.signedIn();
     expect(await browser.page(`/console/deliveries/${delivery}`)).to.include('The mail as it was sent');
     for (const path of paths()) {
@@ -63,7 +63,7 @@ describe('attack: mails that are kept', () => {
     }
   });
 
-  it('are for admins of their tenant alone, by page and by GraphQL', async () => {
+  it('are for admins of their tenant only, in the console and GraphQL', async () => {
     const { fixture, tenantid } = shop;
     for (const [tenant, login, status] of [
       ['shop', 'viewer', 403],
@@ -88,7 +88,7 @@ describe('attack: mails that are kept', () => {
     expect(refused.errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
   });
 
-  it('that are not there, or can’t be decrypted, are not found', async () => {
+  it('that are missing or can’t be decrypted are not found', async () => {
     const browser = await shop.signedIn();
     for (const path of [`${delivery}/sent?attempt=3`, '9223372036854775807/sent', '9999999999999999999/sent'])
       expect((await browser.get(`/console/deliveries/${path}`)).status, path).to.be.oneOf([400, 404]);

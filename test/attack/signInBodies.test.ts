@@ -14,7 +14,7 @@ const TABLES = Array.from({ length: 160 }, (_, table) => {
   return `create table t${table} (id int primary key, ${columns.join(', ')});`;
 }).join('\n');
 
-describe('attack: sign-ins, before and after somebody has signed in', function () {
+describe('attack: sign-in request bodies', function () {
   this.timeout(120_000);
   let fixture: WebFixture;
 
@@ -25,7 +25,7 @@ describe('attack: sign-ins, before and after somebody has signed in', function (
   });
   after(() => fixture.stop());
 
-  it('are refused when they send more than a login, a password and an address can be', async () => {
+  it('are refused above the size of any valid sign-in', async () => {
     const numbers = `{"tenantid": 1, "more": [${'1.0,'.repeat(50_000)}1]}`;
     const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
     for (const path of ['/auth', '/anonauth', '/oidc', '/signin', '/signin/oidc', '/mailbox/sign-in']) {
@@ -45,7 +45,7 @@ describe('attack: sign-ins, before and after somebody has signed in', function (
     expect(answer.status).to.equal(401);
   });
 
-  it('leave room for others when their answers are not read', async () => {
+  it('leave room for others when their responses are not read', async () => {
     const hostile = await fixture.createTenant('hostile', TABLES);
     const delays = monitorEventLoopDelay({ resolution: 5 });
     delays.enable();
@@ -74,7 +74,7 @@ describe('attack: sign-ins, before and after somebody has signed in', function (
     for (const socket of sockets) socket.destroy();
   });
 
-  it('and paths that are no text are nowhere, and no failure', async () => {
+  it('and undecodable paths are 404, not an internal error', async () => {
     for (const path of ['/mailbox/%E0', '/mailbox/%E0%A4%A/body', '/events/sendgrid/%E0'])
       expect((await fixture.fetch(path, { method: path.startsWith('/e') ? 'POST' : 'GET' })).status).to.equal(
         404,

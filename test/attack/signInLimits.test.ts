@@ -6,7 +6,7 @@ import { AppError } from '../../src/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../api/webFixture.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 
-describe('attack: the limits of signing in as a weapon', () => {
+describe('attack: sign-in limits as a weapon', () => {
   let fixture: WebFixture;
   let tenantid: number;
   const start = async (options: WebFixtureOptions = {}): Promise<void> => {
@@ -20,7 +20,7 @@ describe('attack: the limits of signing in as a weapon', () => {
   const counts = async (): Promise<readonly { key: Buffer; count: number }[]> =>
     fixture.testDatabase.database.knex('rowpost.sign_in_count').select('key', 'count');
 
-  it('lets the right person in after 60 wrong guesses from one address', async () => {
+  it('lets the legitimate user in after 60 wrong guesses from one address', async () => {
     await start();
     const guesses = await Promise.all(
       Array.from({ length: 60 }, () => attempt('192.0.2.1', ROOT_LOGIN, 'a wrong guess')),
@@ -31,7 +31,7 @@ describe('attack: the limits of signing in as a weapon', () => {
     expect(await attempt('192.0.2.2', ROOT_LOGIN, ROOT_PASSWORD)).to.equal(200);
   }).timeout(60_000);
 
-  it('counts guesses from one IPv6 site as those of one address', async () => {
+  it('counts an IPv6 site as one address', async () => {
     await start({ env: { SIGN_IN_FAILURES_PER_LOGIN: '2' } });
     for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:9::1']) {
       expect(await attempt(address, ROOT_LOGIN, 'a wrong guess')).to.equal(401);
@@ -40,7 +40,7 @@ describe('attack: the limits of signing in as a weapon', () => {
     expect(await attempt('2001:db8:1:3::1', ROOT_LOGIN, ROOT_PASSWORD)).to.equal(200);
   });
 
-  it('stores nothing of the size that a visitor chooses', async () => {
+  it('stores nothing whose size a visitor controls', async () => {
     await start();
     const long = 'x'.repeat(20_000);
     expect(await attempt('192.0.2.1', long, 'any password')).to.equal(400);
@@ -79,7 +79,7 @@ describe('attack: the limits of signing in as a weapon', () => {
     };
     const credentials = { tenantid: 1, login: 'ada', password: 'any' };
 
-    it('slows a login and never locks it, counted for all processes together', async () => {
+    it('slows a login but never locks it, counted across all processes', async () => {
       await start();
       waits.length = 0;
       const processes = [openLimits(), openLimits()];
@@ -97,7 +97,7 @@ describe('attack: the limits of signing in as a weapon', () => {
       expect(waits).to.have.length(5);
     });
 
-    it('can not be slowed by one address alone', async () => {
+    it("can't be slowed by a single address", async () => {
       await start();
       waits.length = 0;
       const limits = openLimits();

@@ -29,7 +29,7 @@ function drain(socket: Socket): Promise<number> {
   });
 }
 
-describe('answers that nobody reads', function () {
+describe('unread responses', function () {
   this.timeout(60_000);
   let fixture: WebFixture;
   let hostile: string;
@@ -68,7 +68,7 @@ describe('answers that nobody reads', function () {
     return response.status;
   };
 
-  it("leave another tenant's answers their room, and are given up when nobody reads", async () => {
+  it("leave room for other tenants' responses, and are abandoned when nobody reads", async () => {
     const before = await ended('/query');
     const sockets = Array.from({ length: 10 }, () => ask(fixture, '/query', hostile, '{ note { body } }'));
     let probes = 0;
@@ -85,7 +85,7 @@ describe('answers that nobody reads', function () {
     for (const socket of sockets) expect(await drain(socket)).to.be.below(ANSWER_BYTES);
   });
 
-  it('are counted and given up at /roles_pbac as well', async () => {
+  it('are counted and abandoned at /roles_pbac as well', async () => {
     const create = `mutation ($input: roleInput) { create_role(input: $input) { roleid } }`;
     const input = { name: 'x'.repeat(900_000) };
     expect((await fixture.control(hostile, create, { input })).errors).to.equal(undefined);
@@ -96,7 +96,7 @@ describe('answers that nobody reads', function () {
     for (const socket of sockets) expect(await drain(socket)).to.be.below(12 * 900_000);
   });
 
-  it('may be read slowly, but not for ever', async () => {
+  it('may be read slowly, but not forever', async () => {
     const before = await ended('/query');
     const socket = ask(fixture, '/query', hostile, '{ note { body } }');
     const trickle = setInterval(() => socket.resume().once('data', () => socket.pause()), 200);
@@ -105,7 +105,7 @@ describe('answers that nobody reads', function () {
     expect(await drain(socket)).to.be.within(100_000, ANSWER_BYTES);
   });
 
-  it('arrive whole where they are read with pauses', async () => {
+  it('arrive complete when read with pauses', async () => {
     const socket = ask(fixture, '/query', hostile, '{ note { body } }');
     const pauses = setInterval(() => socket.pause(), 100);
     const goOn = setInterval(() => socket.resume(), 150);

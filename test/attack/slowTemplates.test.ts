@@ -58,7 +58,7 @@ describe('attack: templates that use their full time limit', function () {
       expect(outcomes).to.deep.equal([{ ok: true, output: 'Dear Ada' }]);
     };
 
-    it('hold up their own tenant: emails of another pass its backlog', async () => {
+    it('hold up their own tenant only: emails of others overtake its backlog', async () => {
       open(2);
       const { all, ...begun } = flood(1, 20);
       expect(begun.ended).to.equal(0);
@@ -70,7 +70,7 @@ describe('attack: templates that use their full time limit', function () {
       await all;
     });
 
-    it('never hold the last thread, from the second one of each tenant on', async () => {
+    it('never take the last thread for more than one job per tenant', async () => {
       open(3);
       const backlog = flood(4, 6);
       await waitFor('each tenant to be known as slow', () => backlog.ended >= 4);
@@ -86,7 +86,7 @@ describe('attack: templates that use their full time limit', function () {
       await backlog.all;
     });
 
-    it('with a single thread hold up others for the one in hand, and no more', async () => {
+    it('with a single thread hold up others for one job at most', async () => {
       open(1);
       const backlog = flood(1, 10);
       await waitFor('the backlog to have begun', () => backlog.ended >= 1);
@@ -99,7 +99,7 @@ describe('attack: templates that use their full time limit', function () {
     });
   });
 
-  it('are rendered once: work in flight is not given to another worker while its own is alive', async () => {
+  it('are rendered once: work in flight is not redelivered while its worker is alive', async () => {
     const EVENTS = 40;
     const db = await createTestDatabase();
     const provider = await startFakeProvider();

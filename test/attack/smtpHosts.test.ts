@@ -18,7 +18,7 @@ const MAIL: LoadedMail = {
   loaded: [],
 };
 
-describe('attack: an SMTP server of a tenant’s choice', () => {
+describe('attack: an SMTP server chosen by a tenant', () => {
   let server: Server;
   let connections = 0;
   const sockets = new Set<Socket>();
@@ -55,7 +55,7 @@ describe('attack: an SMTP server of a tenant’s choice', () => {
   const send = (carrier: typeof open, host = '127.0.0.1', deadlineMs = 500) =>
     carrier.send(MAIL, { account: account(host), deadlineMs, mayStart: () => true });
 
-  it('is not this machine, nor its network, whatever the name says when it is asked for', async () => {
+  it('is never the local machine or network, whatever its name resolves to', async () => {
     for (const host of [
       '127.0.0.1',
       '::1',
@@ -75,7 +75,7 @@ describe('attack: an SMTP server of a tenant’s choice', () => {
     expect(connections).to.equal(0);
   });
 
-  it('is refused at once where its name shows it, and so are ports of other services', () => {
+  it('is refused at once for obvious local names and for ports of other services', () => {
     const read = (given: object) => () =>
       readTransports({ kind: 'smtp', host: 'mail.example.com', ...given }, false);
     for (const host of ['127.0.0.1', '::1', 'localhost', 'redis', '192.168.0.1', '[::1]', '2130706433']) {
@@ -87,7 +87,7 @@ describe('attack: an SMTP server of a tenant’s choice', () => {
     for (const port of [25, 465, 587, 2525]) expect(read({ port })).to.not.throw();
   });
 
-  it('takes no more time than an attempt has, however slowly it speaks', async () => {
+  it("can't exceed the attempt timeout, however slow it is", async () => {
     const drips = ['220 ', '220-a\r\n', ''];
     for (const drip of drips) {
       serve = (socket) => {
@@ -101,7 +101,7 @@ describe('attack: an SMTP server of a tenant’s choice', () => {
     }
   });
 
-  it('fills no memory with a reply without end', async () => {
+  it("can't exhaust memory with an endless reply", async () => {
     let written = 0;
     serve = (socket) => {
       const chunk = Buffer.alloc(65_536, '2');
@@ -116,7 +116,7 @@ describe('attack: an SMTP server of a tenant’s choice', () => {
     expect(written).to.be.below(20_000_000);
   });
 
-  it('can’t make anything of a mail that it acknowledges before it has it', async () => {
+  it('gains nothing by acknowledging a mail before receiving it', async () => {
     serve = (socket) => {
       socket.write('220 fake\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go on\r\n250 taken\r\n');
     };

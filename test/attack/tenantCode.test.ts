@@ -15,7 +15,7 @@ const MALLORY_DDL = `
  * A tenant with DDL rights tries to leave its role by code of its own. `attempt` is an expression of type text, run by
  * a trigger of an ordinary mutation; what it gives is stored in the row, and what it raises is the mutation's error.
  */
-describe('code of a tenant', () => {
+describe('tenant code', () => {
   let shop: Shop;
   let victim: CreatedTenant;
   let victimRoot: Principal;
@@ -105,7 +105,7 @@ describe('code of a tenant', () => {
       expect(result).to.equal('PERMISSION_DENIED');
     });
 
-    it('is the tenant also in the session, whatever it sets', async () => {
+    it('acts as the tenant in its session, whatever it sets', async () => {
       const result = await byTrigger(`
         perform set_config('role', 'none', true);
         new.result := session_user || ' ' || current_user;`);
@@ -270,7 +270,7 @@ describe('code of a tenant', () => {
       });
     }
 
-    it('takes no advisory lock that the service or another tenant waits for', async () => {
+    it('blocks nobody with advisory locks', async () => {
       await byTrigger(`perform pg_advisory_lock(7231001), pg_advisory_lock(7231002), pg_advisory_lock(7231003),
         pg_advisory_lock(7275001), pg_advisory_lock(7275002); new.result := 'locked';`);
       const made = await createTenant(shop.test.database.knex, {
@@ -281,7 +281,7 @@ describe('code of a tenant', () => {
       expect(made.tenantid).to.be.greaterThan(victim.tenantid);
     });
 
-    it('makes no temporary table', async () => {
+    it("can't create temporary tables", async () => {
       expect(await byTrigger(`create temporary table t (a int); new.result := 'made';`)).to.equal('made');
     });
   });

@@ -5,7 +5,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** Ways of a tenant with DDL rights besides those of tenantCode.test.ts. */
-describe('ways out of a tenant', () => {
+describe('escapes from a tenant', () => {
   let shop: Shop;
   let victim: CreatedTenant;
   let victimRole: string;
@@ -28,7 +28,7 @@ describe('ways out of a tenant', () => {
   });
   after(() => shop.close());
 
-  describe('by code of a kind that is rare', () => {
+  describe('by rare kinds of code', () => {
     const ESCAPE = `set_config('role', 'none', true)`;
     const OTHER = `create schema other; create domain other.d as text check (${ESCAPE} is not null); create table other.t (id int primary key);`;
     const kinds: readonly (readonly [what: string, kind: string, ddl: string])[] = [
@@ -131,7 +131,7 @@ describe('ways out of a tenant', () => {
       ],
     ];
     for (const [what, kind, ddl] of kinds) {
-      it(`${what} needs connections of its own`, async () => {
+      it(`${what} requires dedicated connections`, async () => {
         const client = await shop.test.database.pool.connect();
         try {
           await client.query('begin; create schema mine; set local search_path = mine');
@@ -148,7 +148,7 @@ describe('ways out of a tenant', () => {
       create table b (a_id int references a on delete cascade, e date, c c, cs c[], d d) partition by range (e);
       create table b1 partition of b default; create table heir () inherits (a); create table row_of (a a, d d);
       create view v as select * from a; create materialized view m as select * from v; grant select on a to public`;
-    it('plain tables that refer to each other need none', async () => {
+    it('plain tables with foreign keys do not', async () => {
       const client = await shop.test.database.pool.connect();
       try {
         await client.query('begin; create schema mine; set local search_path = mine');
@@ -161,7 +161,7 @@ describe('ways out of a tenant', () => {
     });
   });
 
-  describe('by SQL of a trigger', () => {
+  describe('by SQL in a trigger', () => {
     /** @returns what the body stored, or `SQLSTATE message` of what it raised */
     async function byTrigger(body: string): Promise<string> {
       await shop.sql(`
@@ -346,7 +346,7 @@ describe('ways out of a tenant', () => {
       });
     }
 
-    it('events carry the tenant of the session, whatever its code says', async () => {
+    it("events carry the session's tenant, whatever its code claims", async () => {
       await shop.events();
       const outcome = await byTrigger(`
         perform set_config('request.tenant', '${victim.tenantid}', false);
@@ -360,7 +360,7 @@ describe('ways out of a tenant', () => {
       ]);
     });
 
-    it('a login whose default role is the victim is nobody but itself', async () => {
+    it('a login with the victim as its default role remains itself', async () => {
       const own = (await shop.test.database.tenants.names()).tenant(shop.tenant.tenantid);
       await byTrigger(
         `execute format('alter role %I set role = %L', session_user, '${victimRole}'); r := 'set';`,

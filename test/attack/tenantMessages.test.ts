@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** What PostgreSQL sends besides rows is written by the tenant's code, and read by a process that serves others too. */
-describe('messages of a tenant’s code', () => {
+describe('messages raised by tenant code', () => {
   let shop: Shop;
   before(
     async () =>
@@ -28,7 +28,7 @@ describe('messages of a tenant’s code', () => {
     ],
   ];
   for (const [what, body] of ways) {
-    it(`${what} break the connection, and are not kept`, async () => {
+    it(`${what} break the connection, and are not stored`, async () => {
       const answer = await ask(body);
       expect(answer).to.include('OUTCOME_UNKNOWN');
       expect(answer.length).to.be.below(1_000);

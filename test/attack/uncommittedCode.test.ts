@@ -3,12 +3,12 @@ import pg from 'pg';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** Code that a transaction of the tenant's own login has made, and not committed, when the schema is judged. */
-describe('code that is not committed yet', () => {
+describe('uncommitted code', () => {
   let shop: Shop;
   before(async () => (shop = await openShop('create table notes (id int primary key)')));
   after(() => shop.close());
 
-  it('keeps the tenant on connections of its own', async () => {
+  it('keeps the tenant on dedicated connections', async () => {
     const { database, url } = shop.test;
     const { tenantid, schema } = shop.tenant;
     await shop.sql('create function f() returns int language sql as $$ select 1 $$');

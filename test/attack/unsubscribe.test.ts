@@ -7,7 +7,7 @@ import { testKeyRing } from '../support/testConfig.js';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
 
-describe('attack: links to unsubscribe', () => {
+describe('attack: unsubscribe links', () => {
   let fixture: WebFixture;
   let tenantid: number;
 
@@ -26,7 +26,7 @@ describe('attack: links to unsubscribe', () => {
     (await fixture.testDatabase.database.pool.query<object>('select address from rowpost.email_unsubscribe'))
       .rows;
 
-  it('that were forged, changed, shortened or sealed for something else are one page', async () => {
+  it('that were forged, altered, truncated or sealed for another purpose get the same page', async () => {
     const good = linkOf('ada@example.com');
     const sealed = good.slice('/unsubscribe/'.length);
     const other = KeyRing.parse(KeyRing.generateEntry('other'));
@@ -53,13 +53,13 @@ describe('attack: links to unsubscribe', () => {
     expect(await stored()).to.deep.equal([{ address: 'ada@example.com' }]);
   });
 
-  it('print what they hold as text', async () => {
+  it('escape their contents', async () => {
     const page = await (await fixture.fetch(linkOf('"<script>alert(1)</script>"@example.com'))).text();
     expect(page).not.to.contain('<script>');
     expect(page).to.contain('&lt;script&gt;');
   });
 
-  it('take nothing but the two kinds of answers', async () => {
+  it('accept only the two form actions', async () => {
     const path = linkOf('ada@example.com');
     for (const [body, headers, status] of [
       ['', FORM, 400],
@@ -75,7 +75,7 @@ describe('attack: links to unsubscribe', () => {
     expect(await stored()).to.deep.equal([]);
   });
 
-  it('are held to some changes a minute for each recipient', async () => {
+  it('are rate-limited per recipient', async () => {
     const path = linkOf('flood@example.com');
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => post(path, `choice=${index % 2 ? 'all' : 'subscribe'}`)),

@@ -17,7 +17,7 @@ describe('attack: an uploaded file that is a script', () => {
   after(() => shop.close());
 
   for (const path of ['/query', '/roles_pbac', '/signin', '/mailbox', '/nowhere']) {
-    it(`is not trusted by the page ${path}`, async () => {
+    it(`is blocked by the policy of ${path}`, async () => {
       const response = await shop.fixture.fetch(path, { headers: { accept: 'text/html' } });
       const policy = new Map(
         (response.headers.get('content-security-policy') ?? '').split(';').map((directive) => {
@@ -35,7 +35,7 @@ describe('attack: an uploaded file that is a script', () => {
     });
   }
 
-  it('is sent in a sandbox, to be saved, with its type as declared', async () => {
+  it('is served sandboxed, as an attachment, with its declared type', async () => {
     const response = await fetch(file.url!);
     expect(response.headers.get('content-security-policy')).to.equal("sandbox; default-src 'none'");
     expect(response.headers.get('content-disposition')).to.match(/^attachment/);
@@ -44,7 +44,7 @@ describe('attack: an uploaded file that is a script', () => {
 
   // A machine without Chromium still knows the policy.
   if (existsSync(CHROMIUM)) {
-    it('is not run by the console in a browser, nor taken for a style sheet', async () => {
+    it('is neither executed by the console nor applied as a style sheet', async () => {
       const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
       try {
         const page = await browser.newPage();

@@ -38,11 +38,11 @@ async function run(...argv: string[]): Promise<{ code: number | null; stdout: st
 describe('the command line of rowpost', () => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     for (const option of ['--version', '-v']) expect(await answer(option)).to.equal(`${version}\n`);
   });
 
-  it('explains each command that it lists, and does not run it', async () => {
+  it('shows help for each listed command without running it', async () => {
     const overview = await answer();
     for (const option of ['--help', '-h', 'help']) expect(await answer(option)).to.equal(overview);
     const names = [...overview.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name ?? '');
@@ -58,7 +58,7 @@ describe('the command line of rowpost', () => {
   });
 
   // Each command is a process of its own.
-  it('shows the usage of a command whose arguments do not fit', async () => {
+  it('shows usage for invalid arguments', async () => {
     const calls = ['tenant sql --tenant x -f y', 'token', 'password --tenant 1'];
     for (const argv of calls.map((call) => call.split(' '))) {
       const [name = ''] = argv;
@@ -69,13 +69,13 @@ describe('the command line of rowpost', () => {
     }
   }).timeout(60_000);
 
-  it('lists the commands for one that there is not', async () => {
+  it('lists the commands for an unknown one', async () => {
     for (const name of ['nosuch', 'constructor', '__proto__']) {
       expect(await refusal(name)).to.equal(`unknown command "${name}"\n\n${await answer('--help')}`);
     }
   });
 
-  it('is what the program runs', async () => {
+  it('is what the binary runs', async () => {
     expect(await run('--version')).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 });

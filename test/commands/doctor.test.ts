@@ -76,7 +76,7 @@ describe('rowpost doctor', () => {
     return { failed, lines, of: (name: string) => byName.get(name) ?? `nothing about ${name}` };
   }
 
-  it('finds nothing amiss where nothing is, and sends no mail', async () => {
+  it('finds no problems in a healthy installation, and sends no mail', async () => {
     const { failed, lines } = await diagnose();
     expect(failed, lines.join('\n')).to.equal(0);
     expect(lines.map((line) => line.split(/\s+/).slice(0, 2).join(' '))).to.deep.equal(
@@ -101,7 +101,7 @@ describe('rowpost doctor', () => {
     expect(requests).to.deep.equal(['GET / undefined']);
   });
 
-  it('knows the queue in PostgreSQL and the mailbox', async () => {
+  it('checks the PostgreSQL queue and the mailbox', async () => {
     const { failed, of } = await diagnose({ REDIS_URL: '', MAIL_TRANSPORT: 'mailbox' });
     expect(failed).to.equal(0);
     expect(of('queue')).to.include('in the same PostgreSQL');
@@ -129,7 +129,7 @@ describe('rowpost doctor', () => {
     expect(said).to.match(/^✓ provider/m);
   });
 
-  it('makes no embedded database where there is none', async () => {
+  it('creates no embedded database', async () => {
     const dataDir = `${folder}/fresh`;
     const { failed, of } = await diagnose({
       DATABASE_URL: '',
@@ -147,7 +147,7 @@ describe('rowpost doctor', () => {
     expect(lines.join('\n')).to.match(/✗ settings +PORT .*\n✗ settings +PG_POOL /);
   });
 
-  it('finds a Redis that would throw jobs away', async () => {
+  it('finds a Redis with an eviction policy', async () => {
     const client = new Redis(redis.url);
     try {
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -160,7 +160,7 @@ describe('rowpost doctor', () => {
     }
   });
 
-  it('finds a provider that hangs, and one that is not there', async () => {
+  it('finds a provider that hangs, and one that is unreachable', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const { port } = mute.address() as AddressInfo;
@@ -175,7 +175,7 @@ describe('rowpost doctor', () => {
     expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
   });
 
-  it('says of a provider what its mark says', () => {
+  it('judges a provider by its response status', () => {
     expect(judgeProvider(401, 12)).to.deep.equal({
       ok: true,
       says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',
@@ -189,7 +189,7 @@ describe('rowpost doctor', () => {
     }
   });
 
-  it('finds a provider that refuses the keys of all tenants, not of one', () => {
+  it("finds a provider that refuses all tenants' keys, but not a single one", () => {
     expect(judgeKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
     expect(judgeKeys({ tenants: 3, paused: [7] })).to.deep.equal({
       ok: true,
@@ -201,7 +201,7 @@ describe('rowpost doctor', () => {
     });
   });
 
-  it('asks the carriers that tenants send with, sends nothing, and shows no secret', async () => {
+  it("checks the tenants' carriers, sends nothing, and shows no secret", async () => {
     const { database } = testDatabase;
     const api = await startFakeApi();
     const tenants = [await createTenant(database), await createTenant(database)];
@@ -237,13 +237,13 @@ describe('rowpost doctor', () => {
     }
   });
 
-  it('finds a storage that can not be written', async () => {
+  it('finds a read-only storage', async () => {
     await writeFile(`${folder}/occupied`, '');
     const { of } = await diagnose({ STORAGE_URL: `file:${folder}/occupied` });
     expect(of('storage')).to.match(/^✗ storage/);
   });
 
-  it('finds a PostgreSQL that answers and writes nothing', async () => {
+  it('finds a PostgreSQL that accepts no writes', async () => {
     const name = new URL(testDatabase.url).pathname.slice(1);
     const server = await testServer();
     await server.run(`alter database ${name} set default_transaction_read_only = on`);
@@ -257,7 +257,7 @@ describe('rowpost doctor', () => {
     expect((await diagnose()).of('postgres')).to.match(/^✓/);
   });
 
-  it('finds a database that was never set up, or lacks rights', async () => {
+  it('finds a database that was never set up, or lacks privileges', async () => {
     const server = await testServer();
     const name = `rowpost_doctor_${process.pid}`;
     await server.run(`create database ${name}`);
@@ -279,7 +279,7 @@ describe('rowpost doctor', () => {
     }
   });
 
-  it('names secrets that the present keys do not decrypt, never their values', async () => {
+  it('names secrets that the current keys do not decrypt, never their values', async () => {
     const { database } = testDatabase;
     const tenant = await createTenant(database);
     try {
@@ -302,7 +302,7 @@ describe('rowpost doctor', () => {
   });
 
   describe('the backlog', () => {
-    it('is what waits in each place', async () => {
+    it('is reported per stage', async () => {
       const { database } = testDatabase;
       const tenant = await createTenant(database);
       await createRule(database, tenant);
@@ -336,7 +336,7 @@ describe('rowpost doctor', () => {
       );
     });
 
-    it('is amiss when something waits for long', () => {
+    it('is a problem when something has waited too long', () => {
       const idle = {
         unreadEvents: 0,
         unreadSeconds: null,

@@ -111,7 +111,7 @@ describe('docs/existing-database.md, with the built program', () => {
     const body = { login: 'root', password: 'long and secret', tenantid };
     return (await post<{ access_token: string }>(`${baseUrl}/auth`, body)).access_token;
   };
-  it('leads from an application to its first email', async function () {
+  it('leads from an existing application to its first email', async function () {
     this.timeout(60_000);
     const made = JSON.parse(await rowpost(argumentsOf('sh adopt'))) as {
       tenantid: number;
@@ -163,7 +163,7 @@ describe('docs/existing-database.md, with the built program', () => {
     return bearer;
   }
 
-  it('holds for an application of Sequelize', async function () {
+  it('works with Sequelize', async function () {
     this.timeout(60_000);
     await app.query('create schema sequelized');
     const sequelize = new Sequelize(appUrl, { logging: false, schema: 'sequelized' });
@@ -199,7 +199,7 @@ describe('docs/existing-database.md, with the built program', () => {
     await sequelize.close();
   });
 
-  it('holds for an application of Drizzle', async function () {
+  it('works with Drizzle', async function () {
     this.timeout(60_000);
     await app.query(
       `create schema drizzled; create table drizzled.writer (id serial primary key, name text not null);
@@ -240,7 +240,7 @@ describe('docs/existing-database.md, with the built program', () => {
     await pool.end();
   });
 
-  it('holds for COPY', async function () {
+  it('works with COPY', async function () {
     this.timeout(60_000);
     await app.query(
       `create schema plain; create table plain.page (id int primary key, title text);
@@ -255,11 +255,11 @@ describe('docs/existing-database.md, with the built program', () => {
     });
   });
 
-  it('has given the role of these applications no right that it had not', async () => {
+  it("grants the applications' role no new privileges", async () => {
     expect(await grantsTo(appRole)).to.deep.equal(granted);
   });
 
-  it('goes back', async () => {
+  it('is reversible', async () => {
     expect(JSON.parse(await rowpost(argumentsOf('sh release')))).to.deep.equal({ released: 'public' });
     await app.query(block('sql write').replaceAll('ada@', 'late@'));
     const { rows } = await test.database.pool.query(

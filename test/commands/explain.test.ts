@@ -68,7 +68,7 @@ describe('rowpost explain', () => {
       .and.match(/Limit {2}\(cost=/);
   });
 
-  it('takes variables, and the name of the operation', async () => {
+  it('accepts variables and an operation name', async () => {
     const query = 'query A { product { id } } query B($filter: String) { product(filter: $filter) { name } }';
     const variables = ['--variables', '{"filter": "name = \'caller-value\'"}'];
     const printed = await run(rootRoleid, query, '--operation', 'B', ...variables);
@@ -76,7 +76,7 @@ describe('rowpost explain', () => {
     expect(printed).to.not.include('caller-value');
   });
 
-  it('plans for the role: its rules are in the statement, their values nowhere', async () => {
+  it('plans for the role: its rules appear in the statement without their values', async () => {
     const printed = await run(roleid, '{ product { id } secret { id } }');
     expect(printed).to.match(/Filter: .*hidden/);
     expect(printed).to.not.include('rule-value');
@@ -106,11 +106,11 @@ describe('rowpost explain', () => {
     expect(await count()).to.deep.equal(before);
   });
 
-  it('names fields that need no statement', async () => {
+  it('lists fields that need no statement', async () => {
     expect(await run(rootRoleid, '{ __typename }')).to.equal('-- __typename: resolved without PostgreSQL\n');
   });
 
-  it('aggregates are fields of their own', async () => {
+  it('treats aggregates as separate fields', async () => {
     const printed = await run(rootRoleid, '{ Aggregates { count(subquery: "{ product { id } }") } }');
     expect(printed)
       .to.match(/^-- Aggregates\.count\n/)

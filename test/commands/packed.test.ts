@@ -17,7 +17,7 @@ describe('the npm package', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('holds what its demo needs, and no sources', async () => {
+  it('contains what the demo needs, and no sources', async () => {
     // Without its scripts, which would build dist/ under the feet of other tests.
     const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
     const { stdout } = await run('npm', args, { cwd: PROJECT });

@@ -60,7 +60,7 @@ describe('rowpost redrive', () => {
       (error: unknown) => error,
     );
 
-  it('sends one delivery again, whatever its end was, and records it', async () => {
+  it('redrives one delivery, whatever its final state, and records it', async () => {
     const [, sent] = await insert(['failed', 'sent']);
     expect(await run('--tenant', String(tenantid), '--delivery', sent!)).to.deep.equal({
       tenantid,
@@ -73,7 +73,7 @@ describe('rowpost redrive', () => {
     expect(rows).to.deep.equal([{ outcome: 'redriven', error: 'was sent' }]);
   });
 
-  it('sends those of a filter again, all but the sent ones', async () => {
+  it('redrives all deliveries matching a filter except sent ones', async () => {
     await insert(['failed', 'sent', 'skipped', 'unknown', 'pending', 'paused']);
     await insert(['failed'], 'another');
     await insert(['failed'], 'welcome', other);
@@ -93,7 +93,7 @@ describe('rowpost redrive', () => {
     ]);
   });
 
-  it('sends more than one page of them', async () => {
+  it('redrives more than one page', async () => {
     await insert(Array.from({ length: 1_001 }, () => 'failed'));
     expect(await run('--tenant', String(tenantid), '--filter', '')).to.deep.equal({
       tenantid,
@@ -102,7 +102,7 @@ describe('rowpost redrive', () => {
     expect(new Set(await states())).to.deep.equal(new Set(['pending']));
   });
 
-  it("leaves other tenants' deliveries alone, and those that have not ended", async () => {
+  it("ignores other tenants' deliveries, and open ones", async () => {
     const [theirs] = await insert(['failed'], 'welcome', other);
     const [open] = await insert(['sending']);
     const code = async (deliveryid: string): Promise<unknown> =>

@@ -54,7 +54,7 @@ describe('rowpost schema', function () {
 
   const printed = (...args: string[]): Promise<string> => capturedOutput(() => schema(args));
 
-  it('prints that of the tenant, and that of /roles_pbac', async () => {
+  it('prints the schema of the tenant, and that of /roles_pbac', async () => {
     const tables = buildSchema(await printed('--tenant', String(tenantid)));
     expect(Object.keys(tables.getQueryType()!.getFields())).to.include.members([
       'customer',
@@ -66,7 +66,7 @@ describe('rowpost schema', function () {
     expect(Object.keys(control.getMutationType()!.getFields())).to.include('create_tenant');
   });
 
-  it('is refused for what is not there', async () => {
+  it('fails for unknown tenants and roles, and for conflicting options', async () => {
     for (const [args, message] of [
       [[], /--tenant/],
       [['--tenant', '2147483647'], /tenant 2147483647/],
@@ -82,7 +82,7 @@ describe('rowpost schema', function () {
     }
   });
 
-  it('is what a code generator makes a typed client from', async () => {
+  it('is accepted by a client code generator', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-schema-'));
     try {
       const document = parse(`query Orders($filter: String) {

@@ -80,7 +80,7 @@ describe('rowpost tenant sql: the problems it prints', () => {
     return (JSON.parse(printed) as { problems: readonly string[] }).problems;
   }
 
-  it('name each setting and what it lacks, once the tables no longer have it', async () => {
+  it('name each setting with what it refers to and is gone', async () => {
     await emailType('plain');
     await emailType('confirmation', {
       queries: [{ query: ORDERS, filter: 'id = {{ records.new.id }}', outvar: 'orders' }],
@@ -123,14 +123,14 @@ describe('rowpost tenant sql: the problems it prints', () => {
     ]);
   });
 
-  it('are all gone when the tables fit again', async () => {
+  it('disappear when the tables fit again', async () => {
     await emailType('plain');
     await emailRule('paid', { condition: "new.status = 'paid'" });
     expect(await problemsOf('alter table orders rename column status to state')).to.have.length(1);
     expect(await problemsOf('alter table orders rename column state to status')).to.deep.equal([]);
   });
 
-  it('are of this tenant only, and name fifty', async () => {
+  it('are limited to this tenant, and to fifty', async () => {
     await emailType('plain');
     const { pool } = fixture.testDatabase.database;
     await pool.query(
@@ -146,7 +146,7 @@ describe('rowpost tenant sql: the problems it prints', () => {
     expect(await problemsOf('drop table parcel')).to.deep.equal([]);
   });
 
-  it('say nothing of a filter that is known only when it is rendered', async () => {
+  it('ignore filters known only at rendering', async () => {
     await emailType('plain', {
       queries: [
         { query: ORDERS, filter: '{% if operation == "x" %}gone = 1{% endif %}', outvar: 'a' },

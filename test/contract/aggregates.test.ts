@@ -28,7 +28,7 @@ describe('contract 3.5: Aggregates', () => {
     return at(data, 'Aggregates.answer');
   };
 
-  it('the subquery may be `query{group(ordering: …){…}}`: its ordering is that of the answer', async () => {
+  it('the subquery may be `query{group(ordering: …){…}}`: its ordering becomes that of the result', async () => {
     const counts = [
       { count: 1, organization_id: 3 },
       { count: 2, organization_id: 2 },
@@ -54,7 +54,7 @@ describe('contract 3.5: Aggregates', () => {
     ]);
   });
 
-  it("limit and offset of the subquery's own field choose the rows that are aggregated", async () => {
+  it("limit and offset of the subquery's field choose the aggregated rows", async () => {
     expect(
       await aggregate('sum(subquery: "{group(ordering: \\"size desc\\", limit: 2){size}}")'),
     ).to.deep.equal([{ sum: 50 }]);
@@ -101,7 +101,7 @@ describe('contract 3.5: Aggregates', () => {
     const ask = (token: string, field: string): Promise<GraphqlResult> =>
       fixture.control(token, `{ Aggregates { ${field} } }`);
 
-    it('are over the rows that the lists show', async () => {
+    it('aggregate the rows that the lists show', async () => {
       const boss = await fixture.createMember(root, 'boss', ['login', 'create_role']);
       await fixture.createMember(boss.token, 'clerk', ['login']);
       const all = await fixture.control(
@@ -140,7 +140,7 @@ describe('contract 3.5: Aggregates', () => {
       });
     });
 
-    it("reach nothing that no list shows, nor another tenant's", async () => {
+    it('include no hidden rows and no rows of other tenants', async () => {
       const other = await fixture.createTenant('other');
       const otherRoot = (await fixture.signIn(other.tenantid)).access_token;
       expect((await ask(otherRoot, 'count(subquery: "{role{roleid}}")')).data).to.deep.equal({

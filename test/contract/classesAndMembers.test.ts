@@ -38,7 +38,7 @@ describe('contract 4: role.classes is [role_class], role_class.members is [role]
 
   const ask = (token: string, query: string): Promise<GraphqlResult> => fixture.control(token, query);
 
-  it('lists show them, with the arguments of a list, as deep as asked', async () => {
+  it('are shown by lists, with list arguments, at any depth', async () => {
     const { data, errors } = await ask(
       root,
       `{ role(filter: "login = 'ada'") { classes { classid name inherit allow_signup members(ordering: "login desc", limit: 1) { login } } }
@@ -65,7 +65,7 @@ describe('contract 4: role.classes is [role_class], role_class.members is [role]
     });
   });
 
-  it('a role takes class ids, and answers the classes', async () => {
+  it('a role accepts class ids, and returns the classes', async () => {
     const { data, errors } = await fixture.control(
       root,
       `mutation ($input: roleInput) { create_role(input: $input) { classes(limit: 5) { classid name } } }`,
@@ -75,7 +75,7 @@ describe('contract 4: role.classes is [role_class], role_class.members is [role]
     expect(data).to.deep.equal({ create_role: { classes: [{ classid: String(classid), name: 'staff' }] } });
   });
 
-  it('filters go through them', async () => {
+  it('can be filtered through', async () => {
     const { data } = await ask(
       root,
       `{ role(filter: "classes.name = 'staff' and login like 'a%'") { login }
@@ -84,7 +84,7 @@ describe('contract 4: role.classes is [role_class], role_class.members is [role]
     expect(data).to.deep.equal({ role: [{ login: 'ada' }], role_class: [{ name: 'staff' }] });
   });
 
-  it('hides roles and classes from those who may not see them', async () => {
+  it('are hidden from roles that may not see them', async () => {
     // ada holds neither view_role nor view_class: of roles she sees herself, of classes her own.
     const seen = await ask(ada.token, '{ role { login classes { name members { login } } } }');
     expect(seen.data).to.deep.equal({

@@ -58,7 +58,7 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
     expect(await ask()).to.equal(null);
   });
 
-  it(`capability(filter: "subset = 'crud'") finds exactly select, insert, update, delete`, async () => {
+  it(`capability(filter: "subset = 'crud'") returns exactly select, insert, update, delete`, async () => {
     const { data } = await fixture.control(root, `{ capability(filter: "subset = 'crud'") { capability } }`);
     const names = (at(data, 'capability') as Json[]).map((row) => row['capability']);
     expect(names.sort()).to.deep.equal(['delete', 'insert', 'select', 'update']);
@@ -88,7 +88,7 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
     expect(await show(String(without))).to.equal(null);
   });
 
-  it("`policy_rule.tenantid` is shown, filtered by, and taken when it is the caller's own", async () => {
+  it("`policy_rule.tenantid` is shown, filterable, and accepted if it is the caller's own", async () => {
     const create = (tenantid: number) =>
       fixture.control(
         root,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
-describe('contract 3.3: arrays are lists, of as many dimensions as they are declared with', () => {
+describe('contract 3.3: arrays are lists with their declared number of dimensions', () => {
   let shop: Shop;
   before(async () => {
     shop = await openShop(`
@@ -13,7 +13,7 @@ describe('contract 3.3: arrays are lists, of as many dimensions as they are decl
   });
   after(() => shop.close());
 
-  it('typed as such', async () => {
+  it('are typed as such', async () => {
     const { sdl } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
     for (const [field, type] of [
       ['cells', '[[Int]]'],
@@ -51,7 +51,7 @@ describe('contract 3.3: arrays are lists, of as many dimensions as they are decl
   };
   const fields = Object.keys(board).join(' ');
 
-  it('written by variables and read', async () => {
+  it('are written through variables and read back', async () => {
     const made = await shop.data(
       `mutation ($input: boardInput) { create_board(input: $input) { ${fields} } }`,
       { input: { id: 1, ...board } },
@@ -60,7 +60,7 @@ describe('contract 3.3: arrays are lists, of as many dimensions as they are decl
     expect((await shop.data(`{ board(filter: "id = 1") { ${fields} } }`)).board).to.deep.equal([board]);
   });
 
-  it('written by literals, many at once, and changed', async () => {
+  it('are written as literals, in bulk, and updated', async () => {
     const made = await shop.data(
       'mutation { create_board(input: { id: 2, cells: [[1, 2], [3, 4]] }) { cells } }',
     );
@@ -81,7 +81,7 @@ describe('contract 3.3: arrays are lists, of as many dimensions as they are decl
     expect(changed.update_board).to.deep.equal({ cells: [[9]], words: [] });
   });
 
-  it('refused when the rows have different lengths, or the labels are none', async () => {
+  it('are refused for ragged rows and unknown labels', async () => {
     const ragged = await shop.ask('mutation { create_board(input: { id: 9, cells: [[1], [2, 3]] }) { id } }');
     expect(ragged.errors![0]!.extensions).to.include({ code: 'BAD_USER_INPUT', column: 'cells' });
     const label = await shop.ask(
@@ -90,7 +90,7 @@ describe('contract 3.3: arrays are lists, of as many dimensions as they are decl
     expect(label.errors![0]!.extensions).to.include({ code: 'BAD_USER_INPUT', column: 'moods' });
   });
 
-  it('found by an item', async () => {
+  it('are found by an element', async () => {
     expect((await shop.data('{ board(filter: "4 in cells") { id } }')).board).to.deep.equal([]);
     expect((await shop.data('{ board(filter: "9 in cells") { id } }')).board).to.deep.equal([{ id: '2' }]);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { withServedNames } from '../../src/email/servedNames.js';
 
-describe('one name for a thing: records of templates have the names of queries and conditions', () => {
+describe('consistent names: template records use the names of queries and conditions', () => {
   const cases: [record: string, served: string][] = [
     ['{"odd-name":1,"x":2}', '{"odd-name":1,"x":2,"odd_name":1}'],
     [
@@ -17,7 +17,7 @@ describe('one name for a thing: records of templates have the names of queries a
     it(record, () => expect(withServedNames(record)).to.equal(served));
   }
 
-  it('costs plain records nothing: they stay the text that they are', () => {
+  it('leaves plain records untouched, as text', () => {
     const record = '{"name" : "Ada", "total":10.50}';
     expect(withServedNames(record)).to.equal(record);
     expect(withServedNames(null)).to.equal('null');

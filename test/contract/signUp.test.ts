@@ -56,7 +56,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
 
   const signUp = (input: object): Promise<GraphqlResult> => fixture.control(visitor, CREATE, { input });
 
-  it('is closed until a class allows it', async () => {
+  it('is disabled until a class allows it', async () => {
     const login = { login: 'early', password: 'visitors choose', capabilities: ['login'] };
     expect(codeOf(await signUp(login))).to.equal('PERMISSION_DENIED');
     expect(codeOf(await signUp({ login: 'early', password: 'visitors choose', classes: [staff] }))).to.equal(
@@ -73,7 +73,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect(response.status).to.equal(403);
   });
 
-  it('makes a role that signs in and has what the class brings', async () => {
+  it('creates a role that can sign in, with the permissions of the class', async () => {
     customers = await newClass({ name: 'customers', allow_signup: true });
     await fixture.control(
       root,
@@ -121,7 +121,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect(at(plain, 'data.create_role.capabilities')).to.deep.equal(['login']);
   });
 
-  it('gives no more than was allowed', async () => {
+  it('grants no more than was allowed', async () => {
     const login = 'mallory';
     const password = 'correct horse';
     const attempts: [object, string][] = [
@@ -182,7 +182,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect((await rename('ada@example.com')).errors).to.equal(undefined);
   });
 
-  it('is opened by administrators only', async () => {
+  it('is enabled by administrators only', async () => {
     const clerk = await fixture.createMember(root, 'clerk', ['login', 'create_class', 'update_class']);
     const create = (input: object): Promise<GraphqlResult> =>
       fixture.control(
@@ -200,7 +200,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect(codeOf(update)).to.equal('PERMISSION_DENIED');
   });
 
-  it('a role that signed up has no way to others', async () => {
+  it("a role that signed up can't reach other roles", async () => {
     const { access_token } = await fixture.signIn(tenant.tenantid, 'ada@example.com', 'correct horse');
     const bob = textAt(
       await fixture.control(root, `{ role(filter: "login = 'bob@example.com'") { roleid } }`),
@@ -224,7 +224,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     });
   });
 
-  it('is over when the class is closed or visitors are', async () => {
+  it('ends when the class disallows it or visitors are disabled', async () => {
     const close =
       'mutation ($id: ID!) { update_role_class(classid: $id, input: {allow_signup: false}) { allow_signup } }';
     const closed = await fixture.control(root, close, { id: customers });

@@ -267,7 +267,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     return `${head}\n${rows.join('\n')}`;
   }
 
-  it('covers every query and every mutation that there is', () => {
+  it('covers every query and every mutation', () => {
     const schema = buildControlSchema();
     const names = (type: ReturnType<typeof schema.getQueryType>): string[] =>
       Object.entries(type?.getFields() ?? {}).flatMap(([name, field]) =>
@@ -286,7 +286,7 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     expect(Object.keys(mutations())).to.have.members(names(schema.getMutationType()));
   });
 
-  it('is as the page says (UPDATE_DOCS=1 writes it)', async function () {
+  it('matches the documentation (UPDATE_DOCS=1 regenerates it)', async function () {
     // Some thousand requests.
     this.timeout(90_000);
     const page = readFileSync(PAGE, 'utf8');

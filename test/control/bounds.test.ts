@@ -25,7 +25,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
   const roles = async (filter: string): Promise<unknown> =>
     at(await fixture.control(root, `{ role(filter: "${filter}") { login } }`), 'data.role');
 
-  it('at most ten passwords are set, also through fragments and variables', async () => {
+  it('at most ten passwords are set, including through fragments and variables', async () => {
     const create = (index: number): string =>
       `m${index}: create_role(input: { login: "p${index}", password: $p }) { roleid }`;
     const eleven = `mutation ($p: String) { ...all } fragment all on Mutation { ${repeat(11, create)} }`;
@@ -38,7 +38,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     for (const login of ['p0', 'p1']) await fixture.signIn(tenant.tenantid, login, 'correct horse');
   });
 
-  it('at most a hundred mutations, those of Utility among them', async () => {
+  it('at most a hundred mutations, including those of Utility', async () => {
     const create = (index: number): string =>
       `m${index}: create_role(input: { login: "n${index}" }) { roleid }`;
     const many = await fixture.control(root, `mutation { ${repeat(101, create)} }`);
@@ -49,7 +49,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     expect((await fixture.control(root, `mutation { ${repeat(100, create)} }`)).errors).to.equal(undefined);
   });
 
-  it('no password is hashed while the transaction holds rows', async () => {
+  it('no password is hashed while the transaction holds row locks', async () => {
     const { pool } = fixture.testDatabase.database;
     const change = repeat(
       10,
@@ -77,7 +77,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     root = (await fixture.signIn(tenant.tenantid, 'root', 'correct horse 9')).access_token;
   });
 
-  it('no password is hashed while the transaction that makes tenants waits for it', async () => {
+  it('no password is hashed inside the transaction that creates tenants', async () => {
     const { pool } = fixture.testDatabase.database;
     const pxadmin = (await fixture.signIn(0, 'pxadmin', PXADMIN_PASSWORD)).access_token;
     const create = repeat(
@@ -106,7 +106,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     await fixture.signIn(tenantid, 'root', 'correct horse 7');
   });
 
-  it('variables nest 200 levels deep, as at /query', async () => {
+  it('variables may nest 200 levels deep, as at /query', async () => {
     // As text: what is so deep can't be written by JSON.stringify either.
     const send = async (query: string, levels: number): Promise<GraphqlResult> => {
       const deep = '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
@@ -129,7 +129,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     expect((await send('{ role { roleid } }', 100_000)).errors).to.equal(undefined);
   });
 
-  it('a tenant whose requests stand in line leaves connections for the sign-ins of others', async () => {
+  it('a tenant with queued requests leaves connections for others to sign in', async () => {
     const other = await fixture.createTenant('other');
     const { pool } = fixture.testDatabase.database;
     const holder = await pool.connect();
@@ -160,7 +160,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
     }
   });
 
-  it('answers are bounded: one list, several lists, and what a mutation leads to', async () => {
+  it('responses are bounded: one list, several lists, and mutation results', async () => {
     const template = 'x'.repeat(1000);
     const made = await fixture.control(
       root,

@@ -10,7 +10,7 @@ describe('declarations of control objects', () => {
   after(() => test.drop());
 
   for (const { table, view = table, columns } of OBJECTS) {
-    it(`${table}: the columns are those of the database, with their types`, async () => {
+    it(`${table}: columns and types match the database`, async () => {
       const { rows } = await test.database.pool.query<{ name: string; type: string }>(
         `select attname as name, format_type(atttypid, null) as type from pg_catalog.pg_attribute
          where attrelid = $1::regclass and attnum > 0 and not attisdropped`,

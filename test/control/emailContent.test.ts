@@ -27,7 +27,7 @@ describe('roles_pbac: the parts of an email', () => {
     });
   const fieldOf = (result: GraphqlResult): unknown => result.errors?.[0]?.extensions['field'];
 
-  it('are left out by default, and shown as they were given', async () => {
+  it('are omitted by default, and returned as given', async () => {
     expect(at(await create({}), 'data.create_email_type')).to.deep.equal({
       text: null,
       preheader: null,
@@ -70,7 +70,7 @@ describe('roles_pbac: the parts of an email', () => {
     return at(result, 'data.Utility.preview_email') as Json;
   };
 
-  it('are previewed and sent as a delivery has them', async () => {
+  it('look the same in previews, test mails and deliveries', async () => {
     const type = await shop.createPlainType(PARTS);
     expect(await preview(type, 'Grüße <1>')).to.deep.equal({
       html:
@@ -105,7 +105,7 @@ describe('roles_pbac: the parts of an email', () => {
     ]);
   });
 
-  it('let no value of a row add a header, an address or markup', async () => {
+  it('let no row value add a header, an address or markup', async () => {
     const type = await shop.createPlainType({
       ...PARTS,
       reply_to: '{{ records.new.text }} <note@example.com>',
@@ -139,7 +139,7 @@ describe('roles_pbac: the parts of an email', () => {
     }
   });
 
-  it('take no headers that are not the author’s to set, whatever their case', async () => {
+  it('reject reserved headers, in any case', async () => {
     const names = [
       ...['From', 'to', 'CC', 'Bcc', 'Subject', 'Date', 'Message-ID', 'Reply-To', 'Sender', 'Return-Path'],
       ...[
@@ -169,7 +169,7 @@ describe('roles_pbac: the parts of an email', () => {
     }
   });
 
-  it('are one line where they are headers, and within the limits', async () => {
+  it('are single-line where they are headers, and bounded', async () => {
     const bad: readonly Json[] = [
       { headers: { 'X-A': 'a\r\nBcc: eve@example.com' } },
       { headers: { 'X-A': '{% if x %}\n{% endif %}' } },

@@ -45,7 +45,7 @@ describe('roles_pbac: layouts of emails', () => {
     ...result.errors?.[0]?.extensions,
   });
 
-  it('are shared by the templates of types, with blocks, parts and macros', async () => {
+  it('are shared by email types, with blocks, includes and macros', async () => {
     const parts = await layout('{% macro link(to) %}<a href="{{ to }}">{% endmacro %}');
     const foot = await layout('<i>{{ records.new.name }}</i>');
     const base = await layout(`<h1>{% block title %}Shop{% endblock %}</h1>{% include "${foot}" %}`);
@@ -60,7 +60,7 @@ describe('roles_pbac: layouts of emails', () => {
     });
   });
 
-  it('go with a draft, a test mail and each field', async () => {
+  it('apply to drafts, test mails and every field', async () => {
     const base = await layout('[{% block b %}{% endblock %}]');
     const drawn = await draft(`{% extends "${base}" %}{% block b %}{{ records.new.id }}{% endblock %}`);
     expect(at(drawn, 'data.Utility.preview_email.html')).to.equal('[7]');
@@ -80,7 +80,7 @@ describe('roles_pbac: layouts of emails', () => {
     expect(at(sent, 'data.Utility.send_test_email')).to.deep.equal({ sent: true, error: null });
   });
 
-  it('change what every type that uses them shows, directly or through others', async () => {
+  it('change every type that uses them, directly or indirectly', async () => {
     const foot = await layout('foot 1');
     const base = await layout(`{% block b %}{% endblock %} {% include "${foot}" %}`);
     const type = await typeOf(`{% extends "${base}" %}{% block b %}B{% endblock %}`);
@@ -89,7 +89,7 @@ describe('roles_pbac: layouts of emails', () => {
     expect((await preview(type))['html']).to.equal('B foot 2');
   });
 
-  it('get a new version of each such type, by which workers notice', async () => {
+  it('bump the version of each such type, which workers notice', async () => {
     const base = await layout('{% block b %}{% endblock %}');
     const used = await typeOf(`{% extends "${base}" %}`);
     const dynamic = await typeOf('{% include [records.new.layout] ignore missing %}');
@@ -114,7 +114,7 @@ describe('roles_pbac: layouts of emails', () => {
     expect(last[1]).not.to.equal(after[1]);
   });
 
-  it("can't be changed so that a type or another layout breaks", async () => {
+  it("can't be changed in a way that breaks a type or another layout", async () => {
     const base = await layout(
       '{% set brand = "x" %}{% macro box() %}{% endmacro %}{% block b %}{% endblock %}',
     );
@@ -136,7 +136,7 @@ describe('roles_pbac: layouts of emails', () => {
     expect((await preview(type))['html']).to.equal('line 1\n');
   });
 
-  it('name their own faults, and those of the layouts that they load', async () => {
+  it('report their own errors, and those of the layouts they load', async () => {
     expect(errorOf(await save('broken', 'a\n{% if %}'))).to.deep.include({
       code: 'TEMPLATE_SYNTAX',
       field: 'template',
@@ -172,7 +172,7 @@ describe('roles_pbac: layouts of emails', () => {
     expect((await remove(foot)).errors).to.equal(undefined);
   });
 
-  it('are of one tenant: nobody else sees, uses or changes them', async () => {
+  it('belong to one tenant: nobody else sees, uses or changes them', async () => {
     const name = await layout('secret of the shop');
     const other = await shop.fixture.createTenant('other', 'create table t (id int primary key)');
     const token = (await shop.fixture.signIn(other.tenantid)).access_token;

@@ -66,12 +66,12 @@ describe('roles_pbac: email settings', () => {
     fixture.control(root, CREATE_RULE, { input: rule(changes) });
 
   describe('set_email_apikey', () => {
-    it('comes before every other email setting', async () => {
+    it('is required before any other email setting', async () => {
       expect(codeOf(await createType())).to.equal('EMAIL_APIKEY_MISSING');
       expect(codeOf(await createRule())).to.equal('EMAIL_APIKEY_MISSING');
     });
 
-    it('echoes the key, stores it encrypted for this tenant, and counts versions', async () => {
+    it('echoes the key, stores it encrypted for this tenant, and increments the version', async () => {
       const first = await fixture.control(root, SET_KEY, { key: 'SG.first-key' });
       expect(first.data).to.deep.equal({ set_email_apikey: { apikey: 'SG.first-key' } });
       const second = await fixture.control(
@@ -93,7 +93,7 @@ describe('roles_pbac: email settings', () => {
       expect(plain).to.equal('SG.second-key');
     });
 
-    it('lets deliveries go on that the old key held up', async () => {
+    it('resumes deliveries that the old key held up', async () => {
       const { pool } = fixture.testDatabase.database;
       await pool.query(
         `update rowpost.email_apikey set paused_code = 'PROVIDER_KEY_REFUSED', paused_reason = 'refused'`,
@@ -111,7 +111,7 @@ describe('roles_pbac: email settings', () => {
       });
     });
 
-    it('refuses what can not be a key', async () => {
+    it('rejects invalid keys', async () => {
       for (const key of ['', 'two words', 'line\nbreak', 'schlüssel']) {
         expect(codeOf(await fixture.control(root, SET_KEY, { key })), key).to.equal('BAD_USER_INPUT');
       }
@@ -119,7 +119,7 @@ describe('roles_pbac: email settings', () => {
   });
 
   describe('email_types', () => {
-    it('is echoed as it was given, by the mutation and by the list', async () => {
+    it('is returned as given, by the mutation and by the list', async () => {
       const made = await createType();
       expect(made.errors).to.equal(undefined);
       const expected = {
@@ -148,7 +148,7 @@ describe('roles_pbac: email settings', () => {
       expect(at(list, 'data.email_types.0.options')).to.deep.equal(expected.options);
     });
 
-    it('takes recipients as one string that holds a JSON list, and shows them so', async () => {
+    it('accepts recipients as a JSON list in a string, and returns them that way', async () => {
       const recipients = '["{{ records.new.email }}", "second@example.com"]';
       const made = await createType({ email_type: 'json_list', recipients, options: { bcc: recipients } });
       expect(at(made, 'data.create_email_type.recipients')).to.equal(recipients);
@@ -163,7 +163,7 @@ describe('roles_pbac: email settings', () => {
       expect(at(plain, 'data.create_email_type.queries')).to.deep.equal([]);
     });
 
-    it('is checked template by template: field, line, column and hint', async () => {
+    it('is validated template by template: field, line, column and hint', async () => {
       const cases: [Json, string][] = [
         [{ template: '<p>\n{% if x %}' }, 'template'],
         [{ subject: '{{ x' }, 'subject'],
@@ -185,7 +185,7 @@ describe('roles_pbac: email settings', () => {
       expect(liquid['line']).to.equal(1);
     });
 
-    it('is checked query by query', async () => {
+    it('is validated query by query', async () => {
       const query = async (text: string, more: Json = {}): Promise<Json> =>
         errorOf(await createType({ email_type: 'bad', queries: [{ query: text, outvar: 'o', ...more }] }));
       expect(await query('{ no_table { id } }')).to.include({
@@ -211,7 +211,7 @@ describe('roles_pbac: email settings', () => {
       expect(await query(QUERY, { outvar: 'two words' })).to.include({ code: 'BAD_USER_INPUT' });
     });
 
-    it('has one address as its sender, unless a template makes it', async () => {
+    it('has a single sender address, unless a template renders it', async () => {
       for (const sender of ['Shop', 'a@example.com, b@example.com', 'Shop <shop>', 'shop@', ' ']) {
         const error = errorOf(await createType({ email_type: 'sent', sender }));
         expect(error, sender).to.include({ code: 'BAD_USER_INPUT', field: 'sender' });
@@ -225,7 +225,7 @@ describe('roles_pbac: email settings', () => {
       }
     });
 
-    it('says what is missing', async () => {
+    it('reports missing fields', async () => {
       for (const field of ['email_type', 'template', 'subject', 'sender', 'recipients']) {
         expect(errorOf(await createType({ [field]: null })), field).to.include({
           code: 'BAD_USER_INPUT',
@@ -238,7 +238,7 @@ describe('roles_pbac: email settings', () => {
       expect(codeOf(await createType({ subject: 5 }))).to.equal('BAD_USER_INPUT');
     });
 
-    it('is updated in part, renamed while no rule uses it, and checked again', async () => {
+    it('is updated partially, renamed while no rule uses it, and revalidated', async () => {
       await createType({ email_type: 'draft' });
       const updated = await fixture.control(root, UPDATE_TYPE, {
         id: 'draft',
@@ -276,7 +276,7 @@ describe('roles_pbac: email settings', () => {
       });
     });
 
-    it('names what does not fit when it is saved', async () => {
+    it('reports invalid fields when saved', async () => {
       const cases: [Json, string][] = [
         [{ operations: [] }, 'BAD_USER_INPUT'],
         [{ operations: ['insert', 'truncate'] }, 'EMAIL_OPERATION_UNKNOWN'],
@@ -299,7 +299,7 @@ describe('roles_pbac: email settings', () => {
       );
     });
 
-    it('is about tables that are written: no views, and none without a primary key', async () => {
+    it('applies to writable tables: no views, and none without a primary key', async () => {
       for (const [target, reason] of [
         ['paid_orders', 'is a view'],
         ['visit', 'has no primary key'],
@@ -310,7 +310,7 @@ describe('roles_pbac: email settings', () => {
       }
     });
 
-    it('can be disabled when its table is gone, and not enabled again', async () => {
+    it('can be disabled when its table is gone, but not enabled again', async () => {
       const { database } = fixture.testDatabase;
       const { tenantid } = tenant;
       await runTenantSql(database, { tenantid, sql: 'create table parcel (id int primary key)' });
@@ -327,7 +327,7 @@ describe('roles_pbac: email settings', () => {
       await fixture.control(root, 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { name } }', { id });
     });
 
-    it('is updated in part, and keeps its email type from being deleted or renamed', async () => {
+    it('is updated partially, and prevents its email type from being deleted or renamed', async () => {
       const id = textAt(
         await fixture.control(root, `{ email_rule(filter: "name = 'confirm'") { ruleid } }`),
         'data.email_rule.0.ruleid',
@@ -396,7 +396,7 @@ describe('roles_pbac: email settings', () => {
       });
     });
 
-    it('is redriven when it has ended, one or all that a filter chooses, never sent ones by a filter', async () => {
+    it('is redriven once ended, singly or by a filter, which never includes sent ones', async () => {
       const many = 'mutation ($filter: String) { Utility { redrive_email_deliveries(filter: $filter) } }';
       expect(codeOf(await fixture.control(root, many, { filter: 'nothing = 1' }))).to.equal(
         'FILTER_UNKNOWN_COLUMN',
@@ -423,7 +423,7 @@ describe('roles_pbac: email settings', () => {
     });
   });
 
-  describe('all of them', () => {
+  describe('all settings', () => {
     it('is for root and admins of the tenant, and of no other', async () => {
       const other = await fixture.createTenant('other', 'create table orders (id int primary key)');
       const stranger = (await fixture.signIn(other.tenantid)).access_token;

@@ -42,7 +42,7 @@ describe('roles_pbac: set_email_transport', () => {
     (await fixture.testDatabase.database.knex('rowpost.email_apikey').where({ tenantid }).first()) as never;
   const codeOf = ({ errors }: GraphqlResult) => errors?.[0]?.extensions.code;
 
-  it('keeps what was verified, encrypted, and shows it without secrets', async () => {
+  it('stores what was verified, encrypted, and shows it without secrets', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const dkim = { domain: 'example.com', selector: 'mail', private_key: pem };
@@ -84,7 +84,7 @@ describe('roles_pbac: set_email_transport', () => {
     expect(server.mails.at(-1)!.raw.toString()).to.match(/^DKIM-Signature:/m);
   });
 
-  it('changes nothing when the carrier does not recognise the account', async () => {
+  it('changes nothing when the carrier rejects the account', async () => {
     const refused = await set(smtp({ password: 'canary-wrong' }));
     expect(codeOf(refused)).to.equal('EMAIL_TRANSPORT_REFUSED');
     expect(JSON.stringify(refused)).to.include('535').and.not.include('canary');
@@ -92,7 +92,7 @@ describe('roles_pbac: set_email_transport', () => {
     expect((await fixture.control(root, READ)).data).to.deep.equal({ Utility: { email_transport: null } });
   });
 
-  it('stands beside set_email_apikey, which stays SendGrid’s', async () => {
+  it('coexists with set_email_apikey, which remains for SendGrid', async () => {
     expect(codeOf(await set({ transports: [smtp(), { kind: 'sendgrid' }] }))).to.equal(
       'EMAIL_APIKEY_MISSING',
     );
@@ -102,7 +102,7 @@ describe('roles_pbac: set_email_transport', () => {
     expect(read.data).to.have.nested.property('Utility.email_transport.transports[0].kind', 'smtp');
   });
 
-  it('refuses what is not a transport, field by field', async () => {
+  it('rejects invalid transports, field by field', async () => {
     for (const [input, field] of [
       [{}, 'kind'],
       [{ kind: 'pigeon' }, 'kind'],
@@ -134,7 +134,7 @@ describe('roles_pbac: set_email_transport', () => {
     expect(await stored()).to.equal(undefined);
   });
 
-  it('is the only mutation of its request', async () => {
+  it('must be the only mutation of its request', async () => {
     const { errors } = await fixture.control(
       root,
       'mutation { Utility { set_email_transport(input: {kind: "sendgrid"}) { set_time } set_email_apikey(apikey: "x") { apikey } } }',

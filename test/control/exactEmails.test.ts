@@ -50,7 +50,7 @@ describe('exact numbers in emails', () => {
   const preview = (variables: string, way?: string) => control.ask(PREVIEW, variables, way);
 
   for (const way of Object.keys(WAYS)) {
-    it(`preview_email shows the row of the key, sent ${way}`, async () => {
+    it(`preview_email shows the row with the key sent ${way}`, async () => {
       for (const key of [ODD, `"${ODD}"`, `{"id":${ODD}}`, `${ODD}.0`]) {
         const { body } = await preview(`{"type":"row","target":"big_key","key":${key}}`, way);
         expect(body).to.contain(HTML);
@@ -61,7 +61,7 @@ describe('exact numbers in emails', () => {
     });
   }
 
-  it('preview_email takes the key as a literal and by GET, and refuses one that no row can have', async () => {
+  it('preview_email accepts the key as a literal and by GET, and refuses an impossible one', async () => {
     const literal = `{ Utility { preview_email(email_type: "row", target: "big_key", key: { id: ${ODD} }) { html } } }`;
     expect((await control.ask(literal)).body).to.contain(HTML);
     expect((await control.get(literal.replace(`{ id: ${ODD} }`, ODD))).body).to.contain(HTML);
@@ -69,7 +69,7 @@ describe('exact numbers in emails', () => {
     expect(none.body).to.contain('"errors"').and.to.not.contain('even');
   });
 
-  it('a context that is given reaches the template with its digits', async () => {
+  it('a given context reaches the template with all digits', async () => {
     const { body } = await preview(
       `{"type":"plain","context":{"records":{"new":{"id":${ODD},"note":"n"}},"more":{"deep":[12345678901234567891]}}}`,
     );
@@ -88,7 +88,7 @@ describe('exact numbers in emails', () => {
     expect([body.subject, partOf(body)]).to.deep.equal(['[Test] odd', HTML]);
   });
 
-  it('a change fires the rule whose condition names its number; mail and ledger have its digits', async () => {
+  it('a change fires the rule whose condition matches its number; mail and ledger keep every digit', async () => {
     await must(`mutation { create_email_rule(input: { name: "odd", email_type: "row", operations: ["update"], targets: ["big_key"],
       query_roleid: ${await rootRole()}, condition: "new.id = ${ODD} and new.n = ${LONG} and old.n = ${LONG}" }) { ruleid } }`);
     const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url });
@@ -117,7 +117,7 @@ describe('exact numbers in emails', () => {
     }
   });
 
-  it("a provider's report may name its delivery by a number that a double does not hold", () => {
+  it('a webhook event may name its delivery by a number beyond double precision', () => {
     const now = Date.UTC(2026, 0, 1);
     const seconds = now / 1000 - 60;
     const report = `[{"event":"delivered","deliveryid":900719925474099301,"tenantid":7,"sg_event_id":"e","timestamp":${seconds}.0}]`;

@@ -111,7 +111,7 @@ describe('Utility.explain_event', () => {
   }
   const reasons = (rules: readonly Rule[] | undefined) => rules?.map(({ name, reason }) => [name, reason]);
 
-  it('gives each rule the reason for which it matched a change, or did not', async () => {
+  it('explains for each rule why it matched a change or did not', async () => {
     await mutate('create_orders(input: { id: 7, status: "new", total: 5, customer_id: 1 }) { id }');
     await pipeline();
     await ruleid({ name: 'matching', condition: "new.status = 'paid' and old.status != 'paid'" });
@@ -184,7 +184,7 @@ describe('Utility.explain_event', () => {
     });
   });
 
-  it('has no effect: nothing is written, and asking twice answers the same', async () => {
+  it('is read-only and repeatable', async () => {
     await ruleid({ name: 'paid', condition: "new.status = 'paid'" });
     await mutate('create_orders(input: { id: 7, status: "new" }) { id }');
     await mutate('update_orders(id: 7, input: { status: "paid" }) { id }');
@@ -200,7 +200,7 @@ describe('Utility.explain_event', () => {
     expect(await counts()).to.deep.equal(before);
   });
 
-  it('keeps changes that match no rule for the full retention, and shows deliveries of deleted rules', async () => {
+  it('covers unmatched changes for the full retention, and deliveries of deleted rules', async () => {
     const id = await ruleid({ name: 'short-lived', operations: ['insert'] });
     await mutate('create_orders(input: { id: 7, status: "new" }) { id }');
     await mutate('create_tag(input: { name: "unheard" }) { name }');
@@ -225,7 +225,7 @@ describe('Utility.explain_event', () => {
     expect(gone.notes.join('\n')).to.include('RETENTION_DAYS');
   });
 
-  it('says whose changes are captured, and why there may be none', async () => {
+  it('shows whose changes are captured, and why there may be none', async () => {
     const sql = `insert into orders values (8, 'new', 1, null)`;
     await runTenantSql(fixture.testDatabase.database, { tenantid: tenant.tenantid, sql });
     const before = await explain('orders', 8);
@@ -264,7 +264,7 @@ describe('Utility.explain_event', () => {
     }
   });
 
-  it('takes keys in any form, and says what does not fit', async () => {
+  it('accepts keys in any form, and reports invalid ones', async () => {
     await mutate('create_line(input: { order_id: 1, line_no: 2, price: 3 }) { order_id }');
     await mutate('create_price(input: { amount: 7 }) { amount }');
     for (const key of [
@@ -304,7 +304,7 @@ describe('Utility.explain_event', () => {
     expect(unknown.errors?.[0]?.extensions['hint']).to.include('orders');
   });
 
-  it('answers nobody but administrators, of their own tenant alone', async () => {
+  it('is for administrators of the tenant only', async () => {
     await mutate('create_orders(input: { id: 7, status: "secret of the shop" }) { id }');
     const clerk = await fixture.createMember(root, 'clerk', ['login', 'select']);
     const refused = await ask('orders', 7, clerk.token);
@@ -328,7 +328,7 @@ describe('Utility.explain_event', () => {
     expect([events.length, has_more, events[0]?.operation]).to.deep.equal([10, true, 'update']);
   });
 
-  it('refuses rules on tables that nobody captured writes to', async () => {
+  it('refuses rules on tables without captured writers', async () => {
     const never = { name: 'never', operations: ['insert'], targets: ['computed'] };
     const refused = await makeRule(never);
     expect(refused.errors?.[0]?.extensions).to.include({ code: 'READ_ONLY_TABLE', target: 'computed' });
@@ -344,7 +344,7 @@ describe('Utility.explain_event', () => {
     await ruleid(deletes);
   });
 
-  it('refuses conditions on $_PRINCIPAL, and explains those that were made before', async () => {
+  it('refuses conditions on $_PRINCIPAL, and explains existing ones', async () => {
     const condition = `new.id = $_PRINCIPAL.roleid`;
     const refused = await makeRule({ name: 'caller', condition });
     expect(refused.errors?.[0]?.extensions).to.include({ code: 'FILTER_TYPE' });
@@ -377,7 +377,7 @@ describe('Utility.explain_event', () => {
         (error: unknown) => error,
       );
 
-    it('prints what became of a row, line by line', async () => {
+    it("prints a row's history line by line", async () => {
       await ruleid({ name: 'all inserts', operations: ['insert'] });
       await ruleid({ name: 'dear', operations: ['insert'], condition: 'new.total > 100' });
       await mutate('create_orders(input: { id: 7, status: "a\\nb\\u001b[2J", total: 5 }) { id }');

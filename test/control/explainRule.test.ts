@@ -51,14 +51,14 @@ describe('why a rule matched an event, or did not', () => {
     evidence: Partial<Evidence> = {},
   ): string => explainRule({ ...RULE, ...rule }, { ...EVENT, ...event }, { ...NOTHING, ...evidence }).reason;
 
-  it('is read from the delivery, however the rule has changed since', () => {
+  it('is taken from the delivery, even if the rule has changed since', () => {
     expect(reason({ enabled: false, targets: ['customer'] }, {}, { delivery: DELIVERY })).to.equal('matched');
     const failed = { ...DELIVERY, error_code: 'CONDITION_FAILED', error: 'no number' };
     expect(reason({}, {}, { delivery: failed })).to.equal('condition_failed');
     expect(explainDeletedRule(DELIVERY)).to.deep.include({ name: null, reason: 'matched' });
   });
 
-  it('is the first thing that would have to change', () => {
+  it('is the first unmet requirement', () => {
     const late = { createdSeconds: 300 };
     expect(reason({ targets: ['a'], operations: ['insert'], enabled: false, ...late })).to.equal(
       'other_table',
@@ -69,13 +69,13 @@ describe('why a rule matched an event, or did not', () => {
     expect(reason({})).to.equal('changed_since');
   });
 
-  it('does not count the age of the rule while the event waits', () => {
+  it('ignores the age of the rule while the event is pending', () => {
     for (const progress of ['waiting', 'queued'] as const) {
       expect(reason({ createdSeconds: 300 }, { progress })).to.equal('will_match');
     }
   });
 
-  it('depends on the condition only where nothing else decides', () => {
+  it('depends on the condition only if nothing else decides', () => {
     const rule = { ...RULE, condition: 'new.a = 1' };
     expect(dependsOnCondition(rule, EVENT)).to.equal(true);
     expect(dependsOnCondition(RULE, EVENT)).to.equal(false);
@@ -109,8 +109,8 @@ describe('why a rule matched an event, or did not', () => {
   });
 });
 
-describe('the key of a row as people type it', () => {
-  it('is a JSON object, or a text', () => {
+describe('row keys as people type them', () => {
+  it('may be a JSON object or plain text', () => {
     expect(readKeyText('7')).to.equal('7');
     expect(readKeyText(' {"a": 1, "b": "x"}')).to.deep.equal({ a: 1, b: 'x' });
     for (const text of ['{7', '[1]', '"x"', 'null', '']) expect(readKeyText(text)).to.equal(text);

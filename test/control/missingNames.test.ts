@@ -9,7 +9,7 @@ interface Warning {
   readonly hint: string | null;
 }
 
-describe('names that an email type misses', () => {
+describe('undefined names in an email type', () => {
   let fixture: WebFixture;
   let token: string;
 
@@ -66,7 +66,7 @@ describe('names that an email type misses', () => {
     );
   }
 
-  it('are columns that the table of a rule lacks, with place and suggestion', async () => {
+  it("are columns missing from a rule's table, with location and suggestion", async () => {
     expect(
       await check({ template: '<p>\n  Dear {{ records.new.gust_id }} {{ records.new.name }}' }),
     ).to.deep.equal(['template 2:22 | the table guest has no "gust_id" | Did you mean "guest_id"?']);
@@ -90,7 +90,7 @@ describe('names that an email type misses', () => {
     expect(await warned('{{ stay }}')).to.deep.equal(['the context of templates has no "stay"']);
   });
 
-  it('are none of what a template makes itself, asks about, or may find', async () => {
+  it('exclude names a template defines, tests for, or may find at run time', async () => {
     const template = `{% macro m(a) %}{{ a.b }}{{ varargs }}{% endmacro %}{{ m(records.new) }}
       {% for x in range(3) %}{{ loop.index }}{% if x %}{% set y = 1 %}{% endif %}{% endfor %}
       {{ records.new.gust | default('none') }}{% if records.new.gust is defined %}yes{% endif %}
@@ -101,7 +101,7 @@ describe('names that an email type misses', () => {
     ]);
   });
 
-  it('are warnings of a preview, with the table that it is about', async () => {
+  it('are warnings of a preview, naming its table', async () => {
     const answer = await fixture.control(
       token,
       `query ($input: email_typesInput) { Utility {
@@ -115,7 +115,7 @@ describe('names that an email type misses', () => {
   });
 
   for (const syntax of ['jinja2', 'liquid']) {
-    it(`fail a mail that is strict, but for what it asks about: ${syntax}`, async () => {
+    it(`fail a strict email, except where tested for: ${syntax}`, async () => {
       const asked =
         syntax === 'jinja2'
           ? "{{ records.new.gust | default('none') }}"

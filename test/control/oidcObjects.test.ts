@@ -63,7 +63,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
   }
 
   describe('oidc_providers', () => {
-    it('are made by the installation root, with sub as the default claim', async () => {
+    it('are created by the installation root, with sub as the default claim', async () => {
       const input = { ...PROVIDER, name: 'second', issuer: 'https://login.example' };
       const made = await fixture.control(pxadmin, CREATE_PROVIDER, { input });
       expect(made.errors).to.equal(undefined);
@@ -74,7 +74,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       });
     });
 
-    it("can't be created, changed or deleted by anyone else", async () => {
+    it("can't be created, updated or deleted by anyone else", async () => {
       for (const mutation of [
         'create_oidc_providers(input: {name: "x"}) { providerid }',
         `update_oidc_providers(providerid: ${providerid}, input: {name: "x"}) { providerid }`,
@@ -84,7 +84,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       }
     });
 
-    it("are listed for every role: those for all tenants and the tenant's own", async () => {
+    it("are listed for every role: global ones and the tenant's own", async () => {
       const own = { ...PROVIDER, name: 'hosted', comparison_field: 'oid', tenantid: tenant.tenantid };
       await fixture.control(pxadmin, CREATE_PROVIDER, { input: own });
       const { token } = await fixture.createMember(root, 'reader', ['login']);
@@ -95,7 +95,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect((await fixture.control(otherRoot, list)).data).to.deep.equal({ oidc_providers: [] });
     });
 
-    it('must have addresses', async () => {
+    it('must have URLs', async () => {
       for (const uri of [
         '',
         'login.example',
@@ -111,7 +111,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       }
     });
 
-    it('change partly, and stay while configurations use them', async () => {
+    it("are updated partially, and can't be deleted while configurations use them", async () => {
       const changed = await fixture.control(
         pxadmin,
         `mutation { update_oidc_providers(providerid: ${providerid}, input: {comparison_field: "email"}) {
@@ -128,7 +128,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect(codeOf(gone)).to.equal('OIDC_PROVIDER_IN_USE');
     });
 
-    it("can't be taken from tenants that are registered with them", async () => {
+    it("can't be withdrawn from tenants registered with them", async () => {
       const result = await fixture.control(
         pxadmin,
         `mutation { update_oidc_providers(providerid: ${providerid}, input: {tenantid: ${tenant.tenantid}}) { providerid } }`,
@@ -138,7 +138,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
   });
 
   describe('oidc_config', () => {
-    it('shows its secret in the answer of its creation, and never again', async () => {
+    it('returns its secret on creation, and never again', async () => {
       const made = await fixture.control(root, CREATE_CONFIG, {
         input: { providerid, client_id: 'rowpost', client_secret: 'very hush' },
       });
@@ -166,7 +166,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect(codeOf(filtered)).to.equal('FILTER_UNKNOWN_COLUMN');
     });
 
-    it('is stored encrypted, bound to its number', async () => {
+    it('is stored encrypted, bound to its id', async () => {
       const id = await newConfig(root, { client_secret: 'deep secret' });
       const row = (await fixture.testDatabase.database
         .knex('rowpost.oidc_config')
@@ -179,7 +179,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect(() => keyRing.decrypt(stored, 'oidc_config:1')).to.throw();
     });
 
-    it('gets another client_secret_uuid with another secret only', async () => {
+    it('gets a new client_secret_uuid only with a new secret', async () => {
       const id = await newConfig(root);
       const uuid = async (input: object): Promise<unknown> =>
         at(await fixture.control(root, UPDATE_CONFIG, { confid: id, input }), 'data.update_oidc_config');
@@ -218,7 +218,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
     const map = (token: string, roleid: number, sub_id = 'ada', through = confid): Promise<GraphqlResult> =>
       fixture.control(token, CREATE_MAPPING, { input: { roleid, confid: through, sub_id } });
 
-    it('is made, changed and deleted by every role for itself', async () => {
+    it('is created, updated and deleted by every role for itself', async () => {
       const { token, roleid } = await fixture.createMember(root, 'ada', ['login']);
       expect((await map(token, roleid)).data).to.deep.equal({
         create_role_oidc: { roleid: String(roleid), confid, sub_id: 'ada' },
@@ -246,13 +246,13 @@ describe('roles_pbac: OpenID Connect objects', () => {
       expect((await map(root, plain.roleid)).errors).to.equal(undefined);
     });
 
-    it("leaves the root role's identity to the root role: admins could sign in as it", async () => {
+    it("leaves the root role's identity to the root role, or admins could sign in as root", async () => {
       const admin = await fixture.createMember(root, 'second admin', ['login', 'admin']);
       expect(codeOf(await map(admin.token, tenant.rootRoleid))).to.equal('PERMISSION_DENIED');
       expect((await map(root, tenant.rootRoleid)).errors).to.equal(undefined);
     });
 
-    it("refuses another tenant's configuration, and hints when a providerid was given", async () => {
+    it("refuses another tenant's configuration, with a hint when a providerid was given", async () => {
       const { token, roleid } = await fixture.createMember(root, 'grace', ['login']);
       expect(codeOf(await map(token, roleid, 'x', otherConfid))).to.equal('OIDC_CONFID_NOT_FOUND');
       const mistaken = await map(token, roleid, 'x', String(providerid));
@@ -276,7 +276,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
     });
   });
 
-  it('all leave with their tenant', async () => {
+  it('are all deleted with their tenant', async () => {
     const { knex } = fixture.testDatabase.database;
     const leaving = await fixture.createTenant('leaving');
     const token = (await fixture.signIn(leaving.tenantid)).access_token;

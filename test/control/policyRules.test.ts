@@ -43,7 +43,7 @@ describe('roles_pbac: policy_rule', () => {
       'data.customer',
     );
 
-  it('grants rows from the moment it is saved, follows its updates, and takes them back when deleted', async () => {
+  it('grants rows once saved, follows updates, and revokes them when deleted', async () => {
     expect(await seen()).to.not.deep.equal([{ name: 'Ada' }]);
     const made = await create();
     expect(made.errors).to.equal(undefined);
@@ -66,7 +66,7 @@ describe('roles_pbac: policy_rule', () => {
     expect(await seen()).to.not.deep.equal([{ name: 'Ada' }, { name: 'Bob' }]);
   });
 
-  it('names what does not fit when it is saved', async () => {
+  it('reports invalid fields when saved', async () => {
     const cases: [Json, string][] = [
       [{ name: null }, 'BAD_USER_INPUT'],
       [{ capabilities: [] }, 'BAD_USER_INPUT'],
@@ -87,7 +87,7 @@ describe('roles_pbac: policy_rule', () => {
     expect(codeOf(await fixture.control(root, UPDATE, { id: '999999', input: {} }))).to.equal('NOT_FOUND');
   });
 
-  it('is made by admins only; other roles see the rules that are about them', async () => {
+  it('is created by admins only; other roles see the rules that apply to them', async () => {
     expect(codeOf(await fixture.control(clerk.token, CREATE, { input: rule({ name: 'x' }) }))).to.equal(
       'PERMISSION_DENIED',
     );
@@ -107,7 +107,7 @@ describe('roles_pbac: policy_rule', () => {
     expect(codeOf(await fixture.control(stranger, DELETE, { id }))).to.equal('NOT_FOUND');
   });
 
-  it('lists the capabilities that there are', async () => {
+  it('lists the capabilities', async () => {
     const { data } = await fixture.control(
       clerk.token,
       `{ capability(filter: "package = 'auth'") { capability package subset description } }`,

@@ -38,7 +38,7 @@ describe('roles_pbac: preview_email', () => {
     });
   });
 
-  it('is what a delivery of the same change sends, to the letter', async () => {
+  it('matches what a delivery of the same change sends, exactly', async () => {
     const type = await shop.createType();
     const made = await shop.fixture.control(
       shop.root,
@@ -82,7 +82,7 @@ describe('roles_pbac: preview_email', () => {
     }
   });
 
-  it('puts the row where the operation has it', async () => {
+  it('puts the row under old or new as the operation does', async () => {
     const type = await shop.createPlainType({ subject: '{{ records.old.text }}/{{ records.new.text }}' });
     const subject = async (operation: string): Promise<unknown> =>
       (await shop.previewed({ type, target: 'note', key: 1, operation }))['subject'];
@@ -94,7 +94,7 @@ describe('roles_pbac: preview_email', () => {
     );
   });
 
-  it('prints the digits of numerics, of the record and of queries, and calculates with them', async () => {
+  it('prints every digit of numerics, from records and queries, and calculates exactly', async () => {
     const fields = '{{ x.amount }} {{ x.amount * 3 }} {{ x.rate }} {{ x.weight }} {{ x.steps|sum }}';
     const type = await shop.createType({
       recipients: ['a@example.com'],
@@ -114,7 +114,7 @@ describe('roles_pbac: preview_email', () => {
     expect(JSON.stringify(preview['queries'])).not.to.include('E0');
   });
 
-  it('takes a given context in place of a row', async () => {
+  it('accepts a context instead of a row', async () => {
     const type = await shop.createType({ template: '{{ greeting }} {{ orders[0].status }} {{ base_url }}' });
     const context = {
       records: { new: { id: 8 } },
@@ -134,7 +134,7 @@ describe('roles_pbac: preview_email', () => {
     expect(at(inline, 'data.Utility.preview_email')).to.deep.equal({ html: 'Order 8 insert None' });
   });
 
-  it('shows the query that failed beside the one that did not', async () => {
+  it('shows failed and successful queries side by side', async () => {
     const bad = 'query ($ordering: [String]) { orders(ordering: $ordering) { id } }';
     const type = await shop.createType({
       queries: [
@@ -157,7 +157,7 @@ describe('roles_pbac: preview_email', () => {
     expect(at(shown, 'queries.2.error')).to.match(/nothing/);
   });
 
-  it('names line and column of a template that fails, after what the queries returned', async () => {
+  it('reports line and column of a failing template, with the query results', async () => {
     const type = await shop.createType({ template: '<p>\n  {{ orders[0].id }} {{ 1 / 0 }}</p>' });
     const shown = await shop.previewed({ type, ...ORDER });
     expect(shown['error']).to.include({ code: 'TEMPLATE_FAILED', field: 'template', line: 2 });
@@ -167,7 +167,7 @@ describe('roles_pbac: preview_email', () => {
     expect(noOne['error']).to.include({ code: 'NO_VALID_RECIPIENT', field: 'recipients' });
   });
 
-  it('bounds an endless template as a delivery does', async () => {
+  it('limits an endless template as a delivery does', async () => {
     const type = await shop.createPlainType({
       template: '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}',
     });
@@ -175,7 +175,7 @@ describe('roles_pbac: preview_email', () => {
     expect(shown['error']).to.include({ code: 'TEMPLATE_FAILED', field: 'template' });
   });
 
-  it('keeps data within its literal of a filter', async () => {
+  it('keeps data inside its filter literal', async () => {
     const notes = (filter: string): Promise<string> =>
       shop.createPlainType({
         queries: [
@@ -207,7 +207,7 @@ describe('roles_pbac: preview_email', () => {
     }
   });
 
-  it('is for administrators of the tenant whose email type it is', async () => {
+  it("is for administrators of the email type's tenant", async () => {
     const type = await shop.createType();
     expect(codeOf(await shop.preview({ type, ...ORDER }, shop.clerk.token))).to.equal('PERMISSION_DENIED');
     const other = await shop.fixture.createTenant('third', TABLES);
@@ -215,7 +215,7 @@ describe('roles_pbac: preview_email', () => {
     expect(codeOf(await shop.preview({ type, ...ORDER }, stranger))).to.equal('NOT_FOUND');
   });
 
-  it('says what of its arguments does not fit', async () => {
+  it('reports invalid arguments', async () => {
     const type = await shop.createPlainType();
     const code = async (variables: Json): Promise<unknown> =>
       codeOf(await shop.preview({ type, ...variables }));
@@ -259,7 +259,7 @@ describe('roles_pbac: preview_email', () => {
       return at(result, 'data.Utility.preview_email') as Json;
     };
 
-    it('shows an email type that is not saved, or what changes of one that is', async () => {
+    it('shows an unsaved email type, or changes to a saved one', async () => {
       expect(await shown({ input: WHOLE })).to.include({ subject: 'Note 1', html: '<p>plain</p>' });
       const type = await shop.createPlainType({ subject: 'Saved', template: 'as saved' });
       const changed = await shown({ type, input: { subject: 'Changed' } });
@@ -267,7 +267,7 @@ describe('roles_pbac: preview_email', () => {
       expect(await shown({ type })).to.include({ subject: 'Saved' });
     });
 
-    it('says where a draft is wrong, as saving it would', async () => {
+    it('reports the errors saving would report', async () => {
       const error = async (changes: Json): Promise<unknown> =>
         (await shown({ input: { ...WHOLE, ...changes } }))['error'];
       expect(await error({ template: '<p>\n{{ records.new.text | nope }}' })).to.include({

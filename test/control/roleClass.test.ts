@@ -57,7 +57,7 @@ describe('roles_pbac: role_class', () => {
     return JSON.stringify(data) === '{"note":[{"id":"1"}]}';
   }
 
-  it('is made with members, listed, changed and deleted', async () => {
+  it('is created with members, listed, updated and deleted', async () => {
     const { roleid } = await fixture.createMember(root, 'ada', ['login']);
     const made = await fixture.control(root, CREATE, { input: { name: 'staff', members: [String(roleid)] } });
     expect(made.errors).to.equal(undefined);
@@ -100,7 +100,7 @@ describe('roles_pbac: role_class', () => {
     expect(await readsNotes(below.token)).to.equal(false);
   });
 
-  it('with inherit creation is what roles below a member begin with, and keep', async () => {
+  it('with inherit creation is copied to new roles below a member, for good', async () => {
     const head = await fixture.createMember(root, 'head creation', ['login', 'select', 'create_role']);
     const early = await fixture.createMember(head.token, 'early', ['login', 'select']);
     const id = await newClass({ name: 'creation', inherit: 'creation', members: [head.roleid] });
@@ -113,7 +113,7 @@ describe('roles_pbac: role_class', () => {
     expect(await readsNotes(early.token)).to.equal(false);
   });
 
-  it('with inherit full applies to all roles below while the parent is a member', async () => {
+  it('with inherit full applies to all roles below a member, while it is one', async () => {
     const head = await fixture.createMember(root, 'head full', ['login', 'select', 'create_role']);
     const middle = await fixture.createMember(head.token, 'middle', ['login', 'select', 'create_role']);
     const low = await fixture.createMember(middle.token, 'low', ['login', 'select']);
@@ -127,7 +127,7 @@ describe('roles_pbac: role_class', () => {
     expect(await readsNotes(low.token)).to.equal(false);
   });
 
-  it('needs the capabilities of classes, and roles that the caller may change', async () => {
+  it('requires the class capabilities, and roles that the caller may change', async () => {
     const plain = await fixture.createMember(root, 'plain', ['login', 'create_role']);
     const keeper = await fixture.createMember(root, 'keeper', [
       'login',
@@ -160,13 +160,13 @@ describe('roles_pbac: role_class', () => {
     expect(seen.data).to.deep.equal({ role_class: [] });
   });
 
-  it('is not deleted while rules name it: the rule would hold for every role', async () => {
+  it("can't be deleted while rules name it: the rule would apply to every role", async () => {
     const id = await newClass({ name: 'named' });
     await grant(id);
     expect(codeOf(await fixture.control(root, DELETE, { id }))).to.equal('ROLE_CLASS_IN_USE');
   });
 
-  it('refuses what makes no sense', async () => {
+  it('rejects invalid input', async () => {
     expect(codeOf(await fixture.control(root, CREATE, { input: {} }))).to.equal('BAD_USER_INPUT');
     for (const input of [{ inherit: 'all' }, { members: ['x'] }, { members: ['999999'] }, { tenantid: 0 }]) {
       const result = await fixture.control(root, CREATE, { input: { name: 'odd', ...input } });

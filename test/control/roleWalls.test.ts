@@ -8,7 +8,7 @@ const UPDATE =
 const TOKEN = 'query ($id: Int!) { Utility { role_token(roleid: $id) } }';
 const WHOLE_TREE = `{ role { login } }`;
 
-describe('roles_pbac: what a role can reach through another', () => {
+describe('roles_pbac: privilege escalation through other roles', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;
@@ -32,7 +32,7 @@ describe('roles_pbac: what a role can reach through another', () => {
   const update = (asker: string, id: number, input: Json): Promise<GraphqlResult> =>
     fixture.control(asker, UPDATE, { id, input });
 
-  it('is no token of a child that holds more', async () => {
+  it('no token of a child with more permissions', async () => {
     const plain = await member('plain', ['create_role']);
     const admin = await member('admin below', ['admin'], plain.roleid);
     const reader = await member('reader below', ['select'], plain.roleid);
@@ -43,7 +43,7 @@ describe('roles_pbac: what a role can reach through another', () => {
     expect(await tokenOf(root, admin.roleid)).to.equal(undefined);
   });
 
-  it('is no class that a child has, itself or from a role between', async () => {
+  it('no class of a child, direct or inherited', async () => {
     const boss = await member('boss', ['create_role', 'update_role']);
     const between = await member('between', [], boss.roleid);
     const below = await member('below', [], between.roleid);
@@ -63,7 +63,7 @@ describe('roles_pbac: what a role can reach through another', () => {
     );
   });
 
-  it("is nothing of another visitor's, nor the role that all visitors share", async () => {
+  it('nothing of another visitor, nor of the role all visitors share', async () => {
     await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
     const visitor = textAt(
       await (await fixture.postJson('/anonauth', { tenantid: tenant.tenantid })).json(),
@@ -90,7 +90,7 @@ describe('roles_pbac: what a role can reach through another', () => {
     expect(codeOf(remove)).to.equal('PERMISSION_DENIED');
   });
 
-  it('is no sight of the tree by way of a mutation', async () => {
+  it('no view of the tree through a mutation', async () => {
     const clerk = await member('clerk', ['create_role']);
     await fixture.createMember(clerk.token, 'clerk below', []);
     const changed = await fixture.control(
@@ -119,7 +119,7 @@ describe('roles_pbac: what a role can reach through another', () => {
     expect(codeOf(filtered)).to.equal('BAD_USER_INPUT');
   });
 
-  it('is no token from before a role was deleted, when it comes back', async () => {
+  it('no token from before a role was deleted and restored', async () => {
     const leaver = await member('leaver', []);
     expect((await fixture.control(leaver.token, WHOLE_TREE)).errors).to.equal(undefined);
     expect((await update(root, leaver.roleid, { deleted: true })).errors).to.equal(undefined);
@@ -128,7 +128,7 @@ describe('roles_pbac: what a role can reach through another', () => {
     expect(await tokenOf(root, leaver.roleid)).to.equal(undefined);
   });
 
-  it('refuses passwords with NUL', async () => {
+  it('no passwords with NUL', async () => {
     const input = { login: 'nul', password: 'a\u0000b' };
     expect(codeOf(await fixture.control(root, CREATE, { input }))).to.equal('BAD_USER_INPUT');
   });

@@ -34,7 +34,7 @@ describe('roles_pbac: role', () => {
   ): Promise<{ roleid: number; token: string }> =>
     fixture.createMember(maker, login, ['login', ...capabilities]);
 
-  it('is created below its maker, and shown the same by the mutation and by the list', async () => {
+  it('is created below its creator, and returned identically by the mutation and the list', async () => {
     const made = await fixture.control(root, CREATE, {
       input: {
         login: 'clerk',
@@ -84,7 +84,7 @@ describe('roles_pbac: role', () => {
     });
   });
 
-  it('never shows a password or its hash, to anybody', async () => {
+  it('never shows a password or its hash', async () => {
     for (const field of ['password', 'password_hash']) {
       expect(codeOf(await fixture.control(root, `{ role { ${field} } }`))).to.equal('GRAPHQL_VALIDATION');
       expect(codeOf(await fixture.control(root, `{ role(filter: "${field} != null") { roleid } }`))).to.equal(
@@ -96,7 +96,7 @@ describe('roles_pbac: role', () => {
     }
   });
 
-  it('needs the capability, and grants nothing that the maker lacks', async () => {
+  it('requires the capability, and grants nothing the creator lacks', async () => {
     const plain = await member('plain', ['select']);
     expect(codeOf(await fixture.control(plain.token, CREATE, { input: { login: 'x' } }))).to.equal(
       'PERMISSION_DENIED',
@@ -121,7 +121,7 @@ describe('roles_pbac: role', () => {
     expect(codeOf(await fixture.control(maker.token, CREATE))).to.equal('BAD_USER_INPUT');
   });
 
-  it('sees itself and its children only, unless it holds view_role; never another tenant', async () => {
+  it('sees only itself and its children, unless it holds view_role; never another tenant', async () => {
     const parent = await member('parent', ['create_role']);
     const child = await member('child', [], parent.token);
     const list = async (token: string): Promise<unknown> =>
@@ -142,7 +142,7 @@ describe('roles_pbac: role', () => {
     expect(probe.data).to.deep.equal({ role: [] });
   });
 
-  it('is changed by those above it, and of itself only in name, login and password', async () => {
+  it('is updated by roles above it, and by itself only in name, login and password', async () => {
     const boss = await member('boss', ['create_role', 'update_role', 'delete_role', 'select']);
     const worker = await member('worker', ['select'], boss.token);
     const update = async (token: string, id: string | number, input: Json): Promise<string | undefined> =>
@@ -176,7 +176,7 @@ describe('roles_pbac: role', () => {
     );
   });
 
-  it('is deleted softly, and gives its login free', async () => {
+  it('is soft-deleted, and frees its login', async () => {
     const leaver = await member('leaver', []);
     const deleted = await fixture.control(root, DELETE, { id: leaver.roleid });
     expect(deleted.data).to.deep.equal({ delete_role: { roleid: String(leaver.roleid), deleted: true } });
@@ -188,7 +188,7 @@ describe('roles_pbac: role', () => {
     expect(codeOf(await fixture.control(root, DELETE, { id: 'x' }))).to.equal('NOT_FOUND');
   });
 
-  it('changes all or nothing in one request, and stops at the first error', async () => {
+  it('applies a request atomically, and stops at the first error', async () => {
     const result = await fixture.control(
       root,
       `mutation { a: create_role(input: { login: "all" }) { roleid }
@@ -203,7 +203,7 @@ describe('roles_pbac: role', () => {
     expect(data).to.deep.equal({ role: [] });
   });
 
-  it('may read replicas when it is told so', async () => {
+  it('may read from replicas when allowed', async () => {
     const { roleid } = await member('reporter', ['select']);
     const setting = async (mutation: string): Promise<unknown> =>
       at(

@@ -7,7 +7,7 @@ import { AppError } from '../../src/errors.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 // The test server's role is what the documentation asks of DATABASE_URL: CREATEROLE and no more.
-describe('storage of tenants', () => {
+describe('tenant storage', () => {
   let testDatabase: TestDatabase;
   let database: Database;
 
@@ -20,14 +20,14 @@ describe('storage of tenants', () => {
   const tenant = (name: string): ReturnType<typeof createTenant> =>
     createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
-  it('makes the installation once, and only with a password', async () => {
+  it('creates the installation once, and only with a password', async () => {
     expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');
     expect(await ensureInstallation(database.knex, 'installation secret')).to.equal('created');
     expect(await ensureInstallation(database.knex, 'installation other')).to.equal('exists');
     expect(await ensureInstallation(database.knex, undefined)).to.equal('exists');
   });
 
-  it("runs scripts as the tenant's role in the tenant's schema, also after a COMMIT in them", async () => {
+  it("runs scripts as the tenant's role in its schema, even after a COMMIT", async () => {
     const { tenantid, schema } = await tenant('scripts');
     const script = 'create table a (id int primary key); commit; create table b (id int primary key)';
     expect(await runTenantSql(database, { tenantid, sql: script })).to.deep.equal({ schema });
@@ -44,7 +44,7 @@ describe('storage of tenants', () => {
     expect(after.rows[0]?.role).to.equal('none');
   });
 
-  it('says where a script fails, and keeps nothing of it', async () => {
+  it('reports where a script fails, and rolls it back', async () => {
     const { tenantid, schema } = await tenant('mistakes');
     const script = 'create table kept (id int);\n  create tabel typo ()';
     const error: unknown = await runTenantSql(database, { tenantid, sql: script }).catch(
@@ -63,7 +63,7 @@ describe('storage of tenants', () => {
     expect(unknown).to.have.property('code', 'TENANT_NOT_FOUND');
   });
 
-  it('keeps tenants from each other and from the control schema', async () => {
+  it('isolates tenants from each other and from the control schema', async () => {
     const [mine, theirs] = [await tenant('mine'), await tenant('theirs')];
     await runTenantSql(database, { tenantid: theirs.tenantid, sql: 'create table secret (id int)' });
     const attempts = [
@@ -82,7 +82,7 @@ describe('storage of tenants', () => {
     }
   });
 
-  it('makes several at once, and takes back all of one', async () => {
+  it('creates several concurrently, and removes one completely', async () => {
     const made = await Promise.all(['one', 'two', 'three'].map(tenant));
     expect(new Set(made.map(({ schema }) => schema)).size).to.equal(3);
     const gone = made[0]!;

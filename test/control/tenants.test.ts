@@ -53,7 +53,7 @@ describe('roles_pbac: tenant', () => {
     ]);
   });
 
-  it('takes a schema name of its own, and refuses names that are taken or kept', async () => {
+  it('accepts a custom schema name, and refuses taken or reserved ones', async () => {
     const input = { root_login: 'owner', root_password: 'secret of the owner' };
     const made = await create(pxadmin, { ...input, name: 'Named', schema: 'Own_Schema' });
     expect(at(made, 'data.create_tenant.schema')).to.equal('Own_Schema');

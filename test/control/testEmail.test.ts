@@ -18,7 +18,7 @@ describe('roles_pbac: send_test_email', () => {
     return shop.sent({ type: await shop.createType(), ...ORDER, to: 'me@example.com' });
   };
 
-  it('arrives at the given address alone, with the tenant’s key', async () => {
+  it('goes only to the given address, with the tenant’s key', async () => {
     const before = shop.provider.calls.length;
     const result = await shop.sent({ type: await shop.createType(), ...ORDER, to: 'Me <me@example.com>' });
     expect(result).to.deep.equal({
@@ -39,7 +39,7 @@ describe('roles_pbac: send_test_email', () => {
     expect(rows).to.deep.equal([]);
   });
 
-  it('says as a value what the provider did, without the key, and pauses nobody', async () => {
+  it("returns the provider's outcome without the key, and pauses nobody", async () => {
     const echo = JSON.stringify({ errors: [{ message: `bad key ${API_KEY}` }] });
     const cases: [Behaviour, string][] = [
       [{ kind: 'answer', status: 401, body: echo }, 'APIKEY_REFUSED'],
@@ -63,7 +63,7 @@ describe('roles_pbac: send_test_email', () => {
     expect(rows).to.deep.equal([{ paused_code: null, wait_until: null }]);
   });
 
-  it('waits for the provider as deliveries do', async () => {
+  it('uses the provider timeout of deliveries', async () => {
     const { pool } = shop.fixture.testDatabase.database;
     await pool.query(`update rowpost.email_apikey set wait_until = now() + interval '1 minute'`);
     try {
@@ -75,7 +75,7 @@ describe('roles_pbac: send_test_email', () => {
     }
   });
 
-  it('sends nothing when the email can’t be composed', async () => {
+  it('sends nothing when the email can’t be rendered', async () => {
     const before = shop.provider.calls.length;
     const type = await shop.createType({ subject: '{{ 1 / 0 }}' });
     const result = await shop.sent({ type, ...ORDER, to: 'me@example.com' });
@@ -88,7 +88,7 @@ describe('roles_pbac: send_test_email', () => {
     expect(shop.provider.calls).to.have.length(before);
   });
 
-  it('needs a key, an administrator, POST, and a request of its own', async () => {
+  it('requires a key, an administrator, POST, and a request of its own', async () => {
     const before = shop.provider.calls.length;
     const type = await shop.createType();
     const variables = { type, ...ORDER, to: 'me@example.com' };
@@ -113,7 +113,7 @@ describe('roles_pbac: send_test_email', () => {
     expect(shop.provider.calls).to.have.length(before);
   });
 
-  it('is kept in the local mailbox where mail is', async () => {
+  it('goes to the local mailbox if that is the carrier', async () => {
     const local = await WebFixture.start();
     try {
       const { tenantid } = await local.createTenant('local', TABLES);

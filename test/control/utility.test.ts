@@ -17,7 +17,7 @@ describe('roles_pbac: Utility', () => {
 
   const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
-  it('introspects: tables made a moment ago are served', async () => {
+  it('introspects, including tables created a moment ago', async () => {
     await runTenantSql(fixture.testDatabase.database, {
       tenantid: tenant.tenantid,
       sql: 'create table parcel (id int primary key)',
@@ -31,7 +31,7 @@ describe('roles_pbac: Utility', () => {
     });
   });
 
-  it('gives tokens for children; for every role of the tenant to root', async () => {
+  it('issues tokens for children, and to root for every role of the tenant', async () => {
     const parent = await fixture.createMember(root, 'parent', ['create_role']);
     const child = await fixture.createMember(parent.token, 'child', []);
     const grandchild = await fixture.createMember(root, 'grandchild', [], child.roleid);

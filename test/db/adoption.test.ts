@@ -34,7 +34,7 @@ const TABLES = `
   insert into hidden values (1, 'everybody'), (2, 'nobody');
 `;
 
-describe('a schema that an application owns', () => {
+describe('an application-owned schema', () => {
   let test: TestDatabase;
   let app: pg.Client;
   let appRole: string;
@@ -108,7 +108,7 @@ describe('a schema that an application owns', () => {
     return rows.map(({ line }) => line).join('\n');
   };
 
-  it("is refused where it is not there, is a tenant's, or belongs to PostgreSQL or the service", async () => {
+  it("is refused if missing, a tenant's, or owned by PostgreSQL or the service", async () => {
     for (const schema of [
       'absent',
       'pg_catalog',
@@ -128,11 +128,11 @@ describe('a schema that an application owns', () => {
     expect(await failure(adopt(own.schema, 'thief'))).to.have.property('code', 'NAME_TAKEN');
   });
 
-  describe('without rights of the service on it', () => {
+  describe('without privileges of the service', () => {
     let tenant: AdoptedTenant;
     let found: string;
 
-    it('is adopted by the statements that are printed for its owner', async () => {
+    it('is adopted with the statements printed for its owner', async () => {
       found = await described('shop');
       tenant = await adopt('shop');
       expect(tenant.left).to.include(
@@ -145,7 +145,7 @@ describe('a schema that an application owns', () => {
       ).to.equal('{"data":{"customer":[{"name":"Ada","orders_collection":[]}]}}');
     });
 
-    it('serves tables to come, by default privileges', async () => {
+    it('serves future tables, through default privileges', async () => {
       await app.query('create table shop.later (id serial primary key, word text)');
       await engine.introspect(tenant.tenantid, tenant.schema);
       expect(await ask(tenant, 'mutation { create_later(input: {word: "x"}) { id word } }')).to.equal(
@@ -154,7 +154,7 @@ describe('a schema that an application owns', () => {
       await app.query('drop table shop.later');
     });
 
-    it('is not captured, and the answer says what would be needed', async () => {
+    it('is not captured, and the error says what is missing', async () => {
       const error = await failure(capture(tenant, 'orders'));
       expect(error).to.include({ code: 'CAPTURE_DENIED' });
       expect(error)
@@ -162,7 +162,7 @@ describe('a schema that an application owns', () => {
         .that.matches(new RegExp(`grant ${appRole} to `));
     });
 
-    it('is given back once its owner has taken back the grants', async () => {
+    it('is released once its owner has revoked the grants', async () => {
       expect(await failure(deleteTenant(test.database.knex, tenant.tenantid))).to.have.property(
         'code',
         'PERMISSION_DENIED',
@@ -177,7 +177,7 @@ describe('a schema that an application owns', () => {
     });
   });
 
-  describe('with the service a member of its owner', () => {
+  describe('with the service as a member of its owner', () => {
     let crm: AdoptedTenant;
     let shop: AdoptedTenant;
     let found: string;
@@ -189,11 +189,11 @@ describe('a schema that an application owns', () => {
       shop = await adopt('shop');
     });
 
-    it('is adopted in one step, and so is another', () => {
+    it('is adopted in one step, as is another', () => {
       expect([crm.left, shop.left]).to.deep.equal([[], []]);
     });
 
-    it('is served as its tables are: views, partitions, heirs, generated columns, domains, tables without a key', async () => {
+    it('is served with views, partitions, inheritance, generated columns, domains and tables without a key', async () => {
       const catalog = await engine.introspect(crm.tenantid, 'crm');
       expect([...catalog.tables.keys()]).to.deep.equal([
         'customer',
@@ -229,7 +229,7 @@ describe('a schema that an application owns', () => {
         .and.contain('Row level security of hidden refuses the row.');
     });
 
-    it('is served by connections of its own: its owner may bring code at any time', () => {
+    it('is served by dedicated connections, since its owner may add code at any time', () => {
       expect(test.database.tenants.loginOf(crm.tenantid)).to.equal(crm.tenantid);
     });
 
@@ -265,7 +265,7 @@ describe('a schema that an application owns', () => {
       });
     }
 
-    it('is warned of where every role may make objects in it', async () => {
+    it('causes a warning if every role may create objects in it', async () => {
       const { pool } = test.database;
       const warning = 'every role may make objects in it';
       expect((await adoptionWarnings(pool, 'crm')).join()).not.to.contain(warning);
@@ -275,7 +275,7 @@ describe('a schema that an application owns', () => {
       await app.query('revoke create on schema crm from public');
     });
 
-    it('is not dropped by a release that knows no adopted schemas', async () => {
+    it('is not dropped by an older release without adopted schemas', async () => {
       const { pool } = test.database;
       const error = await failure(
         pool.query('delete from rowpost.tenant where tenantid = $1', [crm.tenantid]),
@@ -283,7 +283,7 @@ describe('a schema that an application owns', () => {
       expect(error).to.have.property('message').that.contains('rowpost tenant release');
     });
 
-    it('is given back as it was', async () => {
+    it('is released unchanged', async () => {
       await deleteTenant(test.database.knex, crm.tenantid);
       expect(await described('crm')).to.equal(found);
       await app.query('insert into crm.orders (customer_id) values (1)');

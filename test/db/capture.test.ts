@@ -112,7 +112,7 @@ describe('capture of every writer', () => {
     });
   }
 
-  it('pairs each row with what it was, also where keys change places', async () => {
+  it('pairs each row with its old version, even when keys are swapped', async () => {
     await write(`insert into item (id, name) select i, 'r' || i from generate_series(101, 400) i`);
     await fixture.events();
     await write(`update item set id = id + 1000, n = id where id between 101 and 400`);
@@ -125,7 +125,7 @@ describe('capture of every writer', () => {
     }
   });
 
-  it('pairs rows by their key where a trigger stopped one on its way to another partition', async () => {
+  it('pairs rows by key where a trigger blocked a move between partitions', async () => {
     await write(`
       insert into log select i, '2026-01-10', i from generate_series(50, 55) i;
       create function stop() returns trigger language plpgsql as 'begin if new.id = 52 then return null; end if; return new; end';
@@ -147,7 +147,7 @@ describe('capture of every writer', () => {
     await write('drop trigger stop on log_2');
   });
 
-  it('names the writer of SQL, and the role of the API', async () => {
+  it('names the SQL user, or the API role', async () => {
     await write(`insert into item values (30, 'sql')`);
     await fixture.shop.data('mutation { create_item(input: {id: 31, name: "api"}) { id } }');
     const [sql, api] = await fixture.events();
@@ -156,7 +156,7 @@ describe('capture of every writer', () => {
     expect(api).to.include({ roleid: fixture.shop.root.roleid, writer: null, application: null });
   });
 
-  it('leaves the event of the API to the trigger, for each mutation', async () => {
+  it('leaves API events to the trigger, for every mutation', async () => {
     await fixture.shop.data(`mutation {
       create_item(input: {id: 40}) { id }
       create_many_item(input: [{id: 40, name: "q"}, {id: 41, name: "r", n: 1}], onconflict: update) { id }
@@ -177,7 +177,7 @@ describe('capture of every writer', () => {
     expect(await fixture.changes()).to.deep.equal(['delete item {"id" : 41}']);
   });
 
-  it('goes back to the API', async () => {
+  it('reverts to the API', async () => {
     await fixture.capture('line', 'api');
     await write(`insert into line values (9, 'sql')`);
     await fixture.shop.data('mutation { create_line(input: {a: 9, b_c: "api"}) { a } }');
@@ -189,7 +189,7 @@ describe('capture of every writer', () => {
     expect(rows).to.deep.equal([]);
   });
 
-  it('is for tables with a key', async () => {
+  it('requires a primary key', async () => {
     for (const table of ['seen', 'keyless', 'absent']) {
       const error: unknown = await fixture.capture(table, 'all').catch((reason: unknown) => reason);
       expect(error, table).to.have.property('code', table === 'absent' ? 'UNKNOWN_TABLE' : 'BAD_USER_INPUT');

@@ -29,7 +29,7 @@ describe('events of triggers and of the API', () => {
       [operation, key, String(old), String(changed)].join('\n'),
     );
 
-  it('hold the same text, whatever the settings of the writer are', async () => {
+  it("are byte-identical, whatever the writer's settings", async () => {
     const { shop, writer } = fixture;
     for (const table of ['plain', 'captured']) {
       await shop.data(
@@ -46,7 +46,7 @@ describe('events of triggers and of the API', () => {
     expect(said.slice(3)).to.deep.equal(said.slice(0, 3));
   });
 
-  it('name rows of several key columns alike', async () => {
+  it('identify rows with composite keys identically', async () => {
     const { shop } = fixture;
     for (const table of ['two', 'other']) {
       await shop.data(

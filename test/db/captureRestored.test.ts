@@ -58,7 +58,7 @@ describe('a captured table in a dump', () => {
   });
 
   if (hasClients()) {
-    it('is captured in another cluster, from the moment in which it is restored', async function () {
+    it('is captured in another cluster as soon as it is restored', async function () {
       this.timeout(60_000);
       const server = await testServer(18);
       await server.run(`create database ${COPY} template template0`);
@@ -81,7 +81,7 @@ describe('a captured table in a dump', () => {
       ]);
     });
 
-    it('shows types of its own as before, once the service has looked at the tables', async () => {
+    it('shows custom types as before, once the service has checked the tables', async () => {
       const { tenantid, schema } = tenant;
       await writer.query(`insert into ${schema}.felt values (1, 'glad')`);
       expect((await changes()).at(-1)).to.contain('capture_error');

@@ -3,7 +3,7 @@ import { compareHistory, createPositionReader, type HistoryPosition } from '../.
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 
-describe('the history of the database', () => {
+describe('the database history', () => {
   for (const postgres of [15, 18] as const) {
     describe(`as PostgreSQL ${postgres} tells it`, () => {
       let db: TestDatabase;
@@ -29,15 +29,15 @@ describe('the history of the database', () => {
 
   const seen: HistoryPosition = { identity: '7.16384.17000', timeline: '00000001', walBytes: 900n };
 
-  it('is another one when the database is', () => {
+  it('differs for another database', () => {
     expect(compareHistory(seen, { ...seen, identity: '8.16384.17000', walBytes: 9_000n })).to.equal(
       'replaced',
     );
   });
-  it('is another one when a standby took over', () => {
+  it('differs after a standby took over', () => {
     expect(compareHistory(seen, { ...seen, timeline: '00000002', walBytes: 9_000n })).to.equal('promoted');
   });
-  it('went back when less is written than was', () => {
+  it('is detected as going back when the log is shorter than before', () => {
     expect(compareHistory(seen, { ...seen, walBytes: 899n })).to.equal('back');
   });
 });

@@ -10,21 +10,21 @@ describe('migrations', () => {
   });
   afterEach(() => db.drop());
 
-  it('are none too many for a build that is older than the database: its processes start during a roll-out', async () => {
+  it('may be newer than the build: older processes start during a rollout', async () => {
     await db.database.pool.query(
       `insert into rowpost.migration (name, batch, migration_time) values ('9999_of_a_newer_release.js', 99, now())`,
     );
     expect(await pendingMigrations(db.database.knex)).to.deep.equal([]);
   });
 
-  it('are named while the database lacks them', async () => {
+  it('are listed while the database lacks them', async () => {
     const { rows } = await db.database.pool.query<{ name: string }>(
       `delete from rowpost.migration where id = (select max(id) from rowpost.migration) returning name`,
     );
     expect(await pendingMigrations(db.database.knex)).to.deep.equal([rows[0]!.name]);
   });
 
-  it('give way to a session that waits for them, and are made once it has ended', async () => {
+  it('yield to a session waiting behind them, and are applied once it has ended', async () => {
     const { knex, pool } = db.database;
     // As before the release that has the last one.
     await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);
@@ -41,7 +41,7 @@ describe('migrations', () => {
     expect(await migrated).to.deep.equal(['0059_event_trace.js']);
   });
 
-  it('say what to do when somebody keeps a lock, and change nothing', async () => {
+  it('report what to do about a held lock, and change nothing', async () => {
     const { knex, pool } = db.database;
     const before = await pool.query('select name from rowpost.migration order by id');
     await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);

@@ -10,7 +10,7 @@ describe('the principal cache', () => {
   });
   after(() => db.drop());
 
-  it("reads one role afresh for a sign-in, and keeps the tenant's others", async () => {
+  it("refreshes one role for a sign-in, and keeps the tenant's others", async () => {
     const { knex } = db.database;
     const credentials = { rootLogin: 'root', rootPassword: 'correct horse' };
     const { tenantid, rootRoleid } = await createTenant(knex, { name: 'cached', ...credentials });

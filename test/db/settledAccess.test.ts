@@ -4,7 +4,7 @@ import { openShop, type Shop } from '../graphql/support/shop.js';
 const FINGERPRINT = 'f1';
 
 /** What one process has decided about a schema, and the others take over. */
-describe('what was decided about a schema', () => {
+describe('stored decisions about a schema', () => {
   let shop: Shop;
   before(async () => (shop = await openShop('create table notes (id int primary key)')));
   after(() => shop.close());
@@ -12,7 +12,7 @@ describe('what was decided about a schema', () => {
   const isSettled = (fingerprint: string): Promise<boolean> =>
     shop.test.database.tenants.isSettled(shop.tenant.tenantid, fingerprint);
 
-  it('is taken over as long as the schema has the same fingerprint', async () => {
+  it('are reused while the schema has the same fingerprint', async () => {
     const { tenants } = shop.test.database;
     await tenants.settle(shop.tenant.tenantid, shop.tenant.schema);
     expect(await isSettled(FINGERPRINT)).to.equal(false);
@@ -22,7 +22,7 @@ describe('what was decided about a schema', () => {
     expect(tenants.loginOf(shop.tenant.tenantid)).to.equal('shared');
   });
 
-  it('is decided again when the shared login has lost the role', async () => {
+  it('are renewed when the shared login has lost the role', async () => {
     const { database } = shop.test;
     const { tenantid, schema } = shop.tenant;
     const names = await database.tenants.names();
@@ -32,7 +32,7 @@ describe('what was decided about a schema', () => {
     expect(await isSettled(FINGERPRINT)).to.equal(true);
   });
 
-  it('is decided again when the shared login can enter the role of a schema with code', async () => {
+  it('are renewed when the shared login can assume the role of a schema with code', async () => {
     const { database } = shop.test;
     const { tenantid, schema } = shop.tenant;
     const names = await database.tenants.names();
@@ -45,7 +45,7 @@ describe('what was decided about a schema', () => {
     expect(await isSettled(FINGERPRINT)).to.equal(false);
   });
 
-  it('is decided again in a copy of the database, whose roles are not made', async () => {
+  it('are renewed in a copy of the database without the roles', async () => {
     const { database } = shop.test;
     const { tenantid } = shop.tenant;
     const names = await database.tenants.names();

@@ -46,7 +46,7 @@ const settings = (): ReadonlySet<string> =>
   new Set([...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name!));
 
 describe('the deployment kit', () => {
-  it('sets what there is to set', () => {
+  it('sets only existing settings', () => {
     const used = [
       ...PROCESSES.flatMap((name) => Object.keys(compose.services[name]!.environment)),
       ...kustomization.configMapGenerator[0]!.literals.map((literal) => literal.split('=')[0]!),
@@ -62,7 +62,7 @@ describe('the deployment kit', () => {
     expect(used.filter((name) => name !== 'NODE_ENV' && !settings().has(name))).to.deep.equal([]);
   });
 
-  it('lets through proxies what Rowpost takes', () => {
+  it('allows through proxies what Rowpost accepts', () => {
     const { bodyLimitBytes, fileMaxBytes, requestTimeoutMs, answerTimeoutMs } = loadConfig({});
     const [nginx, haproxy] = [read('deploy/proxy/nginx.conf'), read('deploy/proxy/haproxy.cfg')];
     expect([bodyLimitBytes, fileMaxBytes]).to.deep.equal([2 ** 20, 5 * 2 ** 30]);
@@ -90,7 +90,7 @@ describe('the deployment kit', () => {
     expect(copied.filter((name) => !existsSync(path.join(ROOT, name)))).to.deep.equal([]);
   });
 
-  it('has manifests that fit together', () => {
+  it('has consistent manifests', () => {
     const pods = manifests.flatMap(({ spec }) => (spec?.template ? [spec.template] : []));
     expect(pods.map(({ spec }) => spec.containers[0]!.args[0])).to.have.members(PROCESSES);
     const labels = pods.map(({ metadata }) => metadata.labels);
@@ -104,7 +104,7 @@ describe('the deployment kit', () => {
     }
   });
 
-  it('has a script that runs commands as the units run processes', () => {
+  it('has a script that runs commands in the environment of the units', () => {
     const script = read('deploy/bin/rowpost');
     const unit = read('deploy/systemd/rowpost-release.service');
     const of = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? `no ${name}`;
@@ -115,7 +115,7 @@ describe('the deployment kit', () => {
   });
 
   if (has('systemd-analyze')) {
-    it('has units that systemd takes, and that may do little', () => {
+    it('has valid systemd units with few privileges', () => {
       for (const name of readdirSync(path.join(ROOT, 'deploy/systemd'))) {
         const unit = path.join(ROOT, 'deploy/systemd', name);
         const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
@@ -127,7 +127,7 @@ describe('the deployment kit', () => {
     });
   }
   if (has('haproxy')) {
-    it('has a configuration that HAProxy takes', () => {
+    it('has a valid HAProxy configuration', () => {
       const { status, stderr } = spawnSync('haproxy', ['-c', '-f', 'deploy/proxy/haproxy.cfg'], {
         cwd: ROOT,
       });
@@ -135,7 +135,7 @@ describe('the deployment kit', () => {
     });
   }
   if (has('nginx')) {
-    it('has a configuration that nginx takes', () => {
+    it('has a valid nginx configuration', () => {
       const folder = mkdtempSync(path.join(os.tmpdir(), 'rowpost-nginx-'));
       const file = path.join(folder, 'nginx.conf');
       writeFileSync(

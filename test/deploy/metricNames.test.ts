@@ -48,7 +48,7 @@ describe('deployment files', () => {
     [DASHBOARD, read(DASHBOARD)],
     ['docs/operations.md', [...read('docs/operations.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' ')],
   ] as const) {
-    it(`${file} names metrics that there are`, async () => {
+    it(`${file} refers to existing metrics only`, async () => {
       const names = await registered();
       const used = new Set(
         [...text.matchAll(METRIC)].map(([name]) => name.replace(/_(bucket|sum|count)$/, '')),
@@ -58,7 +58,7 @@ describe('deployment files', () => {
     });
   }
 
-  it('every metric of ours is on the dashboard', async () => {
+  it('every metric is on the dashboard', async () => {
     const shown = read(DASHBOARD);
     const ours = [...(await registered())].filter((name) => name.startsWith('rowpost_'));
     expect(ours.filter((name) => !shown.includes(name))).to.deep.equal([]);
@@ -73,7 +73,7 @@ describe('deployment files', () => {
   });
 
   if (hasPromtool()) {
-    it('the rules fire in outages and not in an ordinary hour, as promtool finds', () => {
+    it('the rules fire in outages and not in a normal hour (promtool)', () => {
       execFileSync('promtool', ['check', 'rules', RULES], { stdio: 'pipe' });
       execFileSync('promtool', ['test', 'rules', RULES_TEST], { stdio: 'pipe' });
     });

@@ -36,7 +36,7 @@ describe('docs/api.md', () => {
   });
 
   for (const { line, query, variables, data, errors } of examples) {
-    it(`line ${line} answers what the page says`, async () => {
+    it(`line ${line} returns what the page shows`, async () => {
       const reply = await shop.ask(query, variables);
       if (errors === undefined) {
         expect(reply.errors, reply.body).to.equal(undefined);

@@ -32,7 +32,7 @@ describe('docs/delivery.md', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('names no code that there is not', () => {
+  it('names only existing codes', () => {
     const named = [...page.matchAll(/^\| (`[A-Z][^|]*) \| [^|]*`/gm)].flatMap((row) =>
       [...row[1]!.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map((match) => match[1]!),
     );

@@ -44,7 +44,7 @@ describe('docs/errors.md', () => {
 
   for (const example of ERROR_EXAMPLES) {
     const { path, request, code, message, table, column, hint } = example;
-    it(`${request} is refused as the page says`, async () => {
+    it(`${request} fails as the page shows`, async () => {
       expect(page).to.contain(`| \`${request}\` | ${message} |`);
       const sent = request.replace('roleid: 1, confid: 1', `roleid: ${role}, confid: ${confid}`);
       const { errors } = await fixture.graphql(path, root, sent);
@@ -62,7 +62,7 @@ describe('docs/errors.md', () => {
     });
   }
 
-  it('names nothing in its hints that a client of the API has not: no page, no file', () => {
+  it('refers in its hints to nothing an API client lacks: no page, no file', () => {
     for (const [code, [, hint]] of Object.entries(ERROR_CODES)) {
       expect(hint, code).to.not.match(/docs\/|src\/|\.md\b|\.ts\b/);
     }

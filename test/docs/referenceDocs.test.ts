@@ -4,7 +4,7 @@ import { REFERENCE_DOCS } from '../../scripts/docs.js';
 
 describe('reference docs', () => {
   for (const [file, render] of Object.entries(REFERENCE_DOCS)) {
-    it(`${file} says what the source says (npm run docs)`, () => {
+    it(`${file} matches the source (npm run docs)`, () => {
       const written = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
       expect(written).to.equal(render());
     });

@@ -36,8 +36,8 @@ function codeOf(changes: Partial<EmailType>): unknown {
   }
 }
 
-describe('email: its content', () => {
-  it('has the text that is given, that of the HTML, or none', () => {
+describe('email content', () => {
+  it('has the given text, one derived from the HTML, or none', () => {
     expect(contentOf({ text: 'given' }).text).to.equal('given');
     expect(contentOf({ text: null }).text).to.equal('made');
     expect(contentOf({}).text).to.equal('made');
@@ -50,7 +50,7 @@ describe('email: its content', () => {
     }
   });
 
-  it('is answered where reply_to says, or to the sender', () => {
+  it('is answered to reply_to, or to the sender', () => {
     expect(contentOf({ reply_to: 'Help <help@bücher.example>, a@b.org; A@b.org' }).replyTo).to.deep.equal([
       { email: 'help@xn--bcher-kva.example', name: 'Help' },
       { email: 'a@b.org', name: '' },
@@ -61,13 +61,13 @@ describe('email: its content', () => {
     expect(codeOf({ reply_to: many })).to.deep.equal(['REPLY_TO_INVALID', 'reply_to']);
   });
 
-  it('has the headers that are given, and says that no human wrote it', () => {
+  it('has the given headers, and is marked as auto-generated', () => {
     expect(contentOf({}).headers).to.deep.equal({ 'Auto-Submitted': 'auto-generated' });
     const headers = { 'auto-submitted': 'no', 'X-Empty': ' ', 'X-A': ' ä 1 ' };
     expect(contentOf({ headers }).headers).to.deep.equal({ 'auto-submitted': 'no', 'X-A': 'ä 1' });
   });
 
-  it('lets no value begin another header', () => {
+  it('prevents header injection', () => {
     for (const sign of ['\r\n', '\n', '\r', '\0', '\v', '\f', '\u0085', '\t', '\u001f', '\u007f']) {
       const headers = { 'X-A': `a${sign}Bcc: eve@example.com` };
       expect(codeOf({ headers }), JSON.stringify(sign)).to.deep.equal(['HEADER_INVALID', 'headers.X-A']);
@@ -86,7 +86,7 @@ describe('email: its content', () => {
     ]);
   });
 
-  it('hides the preheader at the start of the body, and leaves it out of the text', () => {
+  it('hides the preheader at the start of the body, and omits it from the text', () => {
     const before = (html: string): string => withPreheader(html, 'P').split('<div style="display:none')[0]!;
     expect(before('<p>x</p>')).to.equal('');
     const head = '<!DOCTYPE html>\n<html lang="de"><head><title>t</title></head>';
@@ -103,7 +103,7 @@ describe('email: its content', () => {
     expect(contentOf({ preheader: ' ' }).html).to.equal(TYPE.template);
   });
 
-  it('finds the body of hostile HTML in a moment', () => {
+  it('finds the body of hostile HTML quickly', () => {
     for (const html of ['<'.repeat(2e6), '<body '.repeat(3e5), '<!--'.repeat(5e5), '<!---->'.repeat(3e5)]) {
       const startMs = performance.now();
       withPreheader(html, 'P');
@@ -111,14 +111,14 @@ describe('email: its content', () => {
     }
   });
 
-  it('is warned of when mailboxes would clip it', () => {
+  it('causes a warning when mailboxes would clip it', () => {
     const email = { sender: { email: '', name: '' }, recipients: [], cc: [], bcc: [], subject: '' };
     expect(warningsOf({ ...email, html: 'ä'.repeat(51_000) })).to.deep.equal([]);
     const [warning] = warningsOf({ ...email, html: 'ä'.repeat(51_001) });
     expect(warning).to.include({ code: 'HTML_CLIPPED', field: 'template' });
   });
 
-  it('has a Message-ID by its installation, tenant and delivery', () => {
+  it('has a Message-ID made of installation, tenant and delivery', () => {
     expect(messageIdOf('https://rowpost.example:8443/x', 7, '42')).to.equal(
       '<delivery.7.42@rowpost.example>',
     );

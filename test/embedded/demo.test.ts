@@ -20,7 +20,7 @@ describe('rowpost demo', function () {
   const play = () =>
     runRowpost(['demo', '--once'], { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' });
 
-  it('sets up a shop, changes it, and ends well when the four emails have arrived', async () => {
+  it('sets up a shop, changes it, and succeeds once four emails have arrived', async () => {
     const { code, stdout, stderr } = await play();
     expect(code, `${stdout}\n${stderr}`).to.equal(0);
     expect(mailsIn(stdout)).to.deep.equal([
@@ -33,7 +33,7 @@ describe('rowpost demo', function () {
     expect(stderr).to.match(/^The password of pxadmin is \S+ /);
   });
 
-  it('finds its shop again, and makes a new order', async () => {
+  it('reuses its shop, and places a new order', async () => {
     const { code, stdout, stderr } = await play();
     expect(code, `${stdout}\n${stderr}`).to.equal(0);
     expect(stdout).to.include('kept from an earlier start');
@@ -42,7 +42,7 @@ describe('rowpost demo', function () {
     expect(stderr).to.not.include('password');
   });
 
-  it('stays up without --once, and says where to look', async () => {
+  it('keeps running without --once, and says where to look', async () => {
     const env = { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' };
     const { child, stdout } = spawnStory(env);
     const mailbox = await waitFor(

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 
 const PASSWORD = 'a password for pxadmin';
 
-describe('the demo on a service that sends nothing', function () {
+describe('the demo without a worker', function () {
   this.timeout(60_000);
 
   let db: TestDatabase;

@@ -4,12 +4,12 @@ import { expect } from 'chai';
 import { findFreePort } from '../../src/embedded/freePort.js';
 
 describe('free port', () => {
-  it('is the wanted one while nothing listens on it', async () => {
+  it('is the preferred one if nothing listens on it', async () => {
     const wanted = await findFreePort();
     expect(await findFreePort(wanted)).to.equal(wanted);
   });
 
-  it('is another one when the wanted one is taken', async () => {
+  it('is another one if the preferred one is taken', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;

@@ -57,7 +57,7 @@ describe('embedded PostgreSQL', function () {
   const serverPid = async (): Promise<number> =>
     Number((await readFile(path.join(dataDir, 'postgres/data/postmaster.pid'), 'utf8')).split('\n')[0]);
 
-  it('serves UTF-8 to a role that is no superuser, with a password kept from others', async () => {
+  it('serves UTF-8 to a non-superuser, with a password unreadable by others', async () => {
     const { url } = await start();
     const rows = await query(
       url,
@@ -80,7 +80,7 @@ describe('embedded PostgreSQL', function () {
     expect((await stat(path.join(dataDir, 'postgres/password'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('keeps its data and its address over a restart', async () => {
+  it('keeps its data and port across a restart', async () => {
     const first = await start();
     await query(first.url, 'create table kept as select 42 as answer');
     await first.stop();
@@ -89,7 +89,7 @@ describe('embedded PostgreSQL', function () {
     expect(await query(second.url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
   });
 
-  it('takes another port when its own is taken', async () => {
+  it('uses another port when its own is taken', async () => {
     const first = await start();
     await first.stop();
     const port = Number(new URL(first.url).port);
@@ -104,7 +104,7 @@ describe('embedded PostgreSQL', function () {
     }
   });
 
-  it('restarts with all committed data after its server was killed', async () => {
+  it('recovers all committed data after its server was killed', async () => {
     const lines: string[] = [];
     const first = await start((line) => lines.push(line));
     await query(first.url, 'create table kept as select 42 as answer');
@@ -115,7 +115,7 @@ describe('embedded PostgreSQL', function () {
     expect(await query(second.url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
   });
 
-  it('is not stopped by a left-over postmaster.pid whose number now belongs to another program', async () => {
+  it('ignores a stale postmaster.pid whose pid belongs to another program', async () => {
     const first = await start();
     await first.stop();
     const port = new URL(first.url).port;
@@ -135,7 +135,7 @@ describe('embedded PostgreSQL', function () {
     expect(await query(url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
   });
 
-  it('gives one server to processes that start at once in a new folder', async () => {
+  it('starts one server for concurrent processes in a new folder', async () => {
     const all = await Promise.all([hold(), hold(), hold()]);
     expect(new Set(all.map(({ url }) => url)).size).to.equal(1);
     expect(all.filter(({ owned }) => owned)).to.have.length(1);
@@ -149,7 +149,7 @@ describe('embedded PostgreSQL', function () {
     await waitFor('the throw-away folder to go', () => !existsSync(dataDir));
   });
 
-  it('says what to do when its folder can not be made', async () => {
+  it("says what to do when its folder can't be created", async () => {
     await writeFile(path.join(folder, 'file'), '');
     dataDir = path.join(folder, 'file/.rowpost');
     expect(await failure(start())).to.match(/can't make the folder .*ROWPOST_DATA_DIR/);
@@ -162,7 +162,7 @@ describe('embedded PostgreSQL', function () {
       expect(uid).to.not.equal(0);
     });
 
-    it('as root lets that account pass through its own folder, where that is all it takes', async () => {
+    it('as root makes its own folder traversable where that suffices', async () => {
       await mkdir(dataDir, { mode: 0o700 });
       const lines: string[] = [];
       await start((line) => lines.push(line));
@@ -171,7 +171,7 @@ describe('embedded PostgreSQL', function () {
       expect(lines).to.deep.equal([]);
     });
 
-    it('as root keeps the data elsewhere when that account can not reach the folder', async () => {
+    it("as root keeps the data elsewhere when that account can't reach the folder", async () => {
       await chmod(folder, 0o700);
       const lines: string[] = [];
       const first = await start((line) => lines.push(line));

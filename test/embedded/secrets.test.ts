@@ -20,13 +20,13 @@ describe('secrets of an embedded installation', () => {
     expect(again.keyRing.decrypt(first.keyRing.encrypt('a key', 'row 1'), 'row 1')).to.equal('a key');
   });
 
-  it('are the same for all that make them at once, and new for one', async () => {
+  it('are the same for concurrent processes, and new for one of them', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => embeddedSecrets(folder)));
     expect(new Set(all.map((secrets) => secrets.pxadminPassword)).size).to.equal(1);
     expect(all.filter((secrets) => secrets.pxadminPasswordIsNew)).to.have.length(1);
   });
 
-  it('lie in files that only their owner reads, and nothing else is left', async () => {
+  it('are in files readable by their owner only, with no temporary files left', async () => {
     await embeddedSecrets(folder);
     const files = await readdir(folder);
     expect(files.sort()).to.deep.equal(['pxadmin-password', 'secret-keys']);

@@ -25,7 +25,7 @@ for (const backend of ['redis', 'postgres'] satisfies readonly Backend[]) {
       });
     });
 
-    it('by a restored backup and by a standby that was behind, and all that it still holds is delivered', () => {
+    it('through a restored backup and a lagging standby, and delivers everything it still holds', () => {
       expect(result.rows.map(({ way, strikes, lost }) => [way, strikes, lost])).to.deep.equal([
         ['restored', 1, 0],
         ['promoted', 1, 0],

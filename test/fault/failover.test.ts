@@ -24,7 +24,7 @@ describe('the primary is replaced by its synchronous standby under load', functi
     });
   });
 
-  it('nothing is lost, and every duplicate is on record', () => {
+  it('nothing is lost, and every duplicate is recorded', () => {
     expect(result.rows.map(({ way, failovers, lost }) => [way, failovers, lost])).to.deep.equal([
       ['killed', 1, 0],
       ['switched over', 1, 0],

@@ -15,7 +15,7 @@ const KILLS: Readonly<Record<Backend, number>> = { redis: 3, postgres: 1 };
 const MUTATIONS_PER_SECOND = 20;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
-  describe(`every window of a mail's life, with the queue in ${backend}`, function () {
+  describe(`every stage of a mail's life, with the queue in ${backend}`, function () {
     this.timeout(600_000);
     let result: RunResult<WindowRow>;
 
@@ -32,7 +32,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
       });
     });
 
-    it(`is struck ${kills} times or more, and loses nothing`, () => {
+    it(`survives at least ${kills} kills without losing anything`, () => {
       const struck = Object.fromEntries(result.rows.map(({ window, kills: count }) => [window, count]));
       for (const { name, share = 1 } of WINDOWS) expect(struck[name], name).to.be.at.least(kills * share);
       expect(result.rows.filter(({ lost }) => lost > 0)).to.deep.equal([]);
@@ -44,7 +44,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
       expect(broken, `${windowTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
     });
 
-    it('ends no process but those that were killed, and each of those in its time', () => {
+    it('ends no process except those killed', () => {
       expect(result.complaints).to.deep.equal([]);
     });
   });

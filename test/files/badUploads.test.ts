@@ -34,7 +34,7 @@ describe('files: bad uploads', () => {
   };
 
   describe('an address', () => {
-    it('that was altered, in any of its signs, is refused', async () => {
+    it('altered in any character is refused', async () => {
       const url = await shop.promise();
       const signed = url.split('/files/')[1]!;
       for (let at = 0; at < signed.length; at += 3) {
@@ -44,7 +44,7 @@ describe('files: bad uploads', () => {
       }
     });
 
-    it('that is made up is refused, whatever it looks like', async () => {
+    it('that is forged is refused, whatever it looks like', async () => {
       const { url } = shop.fixture;
       for (const path of [
         '',
@@ -60,7 +60,7 @@ describe('files: bad uploads', () => {
       }
     });
 
-    it('that another key has signed is refused', async () => {
+    it('signed with another key is refused', async () => {
       const other = KeyRing.parse(`other:${Buffer.alloc(32, 9).toString('base64')}`);
       const link = {
         method: 'PUT',
@@ -83,7 +83,7 @@ describe('files: bad uploads', () => {
       await expectRefused(unknown, 'x', 410, 'FILE_URL_EXPIRED');
     });
 
-    it('for a PUT takes no GET, and the other way round', async () => {
+    it('for PUT accepts no GET, and vice versa', async () => {
       const response = await fetch(await shop.promise());
       expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([
         403,
@@ -101,7 +101,7 @@ describe('files: bad uploads', () => {
       }
     });
 
-    it('takes no other method', async () => {
+    it('accepts no other method', async () => {
       const response = await fetch(await shop.promise(), { method: 'POST', body: 'x' });
       expect(response.status).to.equal(405);
       expect(response.headers.get('allow')).to.equal('GET, HEAD, PUT');
@@ -121,7 +121,7 @@ describe('files: bad uploads', () => {
       expect(declared.errors?.[0]?.extensions.code).to.equal('FILE_TOO_LARGE');
     });
 
-    it('that is passed on the way ends the upload', async () => {
+    it('exceeded during the upload aborts it', async () => {
       const put = await startRawPut(await shop.promise({ size: 10 }), ['transfer-encoding: chunked']);
       put.send(Buffer.from('ff\r\n' + 'x'.repeat(255) + '\r\n'));
       expect(await put.answer()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
@@ -133,16 +133,16 @@ describe('files: bad uploads', () => {
       expect(await put.answer()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
     });
 
-    it('other than the declared one is refused at once', async () => {
+    it('other than declared is refused at once', async () => {
       await expectRefused(await shop.promise({ size: 10 }), 'abcd', 400, 'FILE_LENGTH_MISMATCH');
     });
 
-    it('that nobody tells is asked for', async () => {
+    it('is required', async () => {
       const put = await startRawPut(await shop.promise(), ['transfer-encoding: chunked']);
       expect(await put.answer()).to.deep.equal({ status: 411, code: 'FILE_LENGTH_REQUIRED' });
     });
 
-    it('below nothing is refused', async () => {
+    it('must not be negative', async () => {
       const reply = await shop.ask(
         'mutation { upload_doc(id: 1, input: { filename: "a", size: -1 }) { upload_url } }',
       );
@@ -151,20 +151,20 @@ describe('files: bad uploads', () => {
   });
 
   describe('a client', () => {
-    it('that stops sending is ended', async () => {
+    it('that stops sending is disconnected', async () => {
       const put = await startRawPut(await shop.promise(), ['content-length: 100000']);
       put.send(Buffer.from('x'.repeat(5_000)));
       expect(await put.answer()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
     });
 
-    it('that sends a drop at a time is ended', async () => {
+    it('that trickles bytes is disconnected', async () => {
       const put = await startRawPut(await shop.promise(), ['content-length: 100000']);
       const drip = setInterval(() => put.send(Buffer.from('x')), 20);
       expect(await put.answer()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
       clearInterval(drip);
     });
 
-    it('that goes away in the middle leaves nothing, and may come again', async () => {
+    it('that disconnects leaves nothing behind, and may retry', async () => {
       const url = await shop.promise({ filename: 'again.txt' });
       const put = await startRawPut(url, ['content-length: 100000']);
       put.send(Buffer.from('x'.repeat(50_000)));
@@ -179,7 +179,7 @@ describe('files: bad uploads', () => {
     });
   });
 
-  it('an upload that was given up meanwhile, as one whose process stood still, is refused and may be tried again', async () => {
+  it('an upload abandoned meanwhile, as after its process was stalled, is refused and may be retried', async () => {
     const url = await shop.promise();
     const put = await startRawPut(url, ['content-length: 6']);
     put.send(Buffer.from('abc'));
@@ -192,7 +192,7 @@ describe('files: bad uploads', () => {
     await shop.reset();
   });
 
-  it('content of a type that is not allowed is refused by its first bytes', async () => {
+  it('content of a forbidden type is refused by its first bytes', async () => {
     const pdf = `%PDF-1.7\n${'x'.repeat(20_000)}`;
     await expectRefused(
       await shop.promise({ filename: 'a.txt', mimetype: 'text/plain' }),
@@ -214,7 +214,7 @@ describe('files: bad uploads', () => {
     expect([answer.status, answer.body.code]).to.deep.equal([415, 'UNSUPPORTED_MEDIA_TYPE']);
   });
 
-  it('a row that is deleted before or during the upload takes no file', async () => {
+  it('a row deleted before or during the upload gets no file', async () => {
     await shop.data('mutation { create_doc(input: { id: 7 }) { id } }');
     const [before, during] = [await shop.promise({}, 7), await shop.promise({}, 7)];
     const put = await startRawPut(during, ['content-length: 6']);
@@ -239,7 +239,7 @@ describe('files: bad uploads', () => {
     expect(neither.errors?.[0]?.extensions.code).to.equal('BAD_USER_INPUT');
   });
 
-  it('set_file_table takes columns that can name a file, of tables that are there, and is for administrators', async () => {
+  it('set_file_table accepts suitable columns of existing tables, and is for administrators', async () => {
     const set = (table: string, column: string, token = shop.root) =>
       shop.fixture.control(
         token,

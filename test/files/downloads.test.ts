@@ -44,13 +44,13 @@ describe('files: downloads', () => {
     });
   }
 
-  it('says that bytes beyond the end are not there', async () => {
+  it('answers 416 for ranges beyond the end', async () => {
     const response = await get({ range: 'bytes=10-' });
     expect([response.status, response.headers.get('content-range')]).to.deep.equal([416, 'bytes */10']);
     expect(((await response.json()) as { code: string }).code).to.equal('FILE_RANGE_INVALID');
   });
 
-  it('gives a range of the same version only', async () => {
+  it('serves a range of the same version only', async () => {
     const etag = (await get({}, 'HEAD')).headers.get('etag')!;
     expect((await get({ range: 'bytes=0-1', 'if-range': etag })).status).to.equal(206);
     expect((await get({ range: 'bytes=0-1', 'if-range': '"other"' })).status).to.equal(200);
@@ -67,7 +67,7 @@ describe('files: downloads', () => {
     ]);
   });
 
-  it('are not logged, however their address is written', async () => {
+  it('are not logged with their URL, however it is written', async () => {
     const { origin, port, pathname } = new URL(file.url!);
     expect((await get()).status).to.equal(200);
     for (const target of [`${origin}${pathname}`, `/${pathname}`, `/x${pathname}`]) {
@@ -80,7 +80,7 @@ describe('files: downloads', () => {
     expect(logged.join('')).not.to.include(pathname.split('.').at(-1));
   });
 
-  it('takes a file without bytes', async () => {
+  it('serves an empty file', async () => {
     await shop.store('empty', '', 2);
     const [empty] = await shop.files(2);
     const response = await fetch(empty!.url!);
@@ -91,7 +91,7 @@ describe('files: downloads', () => {
     ]);
   });
 
-  it('never lets a page or a picture with scripts be shown', async () => {
+  it('never renders HTML or SVG inline', async () => {
     const pages: [name: string, mimetype: string, body: string | Uint8Array<ArrayBuffer>, seen: string][] = [
       ['a.html', 'text/plain', '<!DOCTYPE html><script>alert(1)</script>', 'text/html'],
       [
@@ -122,7 +122,7 @@ describe('files: downloads', () => {
     }
   });
 
-  it('gives names that are safe to save under, whatever was given', async () => {
+  it('suggests safe file names for any input', async () => {
     const names: [given: string, kept: string][] = [
       ['../../etc/passwd', 'passwd'],
       ['C:\\Windows\\system32\\evil.exe', 'evil.exe'],
@@ -151,7 +151,7 @@ describe('files: downloads', () => {
     expect(headers.every((header) => !/[\r\n]/.test(header!))).to.equal(true);
   });
 
-  it('ends when nobody takes the bytes', async () => {
+  it('is aborted when nobody reads', async () => {
     await shop.store('large', new Uint8Array(LARGE), 2);
     const { port, pathname } = new URL((await shop.files(2)).at(-1)!.url!);
     const socket = connect(Number(port), '127.0.0.1').pause();
@@ -165,7 +165,7 @@ describe('files: downloads', () => {
     expect(received).to.be.within(1, LARGE - 1);
   });
 
-  it('ends when less than 64 KiB leave in FILE_STALL_MS, and goes on with more', async () => {
+  it('is aborted below 64 KiB per FILE_STALL_MS, and continues above', async () => {
     const timers: NodeJS.Timeout[] = [];
     const server = createServer((req, res) => {
       const watch = endSlowDownload(res, STALL_MS);

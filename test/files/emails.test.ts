@@ -68,7 +68,7 @@ describe('files in emails', () => {
     );
     return at(reply, 'data.Utility.send_test_email');
   };
-  it('shows files within the letter that its HTML names by their storage keys, and only those', async () => {
+  it('embeds exactly the files that the HTML names by storage key', async () => {
     const queries = [FILES_QUERY];
     const template =
       '{% for f in docs[0].thefiles if f.filename == "picture.txt" %}<img src="cid:{{ f.storagekey }}">{% endfor %} cid:nothing';
@@ -147,7 +147,7 @@ describe('files in emails', () => {
     }
   });
 
-  it('are attached by the name of a column, of a query, or as the file of the upload; each once', async () => {
+  it('are attached by column, by query, or as the uploaded file, each once', async () => {
     const type = await createType({ attachments: ['document', 'docs', 'file'], queries: [FILES_QUERY] });
     expect(await preview(type)).to.deep.include({
       attachments: [
@@ -163,7 +163,7 @@ describe('files in emails', () => {
     ]);
   });
 
-  it('are not attached where the event has none', async () => {
+  it('are not attached if the event has none', async () => {
     const type = await createType({ attachments: ['file'], subject: 'x', template: 'x' });
     expect(await preview(type, 'operation: "insert"')).to.deep.include({ attachments: [], error: null });
   });
@@ -173,12 +173,12 @@ describe('files in emails', () => {
     ['a column that names no file', { attachments: ['title'] }, 'operation: "upload"', 'ATTACHMENT_MISSING'],
   ];
   for (const [what, changes, args, code] of problems) {
-    it(`say what is wrong with ${what}`, async () => {
+    it(`report ${what}`, async () => {
       expect(at(await preview(await createType(changes), args), 'error.code')).to.equal(code);
     });
   }
 
-  it('are out of reach of a role that may not download them', async () => {
+  it('are not attached for a role that may not download them', async () => {
     const type = await createType({ attachments: ['document'] });
     expect(at(await preview(type, `operation: "upload", query_roleid: ${clerk}`), 'error.code')).to.equal(
       'ATTACHMENT_MISSING',
@@ -191,7 +191,7 @@ describe('files in emails', () => {
     expect((await fetch(onFixture(shop.fixture, link))).status).to.equal(403);
   });
 
-  it('above the limit of the provider end the email as failed', async () => {
+  it("above the provider's limit fail the email", async () => {
     const type = await createType({ attachments: ['docs'], queries: [FILES_QUERY] });
     await shop.rows(`update rowpost.file set size = 12000000 where target = 'doc' and key = '{"id": 1}'`);
     try {
@@ -204,7 +204,7 @@ describe('files in emails', () => {
     }
   });
 
-  it('are a hundred at most', async () => {
+  it('are limited to a hundred', async () => {
     const type = await createType({ attachments: ['docs'], queries: [FILES_QUERY] });
     await shop.rows(
       `insert into rowpost.file (storagekey, tenantid, target, key, filenum, filename, mimetype, size, sha256, objectkey, roleid)
@@ -218,7 +218,7 @@ describe('files in emails', () => {
     }
   });
 
-  it('whose storage is away are tried again, and whose bytes are gone are not', async () => {
+  it('are retried if storage is down, but not if the bytes are gone', async () => {
     const type = await createType({ attachments: ['document'] });
     await rename(shop.folder, `${shop.folder}.away`);
     try {
@@ -231,7 +231,7 @@ describe('files in emails', () => {
     expect(await sendTest(type)).to.deep.equal({ sent: false, error: { code: 'ATTACHMENT_MISSING' } });
   });
 
-  it('have names of columns and queries: others are refused when the type is saved', async () => {
+  it('must name columns or queries, checked when the type is saved', async () => {
     const reply = await save('bad', { attachments: ['../etc/passwd'] });
     expect(reply.errors?.[0]?.extensions.code).to.equal('BAD_USER_INPUT');
   });

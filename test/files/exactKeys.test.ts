@@ -7,7 +7,7 @@ const DDL = `
   insert into doc values (9007199254740992, 1), (${ODD}, 12345678901234567890.50);
 `;
 
-describe('files: rows whose key a double does not hold', () => {
+describe('files: rows with keys beyond double precision', () => {
   let site: ExactSite;
   before(async () => {
     site = await ExactSite.open(DDL);
@@ -21,7 +21,7 @@ describe('files: rows whose key a double does not hold', () => {
   after(() => site.close());
 
   for (const way of Object.keys(WAYS)) {
-    it(`an upload asked for ${way} belongs to the row it names, with its event`, async () => {
+    it(`an upload requested ${way} belongs to the named row, with its event`, async () => {
       const { body } = await site.ask(
         'mutation ($id: ID!) { upload_doc(id: $id, input: { filename: "a.txt" }) { upload_url } }',
         `{"id":${ODD}}`,
@@ -43,7 +43,7 @@ describe('files: rows whose key a double does not hold', () => {
     });
   }
 
-  it('a size or a number that is too large is refused as it was sent', async () => {
+  it('a size or a number that is too large is quoted as sent', async () => {
     for (const field of ['size', 'filenum']) {
       const { body } = await site.ask(
         'mutation ($input: FileObjectInput!) { upload_doc(id: 1, input: $input) { upload_url } }',

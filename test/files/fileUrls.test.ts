@@ -5,8 +5,8 @@ import { KeyRing } from '../../src/secrets.js';
 const NO_INPUTS = { variables: {}, principal: {} };
 const KEY = '3e0e5e0a-3a52-4a4c-9a1e-0123456789ab';
 
-describe('files: addresses in answers', () => {
-  it('sign one file once, however often it is asked for', () => {
+describe('files: URLs in responses', () => {
+  it('are signed once per file, however often requested', () => {
     const keyRing = KeyRing.parse(KeyRing.generateEntry('k'));
     const seal = keyRing.seal.bind(keyRing);
     let sealed = 0;

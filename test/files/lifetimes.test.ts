@@ -6,7 +6,7 @@ import { onFixture, openFileShop, type FileJson, type FileShop } from './fileSho
 
 const SECOND = 1_000;
 
-describe('files: how long addresses and bytes are kept', function () {
+describe('files: lifetimes of URLs and bytes', function () {
   this.timeout(30_000);
   const clock = { ms: 0, now: () => clock.ms };
   let shop: FileShop;
@@ -22,7 +22,7 @@ describe('files: how long addresses and bytes are kept', function () {
     clock.ms = Date.now();
   });
 
-  it('addresses of uploads and in answers, for FILE_URL_SECONDS', async () => {
+  it('upload URLs and URLs in responses: FILE_URL_SECONDS', async () => {
     const [put, late] = [await shop.promise(), await shop.promise()];
     const [{ url }] = (await shop.files()) as [FileJson];
     clock.ms += 55 * SECOND;
@@ -37,7 +37,7 @@ describe('files: how long addresses and bytes are kept', function () {
     expect((await fetch(url!)).status).to.equal(410);
   });
 
-  it('links in emails, for FILE_LINK_SECONDS', async () => {
+  it('links in emails: FILE_LINK_SECONDS', async () => {
     const { fixture, tenantid } = shop;
     const [{ roleid }] = (await shop.rows<{ roleid: number }>(
       `select roleid from rowpost.role where tenantid = $1 and login = 'root'`,
@@ -50,7 +50,7 @@ describe('files: how long addresses and bytes are kept', function () {
     expect((await fetch(link)).status).to.equal(410);
   });
 
-  it('the bytes of rows deleted with SQL, for FILE_ORPHAN_SECONDS, looked for every FILE_SWEEP_MS', async () => {
+  it('bytes of rows deleted with SQL: FILE_ORPHAN_SECONDS, checked every FILE_SWEEP_MS', async () => {
     await shop.store('of-three.txt', 'three', 3);
     const before = (await shop.objects()).length;
     await shop.sql('delete from doc where id = 3');

@@ -16,7 +16,7 @@ describe('files of rows', () => {
   const column = async (id = 1): Promise<unknown> =>
     at(await shop.data(`{ doc(filter: "id = ${id}") { document } }`), 'doc.0.document');
 
-  it('are several, numbered in the order in which they came; the column names the newest', async () => {
+  it('are numbered in order of arrival; the column names the newest', async () => {
     expect(await shop.files()).to.deep.equal([]);
     await shop.store('a.txt', 'a');
     const second = await shop.store('b.txt', 'b');
@@ -28,7 +28,7 @@ describe('files of rows', () => {
     expect(await column()).to.equal(second.storagekey);
   });
 
-  it('are replaced: the old bytes go, the number stays', async () => {
+  it('are replaced: the old bytes are deleted, the number remains', async () => {
     const old = await shop.store('a.txt', 'old');
     await shop.store('b.txt', 'b');
     const answer = await shop.put(await shop.promise({ filename: 'c.txt', filenum: 1 }), 'new');
@@ -44,7 +44,7 @@ describe('files of rows', () => {
     ).to.equal(0);
   });
 
-  it('are deleted by number or storage key; the column names the newest that is left', async () => {
+  it('are deleted by number or storage key; the column names the newest remaining', async () => {
     const [a, b, c] = [await shop.store('a', 'a'), await shop.store('b', 'b'), await shop.store('c', 'c')];
     const gone = await shop.data('mutation { delete_file_doc(id: 1, filenum: 3) { filename url } }');
     expect(gone).to.deep.equal({ delete_file_doc: { filename: 'c', url: null } });
@@ -65,7 +65,7 @@ describe('files of rows', () => {
     expect(await shop.objects()).to.deep.equal([]);
   });
 
-  it('go with their row, in its transaction, and with it they come back', async () => {
+  it('are deleted with their row, and restored if its transaction rolls back', async () => {
     await shop.store('a.txt', 'a');
     const failed = await shop.ask(
       'mutation { delete_doc(id: 1) { id } create_doc(input: { id: 2 }) { id } }',
@@ -88,7 +88,7 @@ describe('files of rows', () => {
     expect(file.filenum).to.equal(1);
   });
 
-  it('of rows deleted with SQL are found by the sweeper, and kept for a while', async () => {
+  it('of rows deleted with SQL are found by the sweeper, and kept for a grace period', async () => {
     await shop.store('a.txt', 'a', 1);
     await shop.store('b.txt', 'b', 2);
     await shop.sql('delete from doc where id = 1');
@@ -118,7 +118,7 @@ describe('files of rows', () => {
     expect(await shop.objects()).to.have.length(1);
   });
 
-  it('go with their table and their tenant', async () => {
+  it('are deleted with their table and their tenant', async () => {
     await shop.store('a.txt', 'a');
     await shop.sql('drop table doc');
     await sweepNow(shop, 0);
@@ -134,14 +134,14 @@ describe('files of rows', () => {
     expect(await shop.objects()).to.deep.equal([]);
   });
 
-  it('are not judged when the key of their table has changed', async () => {
+  it("are not swept when their table's key has changed", async () => {
     await shop.store('a.txt', 'a');
     await shop.sql('alter table doc rename column id to number');
     await sweepNow(shop, 0);
     expect(await shop.rows('select * from rowpost.file')).to.have.length(1);
   });
 
-  it('come one after the other when two arrive at once', async () => {
+  it('are serialized when two arrive at once', async () => {
     const urls = await Promise.all(
       ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => shop.promise({ filename: name })),
     );
@@ -150,7 +150,7 @@ describe('files of rows', () => {
     expect((await shop.files()).map(({ filenum }) => filenum)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('are taken once for each address, also when it is used twice at once', async () => {
+  it('are accepted once per URL, even concurrently', async () => {
     const url = await shop.promise();
     const answers = await Promise.all([1, 2, 3].map(() => shop.put(url, 'x'.repeat(100_000))));
     const statuses = answers.map(({ status }) => status).sort();
@@ -166,7 +166,7 @@ describe('files of rows', () => {
     expect(await shop.rows("select * from rowpost.outbox where operation = 'upload'")).to.have.length(1);
   });
 
-  it('need upload and download, each by the rules of the row, asked at every use', async () => {
+  it('require upload and download on the row, checked at every use', async () => {
     const { fixture, root } = shop;
     const clerk = await fixture.createMember(root, 'clerk', ['select', 'upload', 'download']);
     const rule = (name: string, capabilities: string[], filter?: string): Promise<unknown> =>
@@ -217,7 +217,7 @@ describe('files of rows', () => {
     expect((await shop.put(unused, 'x')).body.code).to.equal('FILE_URL_INVALID');
   });
 
-  it('belong to one tenant: wall two stops what a mistake would let through', async () => {
+  it('belong to one tenant: wall two backs up the checks', async () => {
     const file = await shop.store('a.txt', 'a');
     const { database } = shop.fixture.testDatabase;
     const other = await shop.fixture.createTenant(
@@ -246,7 +246,7 @@ describe('files of rows', () => {
     expect(await shop.files()).to.have.length(1);
   });
 
-  it('of a table whose key has several columns, and whose file column is one of them', async () => {
+  it('of a table with a composite key that includes the file column', async () => {
     await shop.sql(
       'create table page (book text, number numeric, primary key (book, number)); insert into page values ($$a "b" é$$, 1.50)',
     );

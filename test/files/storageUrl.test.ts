@@ -4,7 +4,7 @@ import { parseStorageUrl } from '../../src/files/storage/storageUrl.js';
 import { testEnv } from '../support/testConfig.js';
 
 describe('files: STORAGE_URL', () => {
-  it('names a folder', () => {
+  it('may name a folder', () => {
     for (const [url, folder] of [
       ['file:.rowpost/files', '.rowpost/files'],
       ['file:/var/lib/rowpost', '/var/lib/rowpost'],
@@ -14,7 +14,7 @@ describe('files: STORAGE_URL', () => {
     }
   });
 
-  it('names a bucket, and how it is reached', () => {
+  it('may name a bucket and its endpoint', () => {
     expect(parseStorageUrl('s3://files')).to.deep.equal({
       kind: 's3',
       bucket: 'files',
@@ -43,12 +43,12 @@ describe('files: STORAGE_URL', () => {
     's3://b?regoin=x',
     's3://b?endpoint=ftp://x',
   ]) {
-    it(`is not ${url === '' ? 'empty' : url}`, () => {
+    it(`rejects ${url === '' ? 'an empty value' : url}`, () => {
       expect(() => parseStorageUrl(url)).to.throw();
     });
   }
 
-  it('is a folder of the data folder by default, and said in production', () => {
+  it('defaults to a folder inside the data folder, and is required in production', () => {
     expect(loadConfig(testEnv({ ROWPOST_DATA_DIR: '/data' })).storageUrl).to.equal('file:/data/files');
     const production = {
       NODE_ENV: 'production',

@@ -12,7 +12,7 @@ const IN_HAND = 'select * from rowpost.file_object where not sweeping';
 const LARGE = new Uint8Array(3_000_000).fill(7);
 
 describe('files: a folder as storage', () => {
-  it('that is full refuses the file, keeps nothing of it, and works again when there is room', async function () {
+  it('refuses the file when full, keeps nothing of it, and works again when there is room', async function () {
     const mount = await mkdtemp(path.join(os.tmpdir(), 'rowpost-full-'));
     if (process.getuid?.() !== 0 || !canMount(mount)) {
       await rm(mount, { recursive: true });
@@ -33,7 +33,7 @@ describe('files: a folder as storage', () => {
     }
   });
 
-  it('that is down fails uploads and downloads, and leaves cleanup to the sweeper', async () => {
+  it('fails uploads and downloads when down, and leaves cleanup to the sweeper', async () => {
     const shop = await openFileShop();
     try {
       await shop.store('a', 'a');
@@ -96,7 +96,7 @@ describe('files: S3 as storage', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('takes a file, gives it back whole and in part, and lets it go', async () => {
+  it('stores a file, returns it in whole and in part, and deletes it', async () => {
     const body = new Uint8Array(2_500_000).map((_, index) => index % 251);
     expect((await shop.put(await shop.promise({ filename: 'big.bin' }), body)).status).to.equal(201);
     const [file] = await shop.files();
@@ -112,7 +112,7 @@ describe('files: S3 as storage', () => {
     expect(await keys()).to.deep.equal([]);
   });
 
-  it('keeps nothing of an upload that broke off, and takes an empty file', async () => {
+  it('keeps nothing of an aborted upload, and accepts an empty file', async () => {
     const put = await startRawPut(await shop.promise(), ['content-length: 1000000']);
     put.send(Buffer.alloc(500_000));
     await waitFor('the upload in hand', async () => (await shop.rows(IN_HAND)).length === 1);
@@ -128,7 +128,7 @@ describe('files: S3 as storage', () => {
     expect((await shop.put(await shop.promise(), '')).status).to.equal(201);
   });
 
-  it('that does not answer is said so, before and after', async () => {
+  it('reports an unreachable server, for uploads and downloads', async () => {
     await shop.reset();
     const before = await keys();
     await shop.store('a', 'a');

@@ -8,7 +8,7 @@ describe('files: uploads and downloads', () => {
   before(async () => (shop = await openFileShop()));
   after(() => shop.close());
 
-  it('stores a file, records it with its event, and gives it back', async () => {
+  it('stores a file, records it with its event, and serves it', async () => {
     const body = randomBytes(300_000);
     const url = await shop.promise({ filename: 'data.bin', size: body.length });
     const answer = await shop.put(url, body);

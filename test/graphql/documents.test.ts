@@ -32,7 +32,7 @@ describe('documents of /query', () => {
     });
   });
 
-  it('bounds documents before it works on them', async () => {
+  it('limits documents before processing them', async () => {
     const nested = `${'{ customer { orders_collection '.repeat(8)}{ order_id }${'} }'.repeat(8)}`;
     for (const query of [
       nested,
@@ -49,7 +49,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('bounds answers, whatever the limits of the lists would let through', async () => {
+  it('limits responses, whatever the list limits would allow', async () => {
     const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '1024' });
     try {
       await small.sql("insert into customer (name) select repeat('x', 100) from generate_series(1, 20)");
@@ -64,7 +64,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('bounds the answer of a request, however many root fields it is spread over', async () => {
+  it('limits a response across all root fields', async () => {
     const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '100000', PG_POOL: '4' });
     try {
       await small.sql("insert into customer (name) select repeat('x', 30000) from generate_series(1, 3)");
@@ -100,7 +100,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('refuses large answers while the process holds as many as it may, and takes them again after', async () => {
+  it('refuses large responses while the process is at its limit, and accepts them afterwards', async () => {
     const small = await openShop(SHOP_DDL, { MAX_ANSWERS_IN_FLIGHT_BYTES: '100000' });
     try {
       await small.sql("insert into customer (name) values (repeat('x', 60000))");
@@ -118,7 +118,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('answers introspection only where it is allowed', async () => {
+  it('allows introspection only where enabled', async () => {
     const closed = await openShop(SHOP_DDL, { GRAPHQL_INTROSPECTION: 'no' });
     try {
       for (const query of ['{ __schema { types { name } } }', '{ __type(name: "customer") { name } }']) {
@@ -133,7 +133,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('answers introspection beside data', async () => {
+  it('answers introspection along with data', async () => {
     const data = await shop.data(
       '{ __schema { queryType { name } } mine: __type(name: "customer") { name } customer(limit: 1) { name } }',
     );
@@ -144,7 +144,7 @@ describe('documents of /query', () => {
     });
   });
 
-  it('refuses mutations where only queries are allowed', async () => {
+  it('rejects mutations where only queries are allowed', async () => {
     const answer = await shop.engine.execute(
       shop.root,
       { query: 'mutation { delete_customer(customer_id: 1) { name } }' },
@@ -154,7 +154,7 @@ describe('documents of /query', () => {
     expect(await shop.events()).to.deep.equal([]);
   });
 
-  it('chooses the operation by its name', async () => {
+  it('selects the operation by name', async () => {
     const query = 'query a { customer(limit: 1) { name } } query b { orders(limit: 1) { order_id } }';
     const answer = await shop.engine.execute(
       shop.root,
@@ -164,7 +164,7 @@ describe('documents of /query', () => {
     expect(answer.body).to.equal('{"data":{"orders":[{"order_id":"1"}]}}');
   });
 
-  it('uses one plan for one shape of filter and another for the next', async () => {
+  it('uses one plan per filter shape', async () => {
     const query = 'query ($f: String, $o: [String]) { customer(filter: $f, ordering: $o) { name } }';
     const names = async (f: unknown, o: unknown = null): Promise<unknown> =>
       (await shop.data(query, { f, o })).customer!;
@@ -174,7 +174,7 @@ describe('documents of /query', () => {
     expect(await names('')).to.deep.equal([{ name: 'Ada' }, { name: 'Grace' }, { name: 'Linus' }]);
   });
 
-  it('answers a bad filter as the error of its field', async () => {
+  it('reports a bad filter at its field', async () => {
     const reply = await shop.ask(
       'query ($f: String) { customer(filter: $f) { name } orders(limit: 1) { order_id } }',
       {
@@ -187,7 +187,7 @@ describe('documents of /query', () => {
     expect(reply.errors![0]!.extensions).to.include({ code: 'FILTER_SYNTAX', line: 1 });
   });
 
-  it('says how to write an expression that brings in too many tables', async () => {
+  it('suggests how to rewrite an expression that joins too many tables', async () => {
     const many = (column: string): string =>
       Array.from({ length: 40 }, (_, n) => `${column} = 'c${n}'`).join(' or ');
     const reply = await shop.ask('query ($f: String) { orders(filter: $f) { order_id } }', {
@@ -216,7 +216,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('reads the tables again on demand, for administrators', async () => {
+  it('reloads the tables on demand, for administrators', async () => {
     const { Utility } = (await shop.data('{ Utility { introspect __typename } }')) as unknown as {
       Utility: { introspect: object; __typename: string };
     };

@@ -13,7 +13,7 @@ async function errorOf(work: Promise<unknown>): Promise<AppError> {
   throw new Error('no error');
 }
 
-describe('what emails ask of the engine', () => {
+describe('engine functions for emails', () => {
   let shop: Shop;
   before(async () => (shop = await openShop(SHOP_DDL)));
   after(() => shop.close());
@@ -25,7 +25,7 @@ describe('what emails ask of the engine', () => {
     const check = (text: string): Promise<void> =>
       shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, { query: text });
 
-    it('answer the list of their single root field', async () => {
+    it('return the list of their single root field', async () => {
       const { json } = await shop.engine.runEmailQuery(shop.root, {
         query,
         filter: 'order_id < 3',
@@ -35,7 +35,7 @@ describe('what emails ask of the engine', () => {
       expect(json).to.equal('[{"order_id":"2","order_item_collection":[{"product":"pot"}]}]');
     });
 
-    it('answer the object of several', async () => {
+    it('return an object for several', async () => {
       const { json } = await shop.engine.runEmailQuery(shop.root, {
         query: '{ a: customer(limit: 1) { name } b: orders(limit: 1) { status } }',
       });
@@ -54,7 +54,7 @@ describe('what emails ask of the engine', () => {
       expect((await errorOf(shop.engine.runEmailQuery(clerk, { query }))).code).to.equal('PERMISSION_DENIED');
     });
 
-    it('are refused with their place', async () => {
+    it('are rejected with a location', async () => {
       await check(query);
       const refused: [string, number | undefined][] = [
         ['{ orders { order_id', 1],
@@ -71,7 +71,7 @@ describe('what emails ask of the engine', () => {
       }
     });
 
-    it('never change anything', async () => {
+    it('are read-only', async () => {
       const mutation = 'mutation { delete_orders(order_id: 1) { order_id } }';
       expect((await errorOf(shop.engine.runEmailQuery(shop.root, { query: mutation }))).code).to.equal(
         'EMAIL_QUERY_INVALID',
@@ -93,7 +93,7 @@ describe('what emails ask of the engine', () => {
         })),
       );
 
-    it('compare the row before and after, for every event in its order', async () => {
+    it('compare the row before and after, for all events in order', async () => {
       const row = { order_id: 1, customer_id: 1, status: 'open', total: 10.5 };
       const paid = { ...row, status: 'paid' };
       expect(
@@ -106,7 +106,7 @@ describe('what emails ask of the engine', () => {
       ).to.deep.equal([true, false, false, false]);
     });
 
-    it('follow relations as they are now', async () => {
+    it('follow relations in their current state', async () => {
       expect(
         await evaluate("new.customer.country = 'GB'", [
           { new: { customer_id: 1 } },
@@ -115,7 +115,7 @@ describe('what emails ask of the engine', () => {
       ).to.deep.equal([true, false]);
     });
 
-    it('are checked when they are saved', async () => {
+    it('are validated when saved', async () => {
       const check = (condition: string, target = 'orders'): Promise<void> =>
         shop.engine.checkCondition(shop.tenant.tenantid, shop.tenant.schema, target, condition);
       await check("new.status = 'paid'");

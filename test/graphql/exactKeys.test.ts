@@ -16,7 +16,7 @@ const DDL = `
 `;
 const ODD = '9007199254740993';
 
-describe('exact keys: never the row beside the one that was meant', () => {
+describe('exact keys: never an adjacent row', () => {
   let site: ExactSite;
   before(async () => (site = await ExactSite.open(DDL)));
   after(() => site.close());
@@ -25,7 +25,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
     site.texts(`select note from tenant_${site.tenantid}.${table} order by 1`);
 
   for (const way of Object.keys(WAYS)) {
-    it(`a key sent ${way} changes the row it names`, async () => {
+    it(`a key sent ${way} changes exactly its row`, async () => {
       const update = 'mutation ($id: ID!) { update_big_key(id: $id, input: { note: "named" }) { id note } }';
       const answer = await site.ask(update, `{"id":${ODD}}`, way);
       expect(answer.body).to.equal(`{"data":{"update_big_key":{"id":"${ODD}","note":"named"}}}`);
@@ -46,7 +46,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
     expect(await notes('pair_key')).to.deep.equal(['named', 'that']);
   });
 
-  it('a key that no row can have is refused as it was sent', async () => {
+  it('an impossible key is refused, quoted as sent', async () => {
     const update = 'mutation ($id: ID!) { update_big_key(id: $id, input: { note: "none" }) { id } }';
     for (const id of ['9223372036854775808', '"9223372036854775808"', '9007199254740993.5', '1e400']) {
       const { body } = await site.ask(update, `{"id":${id}}`);
@@ -55,7 +55,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
     expect(await notes('big_key')).to.not.include('none');
   });
 
-  it('a row is deleted by the key that was sent, with its event', async () => {
+  it('a row is deleted by the exact key, with its event', async () => {
     await site.ask(`mutation { create_big_key(input: { id: 9007199254740995 }) { id } }`);
     const remove = 'mutation ($id: ID!) { delete_big_key(id: $id) { id } }';
     const answer = await site.ask(remove, '{"id":9007199254740995}');
@@ -67,7 +67,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
     expect(await notes('big_key')).to.have.length(3);
   });
 
-  it('a foreign key leads to the row it names', async () => {
+  it('a foreign key leads to exactly its row', async () => {
     const create = `mutation ($input: readingInput) { create_reading(input: $input) { big_key_id big_key { id } } }`;
     const { body } = await site.ask(create, `{"input":{"id":1,"big_key_id":${ODD}}}`);
     expect(body).to.equal(`{"data":{"create_reading":{"big_key_id":${ODD},"big_key":{"id":"${ODD}"}}}}`);
@@ -108,7 +108,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
   }
 
   for (const filter of ['f = 1e400', 'f > -1e400', 'f in [0, 1e-400]', "f = '1e-400'"]) {
-    it(`the filter ${filter} is refused as it was sent`, async () => {
+    it(`the filter ${filter} is refused, quoted as sent`, async () => {
       const { body } = await site.ask(`{ reading(filter: ${JSON.stringify(filter)}) { id } }`);
       const number = /1e-?400/.exec(filter)?.[0] ?? '';
       expect(body).to.contain(number).and.to.contain('FILTER_TYPE');
@@ -116,7 +116,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
   }
 
   for (const argument of ['limit', 'offset']) {
-    it(`${argument} refuses as it was sent what is no 32-bit integer`, async () => {
+    it(`${argument} refuses anything but 32-bit integers, quoted as sent`, async () => {
       const query = `query ($n: Int) { reading(${argument}: $n) { id } }`;
       for (const n of [ODD, '2147483648', '1.0000000000000000001', '1e400']) {
         for (const { body } of [await site.ask(query, `{"n":${n}}`), await site.get(query, `{"n":${n}}`)]) {
@@ -130,7 +130,7 @@ describe('exact keys: never the row beside the one that was meant', () => {
     });
   }
 
-  it('aggregates compute with every digit', async () => {
+  it('aggregates compute exactly', async () => {
     const { body } = await site.ask(
       `{ Aggregates { max(subquery: "{ reading { id } }") sum(subquery: "{ reading { n } }", filter: "id = ${ODD}") } }`,
     );

@@ -130,7 +130,7 @@ function scalarOf(column: string): string {
   return SCALARS[type] ?? (type.startsWith('numeric') ? 'Decimal' : 'GenericScalar');
 }
 
-describe('exact numbers: every type, by every way in', () => {
+describe('exact numbers: every type and input path', () => {
   let site: ExactSite;
   let id = 0;
   // to_json quotes oids.
@@ -187,7 +187,7 @@ describe('exact numbers: every type, by every way in', () => {
     }
   }
 
-  it('an object is refused where a number is wanted, and a number where an object is', async () => {
+  it('objects are refused as numbers, and numbers as objects', async () => {
     const one = await site.ask(
       'mutation ($input: heldInput) { create_held(input: $input) { id } }',
       '{"input":9007199254740993}',

@@ -8,12 +8,12 @@ const DDL = `create table held (id int generated always as identity primary key,
 const BATCH = 200;
 const BATCHES = 10;
 
-describe('exact numbers: random ones of up to 40 digits', () => {
+describe('exact numbers: random values of up to 40 digits', () => {
   let site: ExactSite;
   before(async () => (site = await ExactSite.open(DDL)));
   after(() => site.close());
 
-  it('are stored and answered as they were sent, whatever the way', async () => {
+  it('are stored and returned as sent, for every input path', async () => {
     const seed = randomSeed();
     const numbers = randomNumbers(seed, BATCH * BATCHES);
     const ways = Object.keys(WAYS);
@@ -43,7 +43,7 @@ describe('exact numbers: random ones of up to 40 digits', () => {
     }
   });
 
-  it('are taken by a bigint when it holds them, and refused as they were sent when it does not', async () => {
+  it('are accepted by bigint when in range, and otherwise refused, quoted as sent', async () => {
     const seed = randomSeed();
     for (const sent of randomNumbers(seed, 150)) {
       const integer = exactInteger(sent);

@@ -76,14 +76,14 @@ describe('introspection in steps', () => {
     });
   }
 
-  it('ends when the answer becomes too large', () => {
+  it('stops when the response becomes too large', () => {
     expect(() => both('{ __schema { types { name fields { name } } } }', {}, 500)).to.throw(
       AppError,
       'MAX_ANSWER_BYTES',
     );
   });
 
-  it('is interrupted every millisecond or so, however often a document asks for one thing', () => {
+  it('yields about every millisecond, however repetitive the document', () => {
     const names = Array.from({ length: 900 }, (_, index) => `a${index}: name`).join(' ');
     const [operation] = parse(`{ __schema { types { fields { ${names} } } } }`).definitions;
     const node =

@@ -48,13 +48,13 @@ const NUMBERS = [
 ];
 const TEXTS = ['', 'abc', 'abcd', 'abc   ', 'ab    c', '🙂🙂🙂', '🙂🙂🙂🙂'];
 
-describe('what PostgreSQL refuses for its length or size', () => {
+describe("values beyond PostgreSQL's length or size limits", () => {
   let database: TestDatabase;
   before(async () => (database = await createTestDatabase()));
   after(() => database.drop());
 
   for (const [type, [name, modifier]] of Object.entries(TYPES)) {
-    it(`is known of ${type}`, async () => {
+    it(`are recognized for ${type}`, async () => {
       const isText = ['varchar', 'bpchar', 'text'].includes(name);
       const column = {
         type: columnType({ name, sqlType: name, typtype: 'b', array: false, modifier, enumLabels: null }),
@@ -74,7 +74,7 @@ describe('what PostgreSQL refuses for its length or size', () => {
     });
   }
 
-  it('takes no time for endless digits', () => {
+  it('are recognized quickly for endless digits', () => {
     const of = (sqlType: string, modifier: number): Column =>
       ({
         type: columnType({ name: sqlType, sqlType, typtype: 'b', array: false, modifier, enumLabels: null }),

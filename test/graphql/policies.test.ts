@@ -41,7 +41,7 @@ describe('policies of /query', () => {
     }
   });
 
-  it('shows the rows of any rule that grants', async () => {
+  it('shows the rows granted by any rule', async () => {
     const clerk = roleWith(
       shop,
       ['select'],
@@ -88,7 +88,7 @@ describe('policies of /query', () => {
       ]);
     });
 
-    it('denies a relation to a table it may not read', async () => {
+    it('denies a relation to an unreadable table', async () => {
       const reply = await shop.ask(
         '{ orders { order_item_collection { product } } customer { name } }',
         {},
@@ -99,7 +99,7 @@ describe('policies of /query', () => {
       expect(code(reply)).to.equal('PERMISSION_DENIED');
     });
 
-    it('can not be asked by a filter over the relation', async () => {
+    it("can't be probed through a filter over the relation", async () => {
       const found = await shop.data(`{ orders(filter: "customer.name = 'Ada'") { order_id } }`, {}, clerk());
       expect(found.orders).to.deep.equal([]);
       const denied = await shop.ask(
@@ -110,7 +110,7 @@ describe('policies of /query', () => {
       expect(code(denied)).to.equal('PERMISSION_DENIED');
     });
 
-    it('can not be asked by an error that only they raise', async () => {
+    it("can't be probed through an error that only they raise", async () => {
       const reply = await shop.ask(
         `{ customer(filter: "1 / (customer_id - 1) = 5 or name = 'Grace'") { name } }`,
         {},
@@ -120,7 +120,7 @@ describe('policies of /query', () => {
       expect(reply.data).to.deep.equal({ customer: [{ name: 'Grace' }] });
     });
 
-    it('can not be asked by an ordering over the relation', async () => {
+    it("can't be probed through an ordering over the relation", async () => {
       const data = await shop.data(
         '{ orders(ordering: "customer.name, order_id desc") { order_id } }',
         {},
@@ -129,7 +129,7 @@ describe('policies of /query', () => {
       expect(data.orders).to.deep.equal([{ order_id: '3' }, { order_id: '2' }, { order_id: '1' }]);
     });
 
-    it('can not be changed: they are not found', async () => {
+    it("can't be changed: they are not found", async () => {
       for (const mutation of [
         'update_customer(customer_id: 1, input: {name: "x"})',
         'delete_customer(customer_id: 1)',
@@ -154,7 +154,7 @@ describe('policies of /query', () => {
       expect(await shop.events()).to.deep.equal([]);
     });
 
-    it('checks the row that an insert or an update leaves', async () => {
+    it('checks the row resulting from an insert or update', async () => {
       const insert = (total: number): Promise<Reply> =>
         shop.ask(
           `mutation { create_orders(input: { customer_id: 2, total: ${total} }) { total } }`,
@@ -173,7 +173,7 @@ describe('policies of /query', () => {
       expect((await shop.events()).map((event) => event.operation)).to.deep.equal(['insert']);
     });
 
-    it('answers null for a written row that may not be read', async () => {
+    it('returns null for a written row that may not be read', async () => {
       const writer = roleWith(shop, ['insert'], [{ capabilities: ['insert'], targets: ['customer'] }]);
       const data = await shop.data(
         'mutation { create_customer(input: { name: "Z" }) { customer_id } }',
@@ -186,7 +186,7 @@ describe('policies of /query', () => {
       expect(await shop.data(nested, {}, writer)).to.deep.equal({ create_customer: null });
     });
 
-    it('keeps the places of written rows that may not be read', async () => {
+    it('keeps the list positions of written rows that may not be read', async () => {
       const writer = roleWith(shop, ALL, [
         { capabilities: ['insert', 'select'], targets: ['orders'] },
         { capabilities: ['insert'], targets: ['customer'] },
@@ -204,7 +204,7 @@ describe('policies of /query', () => {
       }
     });
 
-    it('denies what no rule grants', async () => {
+    it('denies anything no rule grants', async () => {
       const reply = await shop.ask('mutation { delete_orders(order_id: 1) { order_id } }', {}, clerk());
       expect(reply.data).to.equal(null);
       expect(code(reply)).to.equal('PERMISSION_DENIED');
@@ -227,7 +227,7 @@ describe('policies of /query', () => {
     }
   });
 
-  it('lets a rule that no longer compiles grant nothing', async () => {
+  it('ignores a rule that no longer compiles', async () => {
     const clerk = roleWith(
       shop,
       ['select'],

@@ -6,7 +6,7 @@ describe('reads of /query', () => {
   before(async () => (shop = await openShop(SHOP_DDL)));
   after(() => shop.close());
 
-  it('lists rows in the order of their key, ids as strings, numbers with every digit', async () => {
+  it('lists rows in key order, ids as strings, numbers with every digit', async () => {
     const { body } = await shop.ask('{ orders { order_id customer_id status total placed } }');
     expect(body).to.equal(
       '{"data":{"orders":[' +
@@ -16,7 +16,7 @@ describe('reads of /query', () => {
     );
   });
 
-  it('follows relations both ways at any depth', async () => {
+  it('follows relations in both directions at any depth', async () => {
     const data = await shop.data(`{
       customer(filter: "name = 'Ada'") {
         name

@@ -102,7 +102,7 @@ describe('reads on a replica', function () {
     await postgres.stop();
   });
 
-  it('answers a query that allows it, also of a tenant whose schema holds code', async () => {
+  it('serves a query that allows it, even for a tenant with code in its schema', async () => {
     await followed();
     const id = await insert();
     await waitFor('the row on the replica', () => has(id));
@@ -127,7 +127,7 @@ describe('reads on a replica', function () {
     expect(await ask(query, true, other)).to.deep.equal({ data: { counted: [{ twice: 8 }] } });
   });
 
-  it('are what rowpost doctor looks for', async () => {
+  it('are checked by rowpost doctor', async () => {
     const find = async (replica: string): Promise<string | undefined> => {
       const lines: string[] = [];
       const env = testEnv({
@@ -139,7 +139,7 @@ describe('reads on a replica', function () {
     };
     expect(await find(postgres.standbyUrl(PREPARED_TEMPLATE))).to.match(/^✓ .*one follows the primary/);
     expect(await find('postgres://rowpost@127.0.0.1:1/none')).to.match(
-      /^✗ .*127\.0\.0\.1:1 does not answer, or lags/,
+      /^✗ .*127\.0\.0\.1:1 does not respond, or lags/,
     );
   });
 
@@ -147,21 +147,21 @@ describe('reads on a replica', function () {
     expect(await counted('served', insert)).to.equal(0);
   });
 
-  describe('that is behind', () => {
+  describe('that lags behind', () => {
     before(() => postgres.delayStandby(DELAY_MS));
     after(async () => {
       await postgres.delayStandby(0);
       await followed();
     });
 
-    it('shows what it has', async () => {
+    it('serves its own state', async () => {
       const id = await insert();
       expect(await has(id)).to.equal(false);
       expect(await has(id, false)).to.equal(true);
       await waitFor('the row on the replica', () => has(id));
     });
 
-    it('is not asked for an email before it has the event', async () => {
+    it('serves no email query before it has the event', async () => {
       const id = await insert();
       const { rows } = await database.pool.query<{ eventid: string; time: string }>(
         'select eventid::text as eventid, time::text as time from rowpost.outbox order by eventid desc limit 1',
@@ -182,7 +182,7 @@ describe('reads on a replica', function () {
       expect(await engine.readsWith({ ...event!, eventid: '999999999' })).to.equal(undefined);
     });
 
-    it('leaves to the primary what it does not know yet', async () => {
+    it('leaves to the primary whatever it does not know yet', async () => {
       await runTenantSql(database, {
         tenantid: tenant.tenantid,
         sql: 'create table news (id int primary key); insert into news values (1)',
@@ -194,7 +194,7 @@ describe('reads on a replica', function () {
       expect(await counted('failed', work)).to.equal(1);
     });
 
-    it('by more than MAX_REPLICA_LAG_SECONDS, serves nothing', async () => {
+    it('by more than MAX_REPLICA_LAG_SECONDS serves nothing', async () => {
       const strict = open(1_000);
       try {
         await waitFor('a heartbeat', () => strict.database.replicas.lags()[0]?.lagMs !== undefined, {
@@ -209,7 +209,7 @@ describe('reads on a replica', function () {
   });
 
   describe('that fails', () => {
-    it('goes on with the primary when the replica stops answering', async () => {
+    it('falls back to the primary when the replica stops responding', async () => {
       const id = await insert();
       await waitFor('the row on the replica', () => has(id));
       await postgres.pauseStandby();
@@ -226,7 +226,7 @@ describe('reads on a replica', function () {
       });
     });
 
-    it('asks no server that follows another primary', async () => {
+    it('queries no server that follows another primary', async () => {
       await postgres.promote();
       await waitFor('the primary alone', async () => (await counted('behind', () => has(1))) === 1, {
         timeoutMs: 2 * MAX_LAG_MS,

@@ -61,7 +61,7 @@ const DOCUMENTS: readonly (readonly [what: string, text: string])[] = [
 /** The steps must find what graphql-js finds, in its order. */
 describe('validation in steps', () => {
   for (const [what, text] of DOCUMENTS) {
-    it(`finds in ${what} what graphql-js finds`, () => {
+    it(`finds the same errors as graphql-js in ${what}`, () => {
       const document = parse(text);
       const expected = validate(SCHEMA, document, specifiedRules);
       const steps = validateInSteps(SCHEMA, document, specifiedRules, 20);
@@ -73,7 +73,7 @@ describe('validation in steps', () => {
     });
   }
 
-  it('gives way every few hundred nodes, while it collects variables too', () => {
+  it('yields every few hundred nodes, even while collecting variables', () => {
     const fields = Array.from({ length: 2_000 }, (_, n) => `a${n}: note(id: $id) { id }`);
     const steps = validateInSteps(
       SCHEMA,

@@ -26,7 +26,7 @@ describe('mutations of /query', () => {
     expect(shop.commits()).to.equal(1);
   });
 
-  it('updates only the given columns, and records the row before and after', async () => {
+  it('updates only the given columns, recording the row before and after', async () => {
     const data = await shop.data(
       'mutation { update_orders(order_id: 1, input: { status: "paid" }) { order_id status total customer { name } order_item_collection { product } } }',
     );
@@ -44,7 +44,7 @@ describe('mutations of /query', () => {
     expect(event!.new!.status).to.equal('paid');
   });
 
-  it('deletes a row and returns it with its relations as they were', async () => {
+  it('deletes a row and returns it with its former relations', async () => {
     const data = await shop.data(
       'mutation { delete_orders(order_id: "1") { order_id customer { name } order_item_collection { line } } }',
     );
@@ -58,7 +58,7 @@ describe('mutations of /query', () => {
     expect((await shop.data('{ order_item { product } }')).order_item).to.deep.equal([{ product: 'pot' }]);
   });
 
-  it('takes composite keys, one argument a column', async () => {
+  it('accepts composite keys, one argument per column', async () => {
     const data = await shop.data(`mutation {
       update_order_item(order_id: 1, line: 2, input: { quantity: "5" }) { quantity }
       delete_order_item(order_id: 1, line: 1) { product }
@@ -73,7 +73,7 @@ describe('mutations of /query', () => {
     ]);
   });
 
-  it('creates many rows in one statement, one event a row', async () => {
+  it('creates many rows in one statement, with one event per row', async () => {
     const data = await shop.data(
       `mutation ($rows: [customerInput!]!) { create_many_customer(input: $rows) { customer_id name orders_collection { order_id } } }`,
       { rows: [{ name: 'A' }, { name: 'B', country: 'CH' }, { name: 'C' }] },
@@ -149,7 +149,7 @@ describe('mutations of /query', () => {
     });
   });
 
-  it('rolls all of a request back at the first error', async () => {
+  it('rolls back the whole request at the first error', async () => {
     const reply = await shop.ask(`mutation {
       a: create_customer(input: { name: "A" }) { customer_id }
       b: create_customer(input: { name: "B", email: "ada@example.org" }) { customer_id }

@@ -6,7 +6,7 @@ describe('/metrics: figures of the ledger', () => {
   before(async () => (fixture = await WebFixture.start()));
   after(() => fixture.stop());
 
-  it('show waiting and held deliveries', async () => {
+  it('cover waiting and held deliveries', async () => {
     const { tenantid } = await fixture.createTenant('shop', 'create table customer (id int primary key)');
     const { pool } = fixture.testDatabase.database;
     await pool.query(

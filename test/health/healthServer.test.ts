@@ -31,7 +31,7 @@ describe('HEALTH_PORT of a relay or worker', () => {
     return { status: response.status, text: await response.text() };
   };
 
-  it('is alive, ready, and has the metrics of the process and of what waits', async () => {
+  it('is live and ready, and serves process and backlog metrics', async () => {
     expect((await get('/healthz')).status).to.equal(200);
     expect((await get('/livez')).status).to.equal(200);
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ok","down":[]}' });
@@ -48,7 +48,7 @@ describe('HEALTH_PORT of a relay or worker', () => {
     expect((await get('/query')).status).to.equal(404);
   });
 
-  it('is not ready while the queue is away, or something has waited for too long', async () => {
+  it('is not ready while the queue is down, or something has waited too long', async () => {
     queueWorks = false;
     expect(await get('/readyz')).to.deep.equal({
       status: 503,

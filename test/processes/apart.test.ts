@@ -12,7 +12,7 @@ const INSTALLATIONS = [
 ] as const;
 
 for (const { name, postgres, redis } of INSTALLATIONS) {
-  describe(`processes apart, on ${name}`, function () {
+  describe(`separate processes, on ${name}`, function () {
     this.timeout(120_000);
     let fleet: Fleet;
 

@@ -12,7 +12,7 @@ interface Ready {
   readonly overdue?: readonly { readonly place: string; readonly count: number }[];
 }
 
-describe('workers that are gone', function () {
+describe('lost workers', function () {
   this.timeout(60_000);
   let fleet: Fleet;
   let relayUrl: string;

@@ -100,7 +100,7 @@ if (HAS_CLIENT_PROGRAMS) {
         await database.close();
       });
 
-      it('is served: sent mails are not sent again, unsent ones are sent once', async () => {
+      it('is served: sent mails are not resent, unsent ones are sent once', async () => {
         await startSenders(fleet);
         await fleet.start('web');
         await sent(fleet, [1, 2]);

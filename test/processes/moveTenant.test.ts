@@ -105,7 +105,7 @@ if (HAS_PG_DUMP) {
       expect(rows.map(({ name }) => name)).to.deep.equal([...known].sort());
     });
 
-    it('is suspended: nobody may use it any more, and its mail goes on', async () => {
+    it('is suspended: nobody may use it, but its mail is still sent', async () => {
       const { baseUrl, token } = fleet.web();
       const ask = async (
         where: string,
@@ -143,7 +143,7 @@ if (HAS_PG_DUMP) {
       await waitFor('nothing to be open', async () => (await run('open')) === '0\n');
     });
 
-    it('is imported with all that it has, and served', async () => {
+    it('is imported completely, and served', async () => {
       const settings = await readSettings(fleet.testDatabase);
       expect(Object.values(settings).filter((rows) => rows.length === 0)).to.deep.equal([]);
       await run('export');
@@ -181,7 +181,7 @@ if (HAS_PG_DUMP) {
         .and.to.match(/^✓ roles /m);
     });
 
-    it('leaves its ids alone: those of the other range go on, in both', async () => {
+    it("keeps its ids, and new ones stay in each installation's range", async () => {
       const create = ['tenant', 'create', '--root-login', 'root', '--root-password', 'root-password'];
       const made = await runThere(...create, '--name', 'another');
       expect(JSON.parse(made.stdout)).to.include({ tenantid: 10_000_001, root_roleid: 10_000_001 });
@@ -214,14 +214,14 @@ if (HAS_PG_DUMP) {
         return stderr;
       };
 
-      it('of half an export', async () => {
+      it('of a truncated export', async () => {
         expect(await importing(lines.slice(0, -1).join('\n'))).to.contain('the export is incomplete');
         expect(await importing(whole.slice(0, whole.length / 2))).to.contain('an incomplete one');
         const one = lines.findIndex((line) => line.includes('"email_unsubscribe"'));
         expect(await importing(lines.toSpliced(one, 1).join('\n'))).to.contain('the export is incomplete');
       });
 
-      it('of what is no export', async () => {
+      it('of files that are not exports', async () => {
         expect(await importing('{"hello": 1}')).to.contain('this is not an export of a tenant');
         expect(await importing('')).to.contain('incomplete');
       });
@@ -243,12 +243,12 @@ if (HAS_PG_DUMP) {
         expect(await importing(older)).to.contain('bring both to the same release first');
       });
 
-      it('without its tables', async () => {
+      it('of a tenant without its tables', async () => {
         const elsewhere = whole.replace('"schema":"tenant_1"', '"schema":"tenant_x"');
         expect(await importing(elsewhere)).to.contain("restore the tenant's tables first");
       });
 
-      it('with other keys, naming each secret', async () => {
+      it('with different keys, naming each secret', async () => {
         expect(await importing(whole, newKey()))
           .to.contain(
             'email API key of tenant 1, client secret of oidc_config 1, mailgun webhook of tenant 1',
@@ -256,7 +256,7 @@ if (HAS_PG_DUMP) {
           .and.to.contain('SOURCE_SECRET_KEYS');
       });
 
-      it('of ids that are taken', async () => {
+      it('of ids already in use', async () => {
         await there.database.pool.query(
           `insert into rowpost.role (roleid, tenantid, login) values (80, 0, 'other')`,
         );
@@ -265,7 +265,7 @@ if (HAS_PG_DUMP) {
           .and.to.contain('--id-range');
       });
 
-      it('of a file that exists', async () => {
+      it('of an existing file', async () => {
         const { code, stderr } = await runRowpost(
           ['tenant', 'export', '--tenant', '1', '--file', file('tenant.jsonl')],
           env,

@@ -13,7 +13,7 @@ import { runRowpost } from '../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /** A start that can't succeed says why in one line, without a stack, and exits 1. */
-describe('a start that fails', () => {
+describe('failing startup', () => {
   let testDatabase: TestDatabase;
   let emptyUrl: string;
 

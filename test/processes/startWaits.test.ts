@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 import { waitFor } from '../support/waitFor.js';
 
 /** A process that is started before what it depends on. */
-describe('a start that waits', function () {
+describe('waiting startup', function () {
   this.timeout(60_000);
   let testDatabase: TestDatabase;
   const running: Waiting[] = [];
@@ -46,7 +46,7 @@ describe('a start that waits', function () {
     return [response.status, await response.text()];
   };
 
-  it('for PostgreSQL: it is alive and not ready, says so once, and then starts', async () => {
+  it('for PostgreSQL: live but not ready, logged once, and then starts', async () => {
     const away = await findFreePort();
     const [port, healthPort] = [await findFreePort(), await findFreePort()];
     const env = { DATABASE_URL: Object.assign(new URL(testDatabase.url), { port: String(away) }).href };
@@ -126,7 +126,7 @@ describe('a start that waits', function () {
     }
   });
 
-  it('stops at once on a signal', async () => {
+  it('stops immediately on a signal', async () => {
     const web = start('web', { DATABASE_URL: `postgres://u:p@127.0.0.1:${await findFreePort()}/shop` });
     await waitFor('the log', () => web.log().includes('waiting for postgres'), { timeoutMs: 20_000 });
     expect(await web.end()).to.equal(0);

@@ -94,7 +94,7 @@ describe('traces', function () {
     return spans().filter((span) => span.traceId === traceId);
   };
 
-  it('lead from the caller over transaction, queue, queries and rendering to the provider', async () => {
+  it('span caller, transaction, queue, queries, rendering and provider', async () => {
     await createOrder(1, `00-${CALLER}-b7ad6b7169203331-01`);
     await mailOf(1);
     const trace = await traceOf(CALLER);
@@ -146,7 +146,7 @@ describe('traces', function () {
     expect([tick.name, tick.service]).to.deep.equal(['tick', 'rowpost-relay']);
   });
 
-  it('are not made of what the caller does not sample, nor of probes', async () => {
+  it('skip unsampled callers and probes', async () => {
     const unsampled = '1af7651916cd43dd8448eb211c80319c';
     await createOrder(2, `00-${unsampled}-b7ad6b7169203331-00`);
     await mailOf(2);
@@ -158,7 +158,7 @@ describe('traces', function () {
     expect(spans().filter(({ name }) => /livez|readyz|metrics/.test(name))).to.deep.equal([]);
   });
 
-  it('continue the trace that an SQL writer names, and survive one that is none', async () => {
+  it('continue the trace named by an SQL writer, and survive an invalid one', async () => {
     const writer = '3af7651916cd43dd8448eb211c80319c';
     const { tenantid } = fleet;
     const captured = await runRowpost(
@@ -180,13 +180,13 @@ describe('traces', function () {
     expect(trace.find(({ name }) => name === 'delivery')?.parentSpanId).to.equal('b7ad6b7169203331');
   });
 
-  it('hold no data of the tenant', () => {
+  it('contain no tenant data', () => {
     const sent = collector.calls.map(({ body }) => body.toString()).join('\n');
     expect(sent).to.include('insert into').and.not.include(SECRET);
     expect(sent).to.not.include('ada@example.com').and.not.include('SG.fleet');
   });
 
-  it("are named in the log's lines", async () => {
+  it('are referenced in log lines', async () => {
     const lineOf = (process: RowpostProcess, message: string): unknown =>
       process
         .log()
@@ -196,7 +196,7 @@ describe('traces', function () {
     expect(await waitFor("the delivery's line", () => lineOf(worker, 'delivery'))).to.include('"sent"');
   });
 
-  it('do not hold up mails or the end of a process when nobody takes them', async () => {
+  it('delay neither mails nor shutdown when the collector is down', async () => {
     collector.answer = () => 'hang';
     await createOrder(7, `00-5${CALLER.slice(1)}-b7ad6b7169203331-01`);
     await mailOf(7);
@@ -207,7 +207,7 @@ describe('traces', function () {
     collector.answer = () => ({ status: 200, body: {} });
   });
 
-  it('are made of a share of requests, and of those that the caller samples', async () => {
+  it('sample a share of requests, and those sampled by the caller', async () => {
     const start = (ratio: string, service: string): Promise<RowpostProcess> =>
       fleet.start('web', {
         OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
@@ -228,7 +228,7 @@ describe('traces', function () {
     expect(requestsOf('none of its own')).to.deep.equal(['POST /query']);
   });
 
-  it('refuse to start with what is not spoken', async () => {
+  it('fail startup for unsupported protocols', async () => {
     const env = { ...fleet.env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     const { code, stderr } = await runRowpost(['worker'], env);
     expect(code).to.equal(1);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compileTemplate, TemplateError } from '../../src/templates/index.js';
 
 describe('templates: compileTemplate', () => {
-  it('keeps the types that JSON text has', () => {
+  it('keeps the types of JSON values', () => {
     const template = compileTemplate('{{ a }} {{ b }} {{ c }} {{ a / 4 }} {{ d }} {{ e }}');
     const context =
       '{"a": 10.0, "b": 10, "c": 12345678901234567890, "d": {"2": 1e3, "1": -0.0}, "e": "\\u00e9 10.0"}';
@@ -11,7 +11,7 @@ describe('templates: compileTemplate', () => {
     );
   });
 
-  it('knows the rest of what Jinja2 knows', () => {
+  it('supports the rest of Jinja2', () => {
     const cases: readonly (readonly [template: string, expected: string])[] = [
       ['{{ "1e10000"|int }} {{ "1e10000"|int(7) }} {{ "inf"|int }}', '0 7 0'],
       [
@@ -46,7 +46,7 @@ describe('templates: compileTemplate', () => {
     }
   });
 
-  it('fails where Jinja2 fails, and says why as it does', () => {
+  it('fails where Jinja2 fails, with the same message', () => {
     const looking = 'Jinja was looking for the following tags';
     const cases: readonly (readonly [template: string, message: string])[] = [
       ['{% for x in y %}{% endif %}', `Encountered unknown tag 'endif'. ${looking}: 'endfor' or 'else'.`],
@@ -69,7 +69,7 @@ describe('templates: compileTemplate', () => {
     }
   });
 
-  it('refuses a context that is no JSON object', () => {
+  it('rejects a context that is not a JSON object', () => {
     for (const text of ['', '[1]', '{"a":1.0', '{"a":1.0}x', '{"a":01.0}', '"x"', '{"a": .0e}']) {
       expect(() => compileTemplate('x').renderJson(text), text).to.throw(TemplateError, /context/);
     }
@@ -99,7 +99,7 @@ describe('templates: compileTemplate', () => {
     ).to.equal('[7][][]');
   });
 
-  it('renders Liquid, escaped in html and not in text', () => {
+  it('renders Liquid, escaped in HTML but not in text', () => {
     const source = '{% for x in xs %}{{ x | upcase }}{% unless forloop.last %}, {% endunless %}{% endfor %}';
     expect(compileTemplate(source, { syntax: 'liquid' }).render({ xs: ['a<', 'b'] })).to.equal('A<, B');
     expect(compileTemplate(source, { syntax: 'liquid', mode: 'html' }).render({ xs: ['a<', 'b'] })).to.equal(
@@ -107,7 +107,7 @@ describe('templates: compileTemplate', () => {
     );
   });
 
-  it('places errors of Liquid, and loads no other templates', () => {
+  it('locates errors in Liquid, and loads no other templates', () => {
     expect(() => compileTemplate('a\n{% if x %}', { syntax: 'liquid' }))
       .to.throw(TemplateError)
       .with.include({ kind: 'syntax', line: 2, column: 1 });
@@ -116,7 +116,7 @@ describe('templates: compileTemplate', () => {
     }
   });
 
-  it("lends Jinja2 LiquidJS's date and bounds", () => {
+  it("gives Jinja2 LiquidJS's date filter and limits", () => {
     const template = compileTemplate("{{ d|date('%d.%m.%Y') }} {{ 5|at_most(3) }} {{ 2.5|at_least(3.0) }}");
     expect(template.render({ d: '2026-03-09' })).to.equal('09.03.2026 3 3.0');
     expect(() => compileTemplate("{{ d|date('%9999Y') }}").render({ d: '2026-03-09' })).to.throw(
@@ -125,7 +125,7 @@ describe('templates: compileTemplate', () => {
     );
   });
 
-  it('sees variables as Jinja2 scopes them', () => {
+  it('scopes variables as Jinja2 does', () => {
     const cases: [template: string, output: string][] = [
       ['{% set x = 1 %}{% for i in [1, 2] %}{% set x = x + i %}{{ x }}{% endfor %}{{ x }}', '231'],
       ['{% if y %}{% set x = 1 %}{% endif %}[{{ x }}]', '[ctx]'],

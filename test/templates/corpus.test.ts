@@ -23,7 +23,7 @@ function contextText(line: string): string {
   return text;
 }
 
-describe('templates: the corpus of Jinja2 cases', () => {
+describe('templates: Jinja2 corpus', () => {
   for (const line of LINES) {
     const { id, area, template, expected } = JSON.parse(line) as CorpusCase;
     it(`${id} ${expected === null ? 'fails' : 'prints what Jinja2 prints'}`, () => {

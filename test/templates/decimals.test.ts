@@ -22,7 +22,7 @@ const render = (template: string, context: string) => compileTemplate(template).
 const PRICES = `{"x": 10.00E0, "long": 1234567890123456789.50E0, "zero": 0.00000000E0, "float": 10.5,
   "items": [{"price": 0.10E0}, {"price": 0.20E0}, {"price": 10E0}]}`;
 
-describe('templates: Decimal, the numbers that keep their digits', () => {
+describe('templates: Decimal, numbers with exact digits', () => {
   for (const { template, context, expected } of CASES) {
     it(`${template} ${expected === null ? 'fails' : 'prints what Jinja2 prints'}`, () => {
       if (expected === null) expect(() => render(template, context)).to.throw(TemplateError);
@@ -48,12 +48,12 @@ describe('templates: Decimal, the numbers that keep their digits', () => {
     it(`${template} prints ${expected}`, () => expect(render(template, PRICES)).to.equal(expected));
   }
 
-  it('are written in full, also where Python would take an exponent', () => {
+  it('are written in full, even where Python would use an exponent', () => {
     expect(render('{{ zero }} {{ x / 100000000 }}', PRICES)).to.equal('0.00000000 0.0000001');
     expect(render('{{ x * 10 ** 30 }}', PRICES)).to.equal('1.000000000000000000000000000E+31');
   });
 
-  it('take floats by the digits that they print, where Python raises', () => {
+  it('accept floats by their printed digits, where Python raises', () => {
     expect(render('{{ x * 1.21 }} {{ 0.1 + x }} {{ x - float }}', PRICES)).to.equal('12.1000 10.10 -0.50');
     expect(render('{{ x ** 0.5 }}', PRICES)).to.equal('3.1622776601683795');
     expect(() => render('{{ x + "a" }}', PRICES)).to.throw(
@@ -62,24 +62,24 @@ describe('templates: Decimal, the numbers that keep their digits', () => {
     );
   });
 
-  it('are JSON numbers with all their digits, where Python raises', () => {
+  it('are JSON numbers with every digit, where Python raises', () => {
     expect(render('{{ [x, long]|tojson }}', PRICES)).to.equal('[10.00, 1234567890123456789.50]');
     const json = compileTemplate('{"total": {{ long }}}', { mode: 'json' });
     expect(json.renderJson(PRICES)).to.equal('{"total": 1234567890123456789.50}');
   });
 
-  it('are literals of filters', () => {
+  it('are literals in filters', () => {
     const filter = compileTemplate('total > {{ long }} and {{ x }} < {{ x * 10 ** 28 }}', { mode: 'filter' });
     expect(filter.renderJson(PRICES)).to.equal(
       `total > 1234567890123456789.50 and 10.00 < 1${'0'.repeat(29)}`,
     );
   });
 
-  it('are numbers for Liquid, which has no others', () => {
+  it('are plain numbers in Liquid', () => {
     expect(compileTemplate('{{ x | times: 3 }}', { syntax: 'liquid' }).renderJson(PRICES)).to.equal('30');
   });
 
-  it('are printed however long they are, and calculated with up to 4,300 digits', () => {
+  it('are printed at any length, and calculated with up to 4,300 digits', () => {
     const digits = '7'.repeat(20_000);
     const context = `{"x": ${digits}.50E0, "int": ${digits}}`;
     expect(render('{{ x }} {{ int }}', context)).to.equal(`${digits}.50 ${digits}`);

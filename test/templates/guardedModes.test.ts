@@ -11,16 +11,16 @@ function render(
   return compileTemplate(source, { mode, syntax }).render(context);
 }
 
-describe('templates: filters whose structure data cannot change', () => {
+describe('templates: injection-safe filters', () => {
   const filter = (source: string, context: Record<string, unknown> = {}) => render('filter', source, context);
 
-  it('keep a value within its quotes, of either kind', () => {
+  it('keep a value within its quotes, single or double', () => {
     const x = `o'x" or 1=1 \\`;
     expect(filter("a = '{{ x }}'", { x })).to.equal(`a = 'o\\'x\\" or 1=1 \\\\'`);
     expect(filter('a = "{{ x }}"', { x })).to.equal(`a = "o\\'x\\" or 1=1 \\\\"`);
   });
 
-  it('take numbers, booleans, null and lists outside quotes', () => {
+  it('accept numbers, booleans, null and lists outside quotes', () => {
     const context = { id: 5, total: 2.5, ok: true, none: null, ids: [1, 2], names: ["a'b", 'c'], key: '17' };
     expect(filter('{{ id }} {{ total }} {{ ok }} {{ none }} {{ key }}', context)).to.equal(
       '5 2.5 true null 17',
@@ -30,14 +30,14 @@ describe('templates: filters whose structure data cannot change', () => {
     );
   });
 
-  it('refuse anything else outside quotes', () => {
+  it('reject anything else outside quotes', () => {
     const context = { text: '1 or true', dict: { a: 1 } };
     for (const source of ['a = {{ text }}', 'a = {{ missing }}', 'a = {{ dict }}', 'a = {{ text|safe }}']) {
       expect(() => filter(source, context), source).to.throw(TemplateError);
     }
   });
 
-  it('refuse values that grow a name or another value', () => {
+  it('reject values adjacent to a name or another value', () => {
     const context = { n: 1 };
     for (const source of ['a{{ n }} = 1', '{{ n }}a', '{{ n }}{{ n }}', '1{{ n }}']) {
       expect(() => filter(source, context), source).to.throw(TemplateError);
@@ -45,7 +45,7 @@ describe('templates: filters whose structure data cannot change', () => {
     expect(filter('a = 3 -{{ n }}', { n: -1 })).to.equal('a = 3 - -1');
   });
 
-  it('hold values made by macros, blocks and filters to the same rules', () => {
+  it('apply the same rules to values from macros, blocks and filters', () => {
     const context = { x: "' or '1'='1" };
     const escaped = "\\' or \\'1\\'=\\'1";
     expect(filter("{% macro m() %}{{ x }}{% endmacro %}a = '{{ m() }}'", context)).to.equal(
@@ -59,12 +59,12 @@ describe('templates: filters whose structure data cannot change', () => {
     expect(() => filter("a = '\\{{ x }}'", context)).to.throw(TemplateError, /backslash/);
   });
 
-  it('let the author build them with conditions and loops', () => {
+  it('may be built with conditions and loops', () => {
     const source = "{% for s in states %}status = '{{ s }}'{% if not loop.last %} or {% endif %}{% endfor %}";
     expect(filter(source, { states: ['paid', "o'k"] })).to.equal("status = 'paid' or status = 'o\\'k'");
   });
 
-  it('do so in Liquid too', () => {
+  it('work the same in Liquid', () => {
     const x = "' or 1=1";
     expect(render('filter', "a = '{{ x }}' and b = {{ n }}", { x, n: 3 }, 'liquid')).to.equal(
       "a = '\\' or 1=1' and b = 3",
@@ -74,7 +74,7 @@ describe('templates: filters whose structure data cannot change', () => {
   });
 });
 
-describe('templates: JSON documents that data cannot extend', () => {
+describe('templates: injection-safe JSON', () => {
   const json = (source: string, context: Record<string, unknown>) =>
     JSON.parse(render('json', source, context)) as unknown;
 
@@ -94,7 +94,7 @@ describe('templates: JSON documents that data cannot extend', () => {
     expect(json('{{ list|tojson }}', context)).to.deep.equal(['p', 1, null]);
   });
 
-  it('do not take text for JSON', () => {
+  it('do not parse text as JSON', () => {
     expect(json('[{{ a }}]', { a: '1, 2' })).to.deep.equal(['1, 2']);
     expect(json('[{{ a|safe }}]', { a: '1, 2' })).to.deep.equal(['1, 2']);
     expect(() => json('[{{ missing }}]', {})).to.throw(TemplateError);

@@ -118,12 +118,12 @@ describe('hostile templates, each in a process of its own with a 512 MB heap', f
 
   it('are at least a hundred', () => expect(results.length).to.be.at.least(100));
   it('abort no process', () => expect(offenders(({ exitCode }) => exitCode !== 0)).to.deep.equal([]));
-  it('run no code and change no prototype', () =>
+  it('run no code and pollute no prototype', () =>
     expect(offenders(({ escaped }) => escaped)).to.deep.equal([]));
   it('take at most 2 s of processor time', () =>
     expect(offenders(({ cpuMs }) => cpuMs > 2_000)).to.deep.equal([]));
   it('take at most 200 MB', () => expect(offenders(({ growthMb }) => growthMb > 200)).to.deep.equal([]));
-  it('fail as templates, never as bugs', () =>
+  it('fail as template errors, never as bugs', () =>
     expect(
       offenders(({ outcome }) => outcome?.ok === false && outcome.name !== 'TemplateError'),
     ).to.deep.equal([]));

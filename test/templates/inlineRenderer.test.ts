@@ -32,7 +32,7 @@ describe('templates: rendering in place, without a thread', () => {
     for (let i = 0; i < 50; i++) new InlineRenderer(DEFAULT_LIMITS).tryRun(task(LETTER, order(2)));
   });
 
-  it('is a letter of ordinary size, and a filter that names values', () => {
+  it('covers an ordinary email, and a filter with values', () => {
     expect(outputs(runner.tryRun(task(LETTER, order(2))))).to.deep.equal([
       '<h1>7 is NEW</h1>\n1: a&lt;b 1.50\n2: a&lt;b 1.50\nThanks',
     ]);
@@ -40,7 +40,7 @@ describe('templates: rendering in place, without a thread', () => {
     expect(outputs(runner.tryRun({ contextJson: order(1), templates: [filter, filter] }))).to.have.length(2);
   });
 
-  it('calls nothing, computes nothing and keeps nothing', () => {
+  it('allows no calls, computations or state', () => {
     for (const source of [
       '{{ range(9) }}',
       '{{ a.items() }}',
@@ -78,7 +78,7 @@ describe('templates: rendering in place, without a thread', () => {
       expect(runner.tryRun(task(source, '{"a":"x","b":[]}')), source).to.equal(undefined);
   });
 
-  it('leaves what is large, long, at fault or not Jinja2 to a thread', () => {
+  it('leaves large, long, failing or non-Jinja2 templates to a thread', () => {
     expect(runner.tryRun(task(LETTER, order(300))), 'a long loop').to.equal(undefined);
     expect(runner.tryRun(task('x', JSON.stringify({ a: 'y'.repeat(8_000) }))), 'context').to.equal(undefined);
     expect(runner.tryRun(task('x'.repeat(8_001))), 'source').to.equal(undefined);
@@ -99,7 +99,7 @@ describe('templates: rendering in place, without a thread', () => {
     ).to.equal(undefined);
   });
 
-  it('skips templates for a while that were unsuitable', () => {
+  it('temporarily skips templates that were unsuitable', () => {
     const short = '{"a":"x"}';
     const long = JSON.stringify({ a: Array(3_900).fill(1) });
     const letter = '{% for x in a %}{% for y in a %}{{ x }}{% endfor %}{% endfor %}';
@@ -111,7 +111,7 @@ describe('templates: rendering in place, without a thread', () => {
   });
 
   // What takes longer here is a machine that is busy: alone none of these takes 20 ms.
-  it('takes a moment at most, whatever the template and the values', () => {
+  it('is quick for any template and values', () => {
     const text = JSON.stringify({ a: '<'.repeat(7_900) });
     const list = JSON.stringify({ a: Array(3_900).fill(1) });
     const deep = `{"a":${'['.repeat(3_900)}${']'.repeat(3_900)}}`;
@@ -155,7 +155,7 @@ describe('templates: rendering in place, without a thread', () => {
       }
   });
 
-  it('comes out as in a thread, errors as well, and waits for nobody', async () => {
+  it('gives the same results and errors as a thread, without waiting', async () => {
     const pool = createTemplatePool({ threads: 1, deadlineMs: 1_000 });
     try {
       const contextJson = '{"a":10.0,"b":"it\'s","n":null,"big":12345678901234567890}';

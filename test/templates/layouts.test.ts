@@ -24,7 +24,7 @@ function contextText(line: string): string {
   return text;
 }
 
-describe('templates: Jinja2 cases of inheritance, includes and imports', () => {
+describe('templates: Jinja2 corpus of inheritance, includes and imports', () => {
   for (const line of LINES) {
     const { id, html, layouts, template, expected } = JSON.parse(line) as LayoutCase;
     it(`${id} ${expected === null ? 'as in Jinja2' : 'prints what Jinja2 prints'}`, () => {

@@ -82,12 +82,12 @@ describe('templates: limits', () => {
     });
   }
 
-  it('count one render, not the template', () => {
+  it('apply per render, not per template', () => {
     const template = compileTemplate('{% for i in range(50) %}x{% endfor %}', { limits: { steps: 300 } });
     for (let i = 0; i < 20; i++) expect(template.render({})).to.have.length(50);
   });
 
-  it('leave a 300-item page room', () => {
+  it('suffice for a 300-item page', () => {
     const items = Array.from({ length: 300 }, (_, i) => ({ name: `item ${i}`, price: i / 4 }));
     const page = compileTemplate(
       "{% for i in items|sort(attribute='name') %}{{ i.name|upper }} {{ '%.2f'|format(i.price) }}\n{% endfor %}",

@@ -25,7 +25,7 @@ function failure(template: string, context = CONTEXT): TemplateError {
   throw new Error(`${template} did not fail`);
 }
 
-describe('templates: numbers, money and dates of a language', () => {
+describe('templates: localized numbers, money and dates', () => {
   const printed: readonly (readonly [template: string, expected: string])[] = [
     [
       '{{ total|format_number }} {{ whole|format_number }} {{ float|format_number }}',
@@ -92,14 +92,14 @@ describe('templates: numbers, money and dates of a language', () => {
     ['{{ 1e300|int|format_date }}', /format_date needs a date/],
   ];
   for (const [template, message] of failing) {
-    it(`${template} fails, in words`, () => {
+    it(`${template} fails with a clear message`, () => {
       const error = failure(template);
       expect(error.message).to.match(message);
       expect(error.line).to.equal(1);
     });
   }
 
-  it("takes the context's language and time zone, unless they are none", () => {
+  it("uses the context's language and time zone, if valid", () => {
     const inContext = (names: object): string =>
       render(
         "{{ 1234.5|format_currency('EUR') }} {{ '2026-03-29T23:30:00Z'|format_time('short') }}",
@@ -110,7 +110,7 @@ describe('templates: numbers, money and dates of a language', () => {
     expect(inContext({ locale: ['de'], timezone: null })).to.equal('€1,234.50 11:30 PM');
   });
 
-  it('reads every digit that JSON can hold', () => {
+  it('keeps every digit JSON can hold', () => {
     let seed = 20261123;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     for (let i = 0; i < 2_000; i++) {
@@ -126,13 +126,13 @@ describe('templates: numbers, money and dates of a language', () => {
     }
   });
 
-  it('strict templates fail for what is missing, and not for null', () => {
+  it('strict templates fail for missing values, not for null', () => {
     const strict = (template: string) => compileTemplate(template, { strict: true }).renderJson(CONTEXT);
     expect(strict('[{{ null|format_number }}]')).to.equal('[]');
     expect(() => strict('{{ missing|format_number }}')).to.throw(TemplateError);
   });
 
-  it('of many languages and zones end at the limits of the template, not of the process', () => {
+  it("with many languages and zones hit the template's limits, not the process's", () => {
     const context = JSON.stringify({
       zones: Intl.supportedValuesOf('timeZone'),
       locales: Array.from({ length: 676 }, (_, i) =>
@@ -146,7 +146,7 @@ describe('templates: numbers, money and dates of a language', () => {
     expect(performance.now() - beganAtMs).to.be.below(5_000);
   });
 
-  it("print the same whatever the machine's own zone and language are", () => {
+  it("do not depend on the machine's time zone and language", () => {
     const script = `import { compileTemplate } from './src/templates/index.ts';
       const template = "{{ at|format_datetime('full') }}{{ wall|format_datetime }}{{ date|format_date }}{{ 1234.5|format_number }}";
       console.log(compileTemplate(template).renderJson(${JSON.stringify(CONTEXT)}));`;

@@ -11,7 +11,7 @@ or <a href="https://x.example">https://x.example</a>.</p>
 <p>Grüße 🎉</p></body></html>`;
 
 describe('templates: the plain text of an email', () => {
-  it('is what the letter says, with its links', () => {
+  it("contains the email's text and links", () => {
     const lines = plainText(LETTER).split(/\n+/);
     expect(lines).to.deep.equal([
       'Order 7',
@@ -49,14 +49,14 @@ describe('templates: the plain text of an email', () => {
     comments: '<!--'.repeat(50_000),
   };
   for (const [name, html] of Object.entries(hostile)) {
-    it(`is bounded: ${name}`, () => {
+    it(`is limited: ${name}`, () => {
       const startMs = performance.now();
       expect(plainText(html).length).to.be.at.most(400_000);
       expect(performance.now() - startMs).to.be.below(4_000);
     });
   }
 
-  it('comes with what a pool renders, in place and in a thread', async () => {
+  it('is produced both in place and in a thread', async () => {
     const pool = createTemplatePool();
     try {
       const render = async (source: string): Promise<RenderOutcome | undefined> => {

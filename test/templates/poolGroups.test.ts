@@ -29,7 +29,7 @@ const outputs = (all: readonly RenderOutcome[][]): readonly string[] =>
   all.map(([outcome]) => (outcome?.ok === true ? outcome.output : 'failed'));
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-describe('templates: jobs that cross to a thread together', function () {
+describe('templates: grouped jobs', function () {
   this.timeout(60_000);
   const pools: TemplatePool[] = [];
   const open = (threads: number, deadlineMs = 400): TemplatePool => {
@@ -47,7 +47,7 @@ describe('templates: jobs that cross to a thread together', function () {
       ['runs too long', ENDLESS, /took longer than 400 ms/],
       ['takes too much memory', GREEDY, /out of memory|took longer/],
     ] as const) {
-      it(`of a group on ${threads} thread(s) only the job that ${what} fails`, async () => {
+      it(`fails only the job of a group that ${what}, on ${threads} thread(s)`, async () => {
         const pool = open(threads);
         await render(pool, 0);
         const all = await Promise.all([
@@ -62,7 +62,7 @@ describe('templates: jobs that cross to a thread together', function () {
     }
   }
 
-  it('fails no job because nobody looked for longer than the deadline', async () => {
+  it('fails no job because the event loop was blocked past the deadline', async () => {
     const pool = open(1, 300);
     await render(pool, 0);
     const first = render(pool, 1);
@@ -73,7 +73,7 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(outputs(await Promise.all([first, ...others]))).to.deep.equal(['1', '2', '3', '4']);
   });
 
-  it('ends no job for time in which the whole process stood still', async () => {
+  it('fails no job because the whole process was suspended', async () => {
     const child = fork(fileURLToPath(new URL('./stoppedRenderer.ts', import.meta.url)), {
       execArgv: ['--import', 'tsx'],
     });
@@ -87,7 +87,7 @@ describe('templates: jobs that cross to a thread together', function () {
     child.kill('SIGKILL');
   });
 
-  it('does not let a group wait for its slow job where another thread is free', async () => {
+  it('moves a group on to a free thread past its slow job', async () => {
     const pool = open(2, 30_000);
     await render(pool, 0);
     const slow = hostile(pool, ENDLESS.replaceAll('100000', '3000'));
@@ -98,7 +98,7 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(await slow).to.have.property('ok', true);
   });
 
-  it('ends each hostile job of a group, one after the other', async () => {
+  it('terminates each hostile job of a group in turn', async () => {
     const pool = open(2, 200);
     const [first, second, third, ...others] = await Promise.all([
       hostile(pool, ENDLESS),
@@ -112,20 +112,20 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(outputs(others)).to.deep.equal(['0', '1', '2', '3']);
   });
 
-  it('counts the deadline for each job of a group, not for the group', async () => {
+  it('applies the deadline to each job, not to the group', async () => {
     const pool = open(1, 400);
     const slow = '{% for i in range(400) %}{% for j in range(400) %}{% endfor %}{% endfor %}ok';
     const all = await Promise.all(numbers(16).map(() => hostile(pool, slow)));
     expect(all.map((outcome) => outcome?.ok)).to.deep.equal(numbers(16).map(() => true));
   });
 
-  it('keeps long outputs of many jobs out of the memory of one', async () => {
+  it("keeps long outputs of other jobs out of a job's memory limit", async () => {
     const pool = open(1, 20_000);
     const all = await Promise.all(numbers(300).map(() => hostile(pool, LONG)));
     expect(all.every((outcome) => outcome?.ok === true && outcome.output.length === 200_000)).to.equal(true);
   });
 
-  it('fails a job whose context alone is more than a thread can hold, and no other', async () => {
+  it("fails only a job whose context exceeds a thread's memory", async () => {
     const pool = open(1, 30_000);
     await render(pool, 0);
     const huge = `{"list":[${'{"a":1},'.repeat(1_500_000)}0]}`;
@@ -140,7 +140,7 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(outputs(others)).to.deep.equal(['1', '2']);
   });
 
-  it('completes accepted work under load before it closes, and accepts no more', async () => {
+  it('drains accepted work under load when closing, and accepts no more', async () => {
     const pool = open(2);
     const given = numbers(200).map((i) => render(pool, i));
     const doomed = hostile(pool, ENDLESS);
@@ -155,7 +155,7 @@ describe('templates: jobs that cross to a thread together', function () {
     await closed;
   });
 
-  it('rejects for an error that is not the template’s, and goes on', async () => {
+  it('rejects on errors other than the template’s, and continues', async () => {
     const pool = open(1);
     const source = 5 as unknown as string;
     const bug = await pool.render({ contextJson: '{}', templates: [request(source)] }).then(
@@ -166,7 +166,7 @@ describe('templates: jobs that cross to a thread together', function () {
     expect(outputs([await render(pool, 7)])).to.deep.equal(['7']);
   });
 
-  it('closes at once when nothing was ever given to it', async () => {
+  it('closes immediately when never used', async () => {
     const pool = open(2);
     await Promise.race([
       pool.close(),

@@ -53,7 +53,7 @@ describe('rowpost render', () => {
     });
   });
 
-  it('escapes when asked to, and renders Liquid when asked to', async () => {
+  it('escapes and renders Liquid on demand', async () => {
     expect(await run([file('page.html'), file('context.json'), '--autoescape'])).to.include({
       stdout: '<p>&lt;Ada&gt; 10.0</p>',
     });
@@ -63,7 +63,7 @@ describe('rowpost render', () => {
     });
   });
 
-  it('points at an error', async () => {
+  it('points at the error', async () => {
     const { code, stdout, stderr } = await run([file('broken.html')]);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
     expect(stderr).to.match(
@@ -85,7 +85,7 @@ describe('rowpost render', () => {
     }
   });
 
-  it('answers JSON lines in order, bad ones with an error', async () => {
+  it('processes JSON lines in order, reporting bad ones', async () => {
     const input = [
       '{"template": "{{ a }} {{ b }}", "context": {"a": 10.0, "b": 9007199254740993}, "autoescape": false}',
       'no json',
@@ -115,7 +115,7 @@ describe('rowpost render', () => {
       expect(bad).to.have.nested.property('error.message');
   });
 
-  it('reads lines however they are cut, and only newlines end them', async () => {
+  it('reads lines across chunk boundaries, split at newlines only', async () => {
     const bytes = Buffer.from('{"template": "é\u2028{{ a }}", "context": {"a": "😀"}}\n{"template": "b"}\n');
     const answers = lines(
       await run(
@@ -126,7 +126,7 @@ describe('rowpost render', () => {
     expect(answers).to.deep.equal([{ output: 'é\u2028😀' }, { output: 'b' }]);
   });
 
-  it('gets through thousands of lines', async () => {
+  it('handles thousands of lines', async () => {
     const input = Array.from({ length: 5_000 }, (_, i) =>
       JSON.stringify({ template: `${i} {{ n }}`, context: { n: i } }),
     );

@@ -12,7 +12,7 @@ function failure(source: string, context: Record<string, unknown> = {}): Templat
 }
 
 describe('templates: errors', () => {
-  it('tell the kind, the place and the line', () => {
+  it('have kind, location and source line', () => {
     const error = failure('Hello\n  {{ name|nosuch }}!');
     expect(error.toJSON()).to.deep.equal({
       kind: 'syntax',
@@ -23,7 +23,7 @@ describe('templates: errors', () => {
     });
   });
 
-  it('of rendering point at what failed', () => {
+  it('at rendering point at what failed', () => {
     const error = failure('{% for i in [1] %}\n{{ 1 + order.total.net }}{% endfor %}', { order: {} });
     expect(error).to.include({
       kind: 'render',
@@ -33,7 +33,7 @@ describe('templates: errors', () => {
     });
   });
 
-  it('count lines as authors do, whatever ends them', () => {
+  it('count lines as editors do, with any line ending', () => {
     expect(failure('a\r\nb\r\n{{ x. }}').line).to.equal(3);
   });
 
@@ -53,6 +53,6 @@ describe('templates: errors', () => {
     ['{% render "x" %}', 'include'],
   ];
   for (const [template, hint] of hints) {
-    it(`hint at Jinja2's way: ${template}`, () => expect(failure(template).hint).to.contain(hint));
+    it(`suggest the Jinja2 syntax: ${template}`, () => expect(failure(template).hint).to.contain(hint));
   }
 });

@@ -43,7 +43,7 @@ describe('templates: the thread pool', function () {
     ]);
   });
 
-  it('answers each failing template by its name', async () => {
+  it('reports each failing template by name', async () => {
     const [broken, fine] = await pool.render({
       contextJson: '{}',
       templates: [request('subject', '{{ x.y }}'), request('body', 'ok')],
@@ -79,7 +79,7 @@ describe('templates: the thread pool', function () {
     ['runs too long', ENDLESS, /took longer than 400 ms/],
     ['takes too much memory', GREEDY, /out of memory|took longer/],
   ] as const) {
-    it(`ends the thread of a job that ${what}, and no other`, async () => {
+    it(`terminates the thread of a job that ${what}, and no other`, async () => {
       const [ended, ...others] = await Promise.all([
         pool.render({ contextJson: '{}', templates: [request('hostile', source)] }),
         ...Array.from({ length: 6 }, (_, i) =>
@@ -95,7 +95,7 @@ describe('templates: the thread pool', function () {
     });
   }
 
-  it('goes on with all its threads afterwards', async () => {
+  it('keeps all its threads afterwards', async () => {
     const jobs = Array.from({ length: 8 }, (_, i) =>
       pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i|int }}')] }),
     );

@@ -1,9 +1,5 @@
+import { answerTooLarge } from '../../db/answerBudget.js';
 import { AppError } from '../../errors.js';
-
-/** The same error as for `/query`. */
-function responseTooLarge(): AppError {
-  return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
-}
 
 /** Same limit as templates. A row's own JSON may be deeper, and serializing it recurses. */
 const MAX_LEVELS = 500;
@@ -27,7 +23,7 @@ export function requireResponseWithin(data: unknown, maxBytes: number): void {
         add(item, levels + 1);
       }
     }
-    if (bytes > maxBytes) throw responseTooLarge();
+    if (bytes > maxBytes) throw answerTooLarge();
   };
   add(data, 0);
 }

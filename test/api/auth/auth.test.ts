@@ -53,7 +53,7 @@ describe('POST /auth, GET /auth', () => {
     expect(at(body, 'rpb_schema.json.__schema.types')).to.be.an('array');
   });
 
-  it('takes urlencoded and multipart forms, with tenantid as text', async () => {
+  it('accepts urlencoded and multipart forms, with tenantid as text', async () => {
     const fields = { ...credentials(), tenantid: String(tenant.tenantid) } as Record<string, string>;
     const multipart = new FormData();
     for (const [name, value] of Object.entries(fields)) multipart.set(name, value);
@@ -69,7 +69,7 @@ describe('POST /auth, GET /auth', () => {
     expect(json.status).to.equal(200);
   });
 
-  it('gives wrong password, unknown login and unknown tenant one answer', async () => {
+  it('answers a wrong password, an unknown login and an unknown tenant identically', async () => {
     const answers = await Promise.all(
       [{ password: 'wrong' }, { login: 'nobody here' }, { tenantid: 999_999 }].map(async (change) => {
         const response = await fixture.postJson('/auth', { ...credentials(), ...change });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../webFixture.js';
 
-describe('limits of signing in', () => {
+describe('sign-in limits', () => {
   let fixture: WebFixture;
 
   const start = async (env: Readonly<Record<string, string>>): Promise<number> => {
@@ -17,7 +17,7 @@ describe('limits of signing in', () => {
     expect(seconds).to.be.within(1, maxSeconds);
   }
 
-  it('count wrong passwords by login, known or not, and let other logins in', async () => {
+  it('count wrong passwords per login, known or not, without affecting other logins', async () => {
     const tenantid = await start({ SIGN_IN_FAILURES_PER_LOGIN: '2' });
     const attempt = (login: string, password: string): Promise<Response> =>
       fixture.postJson('/auth', { tenantid, login, password });
@@ -30,7 +30,7 @@ describe('limits of signing in', () => {
     expect((await attempt('another', 'wrong')).status).to.equal(401);
   });
 
-  it('count guesses that run beside each other', async () => {
+  it('count concurrent guesses', async () => {
     const tenantid = await start({ SIGN_IN_FAILURES_PER_LOGIN: '3' });
     const guesses = Array.from({ length: 8 }, () =>
       fixture.postJson('/auth', { tenantid, login: ROOT_LOGIN, password: 'wrong' }),
@@ -40,12 +40,12 @@ describe('limits of signing in', () => {
     expect(statuses.filter((status) => status === 429)).to.have.length(5);
   });
 
-  it('do not count what succeeds', async () => {
+  it('do not count successful sign-ins', async () => {
     const tenantid = await start({ SIGN_IN_FAILURES_PER_LOGIN: '2' });
     for (let times = 0; times < 4; times += 1) await fixture.signIn(tenantid);
   });
 
-  it('count all requests by address', async () => {
+  it('count all requests per address', async () => {
     const tenantid = await start({ SIGN_INS_PER_ADDRESS: '4', TRUST_PROXY: '1' });
     const from = (address: string, path: string): Promise<Response> =>
       fixture.postJson(path, { tenantid }, { 'x-forwarded-for': address });
@@ -58,7 +58,7 @@ describe('limits of signing in', () => {
     expect((await from('192.0.2.2', '/auth')).status).to.equal(400);
   });
 
-  it('count the addresses of one IPv6 site as one', async () => {
+  it('count an IPv6 site as one address', async () => {
     const tenantid = await start({ SIGN_INS_PER_ADDRESS: '1', TRUST_PROXY: '1' });
     const from = (address: string): Promise<Response> =>
       fixture.postJson('/anonauth', { tenantid }, { 'x-forwarded-for': address });
@@ -67,7 +67,7 @@ describe('limits of signing in', () => {
     expect((await from('2001:db8:1:3::1')).status).to.equal(403);
   });
 
-  it('are off with 0', async () => {
+  it('are disabled by 0', async () => {
     const tenantid = await start({ SIGN_INS_PER_ADDRESS: '0', SIGN_IN_FAILURES_PER_LOGIN: '0' });
     for (let times = 0; times < 3; times += 1) {
       const response = await fixture.postJson('/auth', { tenantid, login: 'x', password: 'x' });

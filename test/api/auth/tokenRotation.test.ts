@@ -8,7 +8,7 @@ import { WebFixture } from '../webFixture.js';
 
 const WEEK_SECONDS = 7 * 86_400;
 
-describe('rotation of the key that signs tokens', () => {
+describe('rotation of the token signing key', () => {
   let fixture: WebFixture;
   let tenantid: number;
   // The server looks for a new key once a minute.
@@ -24,7 +24,7 @@ describe('rotation of the key that signs tokens', () => {
   const kids = async (): Promise<string[]> =>
     fixture.testDatabase.database.knex('rowpost.signing_key').orderBy('createtime').pluck('kid');
 
-  it('signs nobody out, and new tokens carry the new key', async () => {
+  it('keeps sessions alive and signs new tokens with the new key', async () => {
     const before = await fixture.signIn(tenantid);
     const { knex } = fixture.testDatabase.database;
     const { kid, deleted } = await rotateSigningKey(knex, KeyRing.parse(TEST_SECRET_KEYS), WEEK_SECONDS);
@@ -42,7 +42,7 @@ describe('rotation of the key that signs tokens', () => {
     expect(refreshed.status).to.equal(200);
   });
 
-  it('deletes a key once every token that it signed has expired', async () => {
+  it('deletes a key once every token it signed has expired', async () => {
     const { knex } = fixture.testDatabase.database;
     const [first] = await kids();
     const rotate = (): ReturnType<typeof rotateSigningKey> =>
@@ -55,7 +55,7 @@ describe('rotation of the key that signs tokens', () => {
     expect(await kids()).to.include(second);
   });
 
-  it('is a command', async () => {
+  it('is available as a command', async () => {
     const before = await kids();
     const { code, stdout } = await runRowpost(['token', 'rotate'], {
       DATABASE_URL: fixture.testDatabase.url,

@@ -41,7 +41,7 @@ describe('tokens', () => {
     return [status, (JSON.parse(body) as Json)['code'] as string];
   }
 
-  it('carry the claims of the contract, sub as an object', () => {
+  it('carry the documented claims, with sub as an object', () => {
     const claims = decodeJwt<Json>(root.access_token);
     const { roleid, tenantid } = root;
     expect(claims).to.have.all.keys('iat', 'nbf', 'exp', 'jti', 'type', 'fresh', 'sub', 'roleid', 'tenantid');
@@ -94,7 +94,7 @@ describe('tokens', () => {
     expect(await codeOf(`Bearer ${symmetric}`)).to.deep.equal([401, 'TOKEN_INVALID']);
   });
 
-  it('expire with exactly this answer, also when they were verified before', async () => {
+  it('expire with exactly this response, even if verified before', async () => {
     expect((await query(`Bearer ${root.access_token}`))[0]).to.equal(200);
     clock.offsetMs = 86_401_000;
     expect(await query(`Bearer ${root.access_token}`)).to.deep.equal([
@@ -119,7 +119,7 @@ describe('tokens', () => {
     }
   });
 
-  it('of one kind are refused where the other is needed', async () => {
+  it('of one kind are refused where the other is required', async () => {
     expect(await codeOf(`Bearer ${root.refresh_token}`)).to.deep.equal([401, 'TOKEN_WRONG_TYPE']);
     const refresh = await fixture.fetch('/auth', {
       headers: { authorization: `Bearer ${root.access_token}` },
@@ -139,7 +139,7 @@ describe('tokens', () => {
     return textAt(made, 'data.create_role.roleid');
   }
 
-  it('end with a change of the password, and those issued right after it hold', async () => {
+  it('are revoked by a password change, and those issued right after it are valid', async () => {
     const roleid = await makeRole('changer');
     const before = await fixture.signIn(tenant.tenantid, 'changer', 'first of two');
     const changed = await fixture.control(
@@ -157,7 +157,7 @@ describe('tokens', () => {
     expect(((await refresh.json()) as Json)['code']).to.equal('TOKEN_REVOKED');
   });
 
-  it('end within a second of the deletion of their role by another process', async () => {
+  it('are revoked within a second when another process deletes their role', async () => {
     const roleid = await makeRole('leaver');
     const { access_token } = await fixture.signIn(tenant.tenantid, 'leaver', 'first of two');
     expect((await query(`Bearer ${access_token}`))[0]).to.equal(200);
@@ -166,7 +166,7 @@ describe('tokens', () => {
     expect(await codeOf(`Bearer ${access_token}`)).to.deep.equal([401, 'TOKEN_REVOKED']);
   });
 
-  it('are not those of a role that was restored away, when its id is given to another', async () => {
+  it('are not valid for another role that reuses an id lost to a restore', async () => {
     const roleid = await makeRole('lost');
     const { access_token } = await fixture.signIn(tenant.tenantid, 'lost', 'first of two');
     const { pool } = fixture.testDatabase.database;
@@ -181,7 +181,7 @@ describe('tokens', () => {
     expect((await query(`Bearer ${next.access_token}`))[0]).to.equal(200);
   });
 
-  it('signed by a key that another process has made are accepted, and those of the old key stay valid', async () => {
+  it('signed with a key created by another process are accepted, and those of the old key remain valid', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     await insertSigningKey(fixture.testDatabase.database.knex, KeyRing.parse(TEST_SECRET_KEYS), {
       kid: 'rotated',

@@ -33,7 +33,7 @@ describe('sign-in through the certified provider', () => {
     return browser.send(callback);
   }
 
-  it('gives a token that GraphQL requests are made with', async () => {
+  it('returns a token that GraphQL accepts', async () => {
     const confid = await fixture.createConfig(await withIssuer());
     const roleid = await fixture.createMappedRole('ada', confid, 'ada');
     const body = await fixture.readAuthBody(await signInAs('ada', roleid, confid));
@@ -57,7 +57,7 @@ describe('sign-in through the certified provider', () => {
     expect(text).not.to.match(/mallory|grace-hopper/);
   });
 
-  it('compares by oid or email where the provider says so; one role signs in with both', async () => {
+  it('matches by oid or email as configured for the provider; one role signs in with both', async () => {
     const byOid = await fixture.createConfig(await withIssuer('oid'));
     const byEmail = await fixture.createConfig(await withIssuer('email'));
     const roleid = await fixture.createMappedRole('both', byOid, 'oid-of-turing');
@@ -68,7 +68,7 @@ describe('sign-in through the certified provider', () => {
     }
   });
 
-  it('works without an issuer, and with a client that authenticates in the form', async () => {
+  it('works without an issuer, and with client_secret_post', async () => {
     const providerid = await fixture.createProvider(provider.endpoints);
     const confid = await fixture.createConfig(providerid, POST_CLIENT);
     const roleid = await fixture.createMappedRole('post', confid, 'lin');
@@ -76,7 +76,7 @@ describe('sign-in through the certified provider', () => {
     expect(body.roleid).to.equal(roleid);
   });
 
-  it('survives a rotation of the keys between two sign-ins', async () => {
+  it('survives a key rotation between two sign-ins', async () => {
     const confid = await fixture.createConfig(await withIssuer());
     const roleid = await fixture.createMappedRole('rotated', confid, 'rot');
     await fixture.readAuthBody(await signInAs('rot', roleid, confid));
@@ -84,7 +84,7 @@ describe('sign-in through the certified provider', () => {
     await fixture.readAuthBody(await signInAs('rot', roleid, confid));
   });
 
-  it('says that the client secret is wrong', async () => {
+  it('reports a wrong client secret', async () => {
     const confid = await fixture.createConfig(await withIssuer(), { ...CLIENT, client_secret: 'mistyped' });
     const roleid = await fixture.createMappedRole('mistyped', confid, 'x');
     const response = await signInAs('x', roleid, confid);
@@ -105,7 +105,7 @@ describe('sign-in through the certified provider', () => {
     expect(((await response.json()) as FailureBody).code).to.equal('OIDC_LOGIN_REFUSED');
   });
 
-  it('stops at the provider when another redirect URI is registered there', async () => {
+  it('stops at the provider when another redirect URI is registered', async () => {
     const confid = await fixture.createConfig(await withIssuer(), {
       client_id: 'elsewhere',
       client_secret: 'x',

@@ -36,7 +36,7 @@ describe('signing in to the console with a provider', () => {
     });
   const within = (next: string): boolean => !next.startsWith(`${fixture.baseUrl}/console`);
 
-  it('leads to the page that one wanted, by a session and without a token in any address', async () => {
+  it('redirects to the requested page with a session, and puts no token in any URL', async () => {
     const browser = new HttpBrowser();
     const page = await (await browser.send(`${fixture.baseUrl}/console/sign-in?tenant=shop`)).text();
     expect(page).to.include('formaction="/console/sign-in/provider"').and.include('Continue with provider 1');
@@ -52,7 +52,7 @@ describe('signing in to the console with a provider', () => {
     expect(landed).to.include('somebody').and.include('for admins');
   });
 
-  it('says on a page what went wrong, and keeps where one wanted to go', async () => {
+  it('shows what went wrong on a page, and keeps the requested page', async () => {
     const browser = new HttpBrowser();
     provider.misbehaviour = { claims: { sub: 'somebody else' } };
     const started = await choose(browser, { login: 'somebody' });
@@ -78,7 +78,7 @@ describe('signing in to the console with a provider', () => {
     expect(pages[0]).to.match(/^403 /);
   });
 
-  it("can't be begun by another site, neither by the form nor by asking /oidc to return here", async () => {
+  it("can't be started by another site, neither by the form nor through return_to of /oidc", async () => {
     const foreign = await choose(
       new HttpBrowser(),
       { login: 'somebody' },

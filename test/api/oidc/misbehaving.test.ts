@@ -144,7 +144,7 @@ describe('sign-in through a provider that misbehaves', () => {
     return body;
   }
 
-  it('signs in while it behaves', async () => {
+  it('signs in while the provider behaves', async () => {
     const body = await fixture.readAuthBody(await fixture.signIn(roleid, confid));
     expect(body.roleid).to.equal(roleid);
     expect(provider.lastForm.get('redirect_uri')).to.equal(fixture.redirectUri);
@@ -170,9 +170,9 @@ describe('sign-in through a provider that misbehaves', () => {
     expect(body.error).to.include(fixture.redirectUri);
   });
 
-  describe('with its keys', () => {
+  describe('with its signing keys', () => {
     for (const [what, jwks] of JWKS_CASES) {
-      it(`${what}: OIDC_PROVIDER_ERROR, and well again afterwards`, async () => {
+      it(`${what}: OIDC_PROVIDER_ERROR, and recovers afterwards`, async () => {
         const fresh = await fixture.createConfig(
           await fixture.createProvider({
             ...provider.endpoints,
@@ -187,7 +187,7 @@ describe('sign-in through a provider that misbehaves', () => {
       });
     }
 
-    it('reads them once for many sign-ins, and once more when they were rotated', async () => {
+    it('fetches them once for many sign-ins, and again after a rotation', async () => {
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
       const before = provider.jwksReads;
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
@@ -197,7 +197,7 @@ describe('sign-in through a provider that misbehaves', () => {
       expect(provider.jwksReads).to.equal(before + 1);
     });
 
-    it('finds new keys under an old key id, and for tokens without one', async () => {
+    it('accepts new keys under a reused key id, and tokens without a key id', async () => {
       await provider.rotateKeys('always the same');
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
       await provider.rotateKeys('always the same');
@@ -210,7 +210,7 @@ describe('sign-in through a provider that misbehaves', () => {
     });
   });
 
-  it('takes an unverified email address for nobody', async () => {
+  it('matches no role to an unverified email address', async () => {
     const providerid = await fixture.createProvider({ ...provider.endpoints, comparison_field: 'email' });
     const byEmail = await fixture.createConfig(providerid);
     await fixture.map(roleid, byEmail, 'a@example.com');
@@ -220,7 +220,7 @@ describe('sign-in through a provider that misbehaves', () => {
     await expectFailure(await fixture.signIn(roleid, byEmail), 403, 'OIDC_IDENTITY_MISMATCH');
   });
 
-  it('does not believe a claim that every object has', async () => {
+  it('does not take an inherited object property for a claim', async () => {
     const providerid = await fixture.createProvider({
       ...provider.endpoints,
       comparison_field: 'constructor',
@@ -230,7 +230,7 @@ describe('sign-in through a provider that misbehaves', () => {
     await expectFailure(await fixture.signIn(roleid, odd), 403, 'OIDC_CLAIM_MISSING');
   });
 
-  it('asks a provider that refuses HTTP Basic a second time, with the secret in the form', async () => {
+  it('retries with client_secret_post when the provider refuses HTTP Basic', async () => {
     const answers = [
       (res: ServerResponse) => json(res, 401, { error: 'invalid_client' }),
       (res: ServerResponse) => json(res, 400, { error: 'invalid_client' }),
@@ -242,7 +242,7 @@ describe('sign-in through a provider that misbehaves', () => {
     expect(provider.lastAuthorization).to.equal(undefined);
   });
 
-  it('is not called again by a browser that sends the callback twice', async () => {
+  it('does not call the provider again when the browser repeats the callback', async () => {
     const browser = new HttpBrowser();
     const { url } = await browser.follow(
       await fixture.begin(browser, roleid, confid),

@@ -51,7 +51,7 @@ describe('addresses of providers', () => {
       throw new Error(`${url} was called`);
     }
 
-    it('are not called in private networks, by address or by name, nor without encryption', async () => {
+    it('are not called in private networks, by address or name, or without TLS', async () => {
       const { port } = new URL(provider.issuer);
       for (const url of [
         provider.endpoints.jwks_uri,

@@ -4,7 +4,7 @@ import { HttpBrowser } from './support/httpBrowser.js';
 import { json, MisbehavingProvider } from './support/misbehavingProvider.js';
 import { CLIENT, OidcFixture } from './support/oidcFixture.js';
 
-describe('the log of sign-ins', () => {
+describe('the sign-in log', () => {
   const lines: string[] = [];
   let fixture: OidcFixture;
   let provider: MisbehavingProvider;

@@ -55,7 +55,7 @@ describe('POST /oidc and its callback', () => {
   }
 
   describe('the start', () => {
-    it('redirects with 303 and says where in JSON as well', async () => {
+    it('redirects with 303 and repeats the location in JSON', async () => {
       const response = await post({});
       expect(response.status).to.equal(303);
       const location = response.headers.get('location')!;
@@ -75,7 +75,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('answers 200 to callers that prefer JSON', async () => {
+    it('answers 200 to clients that prefer JSON', async () => {
       for (const [accept, status] of [
         ['application/json', 200],
         ['application/json, */*;q=0.5', 200],
@@ -89,7 +89,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('takes ids as text, and forms', async () => {
+    it('accepts ids as text, and forms', async () => {
       const form = new URLSearchParams({
         tenantid: String(fixture.tenant.tenantid),
         roleid: String(roleid),
@@ -99,14 +99,14 @@ describe('POST /oidc and its callback', () => {
       expect(response.status).to.equal(303);
     });
 
-    it('sets a cookie for this sign-in that scripts and other sites do not get', async () => {
+    it("sets a cookie for this sign-in that scripts and other sites can't read", async () => {
       const [cookie] = (await post({})).headers.getSetCookie();
       expect(cookie).to.match(
         /^rowpost_oidc_[0-9a-f]{16}=[\w-]{43}; Max-Age=600; Path=\/; .*HttpOnly; SameSite=Lax$/,
       );
     });
 
-    it('stores neither the state nor the cookie nor the verifier in the clear', async () => {
+    it('stores no state, cookie or verifier in plain text', async () => {
       const response = await post({});
       const [cookie] = response.headers.getSetCookie();
       const { knex } = fixture.web.testDatabase.database;
@@ -132,7 +132,7 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(response, 404, 'OIDC_CONFID_NOT_FOUND');
     });
 
-    it('refuses roles without a mapping, missing and deleted ones, with one answer', async () => {
+    it('refuses unmapped, missing and deleted roles identically', async () => {
       const { roleid: unmapped } = await fixture.web.createMember(fixture.root, 'unmapped', ['login']);
       const deleted = await fixture.createMappedRole('deleted', confid, 'deleted');
       await fixture.web.control(fixture.root, `mutation { delete_role(roleid: ${deleted}) { roleid } }`);
@@ -142,7 +142,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('rejects what is not a number', async () => {
+    it('rejects ids that are not numbers', async () => {
       for (const body of [
         { tenantid: 'x' },
         { roleid: null },
@@ -153,7 +153,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('refuses to hand tokens to origins that are not allowed', async () => {
+    it('refuses return_to origins that are not allowed', async () => {
       for (const return_to of [
         'https://evil.example/',
         'https://app.example.com.evil.example/',
@@ -169,7 +169,7 @@ describe('POST /oidc and its callback', () => {
   });
 
   describe('the callback', () => {
-    it('needs the cookie of the browser that began', async () => {
+    it('requires the cookie of the browser that started the sign-in', async () => {
       const { callback } = await untilCallback();
       await expectFailure(await new HttpBrowser().send(callback), 400, 'OIDC_STATE_INVALID');
       const mine = await untilCallback();
@@ -178,7 +178,7 @@ describe('POST /oidc and its callback', () => {
       await fixture.readAuthBody(await another.browser.send(another.callback));
     });
 
-    it('lets a browser sign in twice at once', async () => {
+    it('allows concurrent sign-ins in one browser', async () => {
       const browser = new HttpBrowser();
       const callbacks: string[] = [];
       for (let tab = 0; tab < 2; tab += 1) {
@@ -188,7 +188,7 @@ describe('POST /oidc and its callback', () => {
       for (const callback of callbacks) await fixture.readAuthBody(await browser.send(callback));
     });
 
-    it('refuses a state that is missing, made up, given twice, used or too old', async () => {
+    it('refuses a state that is missing, forged, duplicated, used or expired', async () => {
       const { browser, callback } = await untilCallback();
       const without = new URL(callback);
       without.searchParams.delete('state');
@@ -210,7 +210,7 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(await late.browser.send(late.callback), 400, 'OIDC_STATE_INVALID');
     });
 
-    it('refuses a code that was used in another sign-in', async () => {
+    it('refuses a code from another sign-in', async () => {
       const first = await untilCallback();
       const second = await untilCallback();
       const stolen = new URL(second.callback);
@@ -219,7 +219,7 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(await second.browser.send(stolen.href), 400, 'OIDC_CODE_REFUSED');
     });
 
-    it('counts a mapping that was changed, or a role that was deleted, meanwhile', async () => {
+    it('notices a mapping changed or a role deleted in the meantime', async () => {
       const leaving = await fixture.createMappedRole('leaving', confid, 'somebody');
       const browser = new HttpBrowser();
       const goOn = (next: string): boolean => !next.startsWith(fixture.baseUrl);
@@ -228,13 +228,13 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(await browser.send(url), 403, 'OIDC_ROLE_NOT_MAPPED');
     });
 
-    it('needs the capability login', async () => {
+    it('requires the login capability', async () => {
       const { roleid: mute } = await fixture.web.createMember(fixture.root, 'mute', ['select']);
       await fixture.map(mute, confid, 'somebody');
       await expectFailure(await fixture.signIn(mute, confid), 403, 'PERMISSION_DENIED');
     });
 
-    it('hands the tokens to return_to in the fragment, and nothing else of the address changes', async () => {
+    it('passes the tokens to return_to in the fragment, leaving the rest of the URL unchanged', async () => {
       const { browser, callback } = await untilCallback({ return_to: RETURN_TO });
       const response = await browser.send(callback);
       expect(response.status).to.equal(303);
@@ -253,14 +253,14 @@ describe('POST /oidc and its callback', () => {
       expect(new URLSearchParams(fragment).get('error')).to.equal('OIDC_IDENTITY_MISMATCH');
     });
 
-    it('takes its cookie back', async () => {
+    it('clears its cookie', async () => {
       const { browser, callback } = await untilCallback();
       const [cookie] = (await browser.send(callback)).headers.getSetCookie();
       expect(cookie).to.match(/^rowpost_oidc_[0-9a-f]{16}=; .*Expires=Thu, 01 Jan 1970/);
     });
   });
 
-  it('clears abandoned sign-ins away', async () => {
+  it('deletes abandoned sign-ins', async () => {
     const { knex } = fixture.web.testDatabase.database;
     await post({});
     await knex('rowpost.oidc_sign_in').update({ expires: knex.raw("now() - interval '1 second'") });

@@ -51,13 +51,13 @@ describe('GET /signin', () => {
     expect(await unknown.text()).not.to.include('Continue with');
   });
 
-  it('echoes input without executing it', async () => {
+  it('escapes echoed input', async () => {
     const evil = encodeURIComponent('"><script>alert(1)</script>');
     const html = await (await fetch(`${page}&login=${evil}&return_to=${evil}&tenantid=${evil}`)).text();
     expect(html).not.to.include('<script>');
   });
 
-  it('signs in with a password, and says on the page what went wrong', async () => {
+  it('signs in with a password, and shows errors on the page', async () => {
     const right = await submit('/signin', { login: ROOT_LOGIN, password: ROOT_PASSWORD });
     expect(at(await right.json(), 'message')).to.equal('Logged in as root.');
     const wrong = await submit('/signin', { login: ROOT_LOGIN, password: 'wrong' });
@@ -77,7 +77,7 @@ describe('GET /signin', () => {
     expect(back.headers.get('location')).to.match(/\/welcome#access_token=/);
   });
 
-  it('answers an unknown login and one without an identity alike', async () => {
+  it('answers an unknown login and one without an identity identically', async () => {
     const pages = await Promise.all(
       ['nobody', ROOT_LOGIN].map(async (login) => {
         const response = await submit('/signin/oidc', { login, confid: String(confid) });
@@ -88,7 +88,7 @@ describe('GET /signin', () => {
     expect(pages[0]).to.match(/^403 /);
   });
 
-  it('takes no form of another site', async () => {
+  it('rejects forms from other sites', async () => {
     const values = { login: ROOT_LOGIN, password: ROOT_PASSWORD };
     const response = await submit('/signin', values, { 'sec-fetch-site': 'cross-site' });
     expect(response.status).to.equal(403);
@@ -103,7 +103,7 @@ describe('GET /signin', () => {
       });
       after(() => browser.close());
 
-      it('leads through the provider to a token that GraphQL takes', async () => {
+      it('leads through the provider to a token that GraphQL accepts', async () => {
         const tab = await browser.newPage();
         await tab.goto(page);
         await tab.getByLabel('Login').fill('ada');

@@ -29,7 +29,7 @@ describe('sign-in across two web processes', () => {
     await fixture.stop();
   });
 
-  it('finishes on the one what began on the other, once', async () => {
+  it('completes a sign-in on either process, once', async () => {
     const confid = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
     const roleid = await fixture.createMappedRole('somebody', confid, 'somebody');
     const begun = await fetch(fixture.redirectUri, {

@@ -214,7 +214,7 @@ const REPORTS: readonly (readonly [WebhookKind, object, Partial<MailEvent> | nul
   ['ses', ses('Send', 'send'), null],
 ];
 
-describe('reports of carriers', () => {
+describe('carrier webhooks', () => {
   const read = (kind: WebhookKind, report: object) =>
     checkEvents(EVENT_READERS[kind](report as never, 'r1'), 7, NOW_MS);
 

@@ -29,7 +29,7 @@ const PUBLISHED = {
   ])}\r\n`,
 };
 
-describe('events of mails', () => {
+describe('SendGrid webhooks', () => {
   let fixture: WebFixture;
   let tenantid: number;
   let root: string;
@@ -84,7 +84,7 @@ describe('events of mails', () => {
   describe('set_email_webhook_key', () => {
     const codeOf = (result: GraphqlResult): unknown => result.errors?.[0]?.extensions.code;
 
-    it('answers the address for the provider, and takes the key as it is shown there', async () => {
+    it('returns the webhook URL, and accepts the key as SendGrid displays it', async () => {
       const pem = `-----BEGIN PUBLIC KEY-----\n${reporter.verificationKey}\n-----END PUBLIC KEY-----\n`;
       for (const key of [reporter.verificationKey, pem]) {
         const { data } = await fixture.control(root, SET_KEY, { key });
@@ -107,7 +107,7 @@ describe('events of mails', () => {
       }
     });
 
-    it('refuses all reports again when the key is taken away', async () => {
+    it('refuses all reports once the key is removed', async () => {
       const other = await fixture.createTenant('without a key');
       const token = (await fixture.signIn(other.tenantid)).access_token;
       await fixture.control(token, SET_KEY, { key: reporter.verificationKey });
@@ -134,7 +134,7 @@ describe('events of mails', () => {
       }
     });
 
-    it('must fit, to the byte', async () => {
+    it('must match, to the byte', async () => {
       const deliveryid = await deliver();
       const body = JSON.stringify([sendgridEvent({ event: 'delivered', deliveryid })]);
       const signed = reporter.sign(body);
@@ -165,7 +165,7 @@ describe('events of mails', () => {
       expect(new Set(answers)).to.deep.equal(new Set([wrong]));
     });
 
-    it('fits the example that the provider publishes', async () => {
+    it("accepts the provider's published example", async () => {
       const { tenantid: example } = await fixture.createTenant('example');
       const token = (await fixture.signIn(example)).access_token;
       await fixture.control(token, SET_KEY, { key: PUBLISHED.key });
@@ -179,7 +179,7 @@ describe('events of mails', () => {
       expect((await post(PUBLISHED.body.trim(), headers, example)).status).to.equal(403);
     });
 
-    it('is good for a day and an hour: so long the provider tries again', async () => {
+    it('is accepted for 25 hours, as long as the provider retries', async () => {
       const seconds = Math.floor(nowMs / 1000);
       const answer = async (signedAt: number) => post('[]', reporter.sign('[]', signedAt));
       expect((await answer(seconds - 24 * HOUR_SECONDS)).status).to.equal(204);
@@ -190,7 +190,7 @@ describe('events of mails', () => {
   });
 
   describe('a report', () => {
-    it('is written down against the delivery', async () => {
+    it('is recorded for its delivery', async () => {
       const deliveryid = await deliver();
       const seconds = Math.floor(nowMs / 1000) - 60;
       const event = (given: GivenEvent): GivenEvent =>
@@ -220,7 +220,7 @@ describe('events of mails', () => {
       ]);
     });
 
-    it('of 46 repetitions changes nothing after the first', async () => {
+    it('repeated 46 times changes nothing after the first', async () => {
       const deliveryid = await deliver();
       const body = JSON.stringify([sendgridEvent({ event: 'delivered', deliveryid })]);
       const signed = reporter.sign(body);
@@ -233,7 +233,7 @@ describe('events of mails', () => {
       expect((await metric('repeated')) - before).to.equal(45);
     });
 
-    it('of hundreds of events, in pieces, in any order, repeated 46 times, counts each event once', async () => {
+    it('of hundreds of events, split, shuffled and repeated 46 times, counts each event once', async () => {
       const ids = await insertSentDeliveries(fixture.testDatabase.database, tenantid, 200);
       const all = ids.flatMap((deliveryid, index) =>
         ['delivered', 'open', 'click', 'deferred'].map((event) =>
@@ -252,7 +252,7 @@ describe('events of mails', () => {
       expect(performance.now() - startedAt).to.be.below(15_000);
     });
 
-    it('counts an event once however old its delivery is, and forgets it with its delivery', async () => {
+    it('counts an event once however old its delivery, and deletes it along with the delivery', async () => {
       const { database } = fixture.testDatabase;
       const ledger = database.ledger;
       const keep = (): Promise<void> =>
@@ -314,7 +314,7 @@ describe('events of mails', () => {
       expect(at(data, 'email_suppression')).to.deep.equal([]);
     });
 
-    it('may say anything in its texts', async () => {
+    it('may contain any text', async () => {
       const deliveryid = await deliver();
       const reason = `nul \0, half a pair \ud800, ${'x'.repeat(5_000)}`;
       expect(
@@ -327,7 +327,7 @@ describe('events of mails', () => {
       expect(event!['url']).to.have.length(2_000);
     });
 
-    it('that is no list of events is refused, once it is known to be the provider', async () => {
+    it('that is not a list of events is refused after the signature is verified', async () => {
       for (const body of ['', '{', '{}', '"text"', 'null']) {
         expect(await refusal(await post(body, reporter.sign(body))), body).to.deep.equal([
           400,
@@ -346,7 +346,7 @@ describe('events of mails', () => {
       expect((await fixture.fetch('/livez')).status).to.equal(200);
     });
 
-    it('comes by POST', async () => {
+    it('accepts POST only', async () => {
       const answer = await fixture.fetch(`/events/sendgrid/${tenantid}`);
       expect(answer.headers.get('allow')).to.equal('POST');
       expect(await refusal(answer)).to.deep.equal([405, 'METHOD_NOT_ALLOWED']);

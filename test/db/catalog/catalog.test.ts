@@ -46,12 +46,12 @@ describe('the catalog', () => {
     return [...catalog.tables.get(table)!.relations.keys()].sort();
   };
 
-  it('names relations both ways', async () => {
+  it('names relations in both directions', async () => {
     expect(await relationsOf('house')).to.deep.equal(['place']);
     expect(await relationsOf('place')).to.deep.equal(['house_collection', 'person']);
   });
 
-  it('names both of two foreign keys to one table after their column', async () => {
+  it('names two foreign keys to one table after their columns', async () => {
     expect(await relationsOf('shipment')).to.deep.equal(['receiver_person', 'sender_person']);
     expect(await relationsOf('person')).to.deep.equal([
       'from_person_knows_collection',
@@ -130,7 +130,7 @@ describe('the catalog', () => {
       .and.not.include('create_keyless');
   });
 
-  it('describes itself as SDL and as an introspection result', async () => {
+  it('is described as SDL and as an introspection result', async () => {
     const { sdl, introspectionJson } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
     expect(sdl).to.include('person(filter: String, ordering: [String], limit: Int, offset: Int): [person]');
     expect(sdl).to.include('create_person(input: personInput, onconflict: OnConflict): person');
@@ -140,13 +140,13 @@ describe('the catalog', () => {
   });
 
   describe('when the tables change', () => {
-    it('sees a new column at once where a request names it', async () => {
+    it('sees a new column immediately if a request names it', async () => {
       expect((await shop.data('{ tag(limit: 1) { name } }')).tag).to.have.length(1);
       await shop.sql("alter table tag add column shade text default 'deep'");
       expect((await shop.data('{ tag(limit: 1) { shade } }')).tag).to.deep.equal([{ shade: 'deep' }]);
     });
 
-    it('survives a dropped column: its plan is recompiled', async () => {
+    it('survives a dropped column by recompiling the plan', async () => {
       await shop.sql('alter table tag add column brief int default 1');
       for (let run = 0; run < 6; run++) await shop.data('{ tag { brief } }');
       await shop.sql('alter table tag drop column brief');
@@ -154,7 +154,7 @@ describe('the catalog', () => {
       expect(reply.errors![0]!.extensions.code).to.equal('GRAPHQL_VALIDATION');
     });
 
-    it('shows them within the time of a check, whoever made them', async () => {
+    it('shows changes within one check interval, whoever made them', async () => {
       await shop.test.database.pool.query(
         `create table ${shop.tenant.schema}.made_by_hand (id int primary key); insert into ${shop.tenant.schema}.made_by_hand values (1)`,
       );
@@ -167,7 +167,7 @@ describe('the catalog', () => {
       await shop.data('mutation { create_made_by_hand(input: { id: 2 }) { id } }');
     });
 
-    it('shows them within two seconds to a tenant that asks all the time, though nobody tells of them', async () => {
+    it('shows changes within two seconds to a busy tenant, without notification', async () => {
       await shop.data('{ tag(limit: 1) { name } }');
       await shop.test.database.pool.query(
         `alter table ${shop.tenant.schema}.tag add column told_by_nobody int`,
@@ -180,13 +180,13 @@ describe('the catalog', () => {
       expect(performance.now() - changedAt).to.be.below(2_000);
     });
 
-    it('keeps its catalog, and so its plans, while they stay the same', async () => {
+    it('keeps its catalog and plans while tables are unchanged', async () => {
       const before = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
       expect(await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema)).to.equal(before);
     });
   });
 
-  it('builds one schema for any number of requests to a cold tenant', async () => {
+  it('builds one schema for concurrent requests to a cold tenant', async () => {
     shop.engine.forget(shop.tenant.tenantid);
     const catalogs = await Promise.all(
       Array.from({ length: 50 }, () => shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema)),

@@ -4,7 +4,7 @@ import { divideConnections, type ProcessRole } from '../../../src/db/connection/
 const ROLES: readonly ProcessRole[] = ['web', 'relay', 'worker', 'all', 'command'];
 
 describe('the connections of a process', () => {
-  it('are together PG_POOL, each part has some, and tenants have what the others leave', () => {
+  it('add up to PG_POOL, with a minimum per part and the rest for tenants', () => {
     for (const role of ROLES) {
       for (const queueInPostgres of [true, false]) {
         for (const total of [10, 12, 24, 100]) {
@@ -25,7 +25,7 @@ describe('the connections of a process', () => {
     });
   });
 
-  it('are refused when they are too few, with the number that is enough', () => {
+  it('are refused if too few, stating the minimum', () => {
     expect(() => divideConnections(4, 'all', true)).to.throw('"rowpost all" needs at least 10');
     expect(divideConnections(10, 'all', true).tenants).to.equal(1);
   });

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ConnectionPool, type Lease, type Login } from '../../../src/db/connection/connectionPool.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
-describe('the connection pool of all logins', () => {
+describe('the connection pool for all logins', () => {
   let test: TestDatabase;
   before(async () => (test = await createTestDatabase()));
   after(() => test.drop());
@@ -35,7 +35,7 @@ describe('the connection pool of all logins', () => {
     );
   }
 
-  it('uses an idle connection of the same login again, best one of the same tenant', async () => {
+  it('reuses an idle connection of the same login, preferably of the same tenant', async () => {
     const pool = openPool({ max: 3 });
     const [one, other] = [await pool.acquire('shared', 1), await pool.acquire('shared', 2)];
     [one.servedTenant, other.servedTenant] = [1, 2];
@@ -62,7 +62,7 @@ describe('the connection pool of all logins', () => {
     await pool.close();
   });
 
-  it('lets no tenant, and not all of them together, have every connection', async () => {
+  it('lets neither one tenant nor all of them take every connection', async () => {
     const pool = openPool({ max: 4, maxPerTenant: 2, maxOwn: 3 });
     const own = [await pool.acquire(7), await pool.acquire(7), await pool.acquire(8)];
     expect(await refused(pool.acquire(7))).to.equal(true);
@@ -73,7 +73,7 @@ describe('the connection pool of all logins', () => {
     await pool.close();
   });
 
-  it('passes a released connection to a waiter, and replaces a broken one', async () => {
+  it('hands a released connection to a waiter, and replaces a broken one', async () => {
     const pool = openPool({ max: 1 });
     const held = await pool.acquire('shared');
     const waiting = pool.acquire('shared');
@@ -87,7 +87,7 @@ describe('the connection pool of all logins', () => {
     await pool.close();
   });
 
-  it('waits for connections in use when it closes', async () => {
+  it('waits for connections in use when closing', async () => {
     const pool = openPool({ max: 1 });
     const held = await pool.acquire('shared');
     let isClosed = false;

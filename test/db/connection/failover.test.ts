@@ -46,7 +46,7 @@ describe('connections to a primary that is replaced', function () {
     return Number(rows[0]?.port);
   };
 
-  it('lead to the server that accepts writes, whichever comes first in the URL', async () => {
+  it('go to the server that accepts writes, whichever comes first in the URL', async () => {
     expect(await portOf()).to.equal(postgres.primary.port);
     const { standby } = postgres;
     const reversed = open(
@@ -59,7 +59,7 @@ describe('connections to a primary that is replaced', function () {
     }
   });
 
-  it('are refused by a standby that is the only host', async () => {
+  it('fail if a standby is the only host', async () => {
     const alone = open(postgres.url().replace(/127[^/]+/, `127.0.0.1:${postgres.standby!.port}`));
     try {
       const error = await alone.pool.query('select').catch((caught: unknown) => caught);
@@ -69,7 +69,7 @@ describe('connections to a primary that is replaced', function () {
     }
   });
 
-  it('lead to the next primary when theirs is killed, and wait until it is there', async () => {
+  it('move to the next primary when theirs is killed, waiting for the promotion', async () => {
     let wakeups = 0;
     const listening = listenForWakeups({ database, log: testLog }, () => (wakeups += 1));
     await waitFor('the listener', () => wakeups > 0);
@@ -96,7 +96,7 @@ describe('connections to a primary that is replaced', function () {
     await postgres.addStandby();
   });
 
-  it('are broken when theirs no longer answers and another one was promoted', async () => {
+  it('are broken when their server hangs and another was promoted', async () => {
     expect((await write(10)).kind).to.equal('done');
     const holder = database.pool.query('select pg_sleep(60)').catch((error: unknown) => error);
     await postgres.pausePrimary();

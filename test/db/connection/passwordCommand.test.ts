@@ -14,7 +14,7 @@ describe('DATABASE_PASSWORD_COMMAND', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('is asked again after half a minute, or when it failed, and once for many connections', async () => {
+  it('runs again after 30 seconds or a failure, once for many connections', async () => {
     let nowMs = 0;
     const file = path.join(folder, 'runs');
     const ask = passwordFromCommand(`echo x >> ${file}; wc -l < ${file}`, () => nowMs);
@@ -47,7 +47,7 @@ describe('DATABASE_PASSWORD_COMMAND', function () {
     });
     after(() => db.drop());
 
-    it('lets every connection in, and is not printed', async () => {
+    it('authenticates every connection, and is not printed', async () => {
       const file = path.join(folder, 'password');
       await writeFile(file, `${password}\n`);
       const env = { DATABASE_URL: url.href, PXADMIN_PASSWORD: 'pxadmin-password', LOG_LEVEL: 'trace' };

@@ -67,7 +67,7 @@ if (hasPgBouncer()) {
       return 'it starts';
     }
 
-    it('a start is refused, in words that name the cause, until all is set up', async () => {
+    it('startup fails, naming the cause, until everything is set up', async () => {
       expect(await refusal({ DATABASE_URL: pooled }))
         .to.include('connection pooler, which refuses the startup parameter')
         .and.include('DATABASE_DIRECT_URL');
@@ -87,7 +87,7 @@ if (hasPgBouncer()) {
       expect(await refusal(other)).to.include('different databases');
     });
 
-    it('a pooler that ignores the startup parameter is found as well', async () => {
+    it('a pooler that ignores the startup parameter is detected', async () => {
       const ignoring = await startPooledPostgres(['ignore_startup_parameters = options']);
       try {
         const url = throughPgBouncer(databaseUrl(ignoring.url, PREPARED_TEMPLATE), ignoring);
@@ -97,7 +97,7 @@ if (hasPgBouncer()) {
       }
     });
 
-    it('no process ever runs the statement of another one, whatever is prepared', async () => {
+    it("no process ever runs another process's prepared statement", async () => {
       const processes = [open(true), open(true), open(true)];
       try {
         const seen = new Map<string, number>();
@@ -119,7 +119,7 @@ if (hasPgBouncer()) {
       }
     });
 
-    it('a request that takes too long is ended, and nobody else is', async () => {
+    it('a request that takes too long is canceled, without affecting others', async () => {
       const brief = open(false, 500);
       try {
         const others = Promise.all(

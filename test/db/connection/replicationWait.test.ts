@@ -80,13 +80,13 @@ describe('a commit whose synchronous standby does not answer', function () {
   const messageOf = ({ reason }: { reason?: unknown }): string =>
     (reason as Error | undefined)?.message ?? '';
 
-  it('has an unknown outcome, and is no success, when the wait is canceled', async () => {
+  it('has an unknown outcome when the wait is canceled', async () => {
     const { value: outcome } = (await canceling(write(2))) as { value?: TransactionOutcome };
     expect(outcome).to.have.nested.property('error.code', 'OUTCOME_UNKNOWN');
     await waitFor('the row', () => isThere(2));
   });
 
-  it('so it has when the request takes too long', async () => {
+  it('has an unknown outcome when the request times out', async () => {
     // Long enough for a busy machine to connect and reach the commit.
     const hasty = open(1_500);
     try {
@@ -97,7 +97,7 @@ describe('a commit whose synchronous standby does not answer', function () {
     }
   });
 
-  it('fails in the ledger, so that no mail leaves on a start that may be lost', async () => {
+  it('fails in the ledger, so that no mail is sent for a start that may be lost', async () => {
     const { ledger } = database;
     const insert = { name: 'insert_note', text: 'insert into note values ($1) returning id' };
     for (const [id, work] of [
@@ -111,14 +111,14 @@ describe('a commit whose synchronous standby does not answer', function () {
     }
   });
 
-  it("fails in a transaction of knex, which the control objects' is", async () => {
+  it('fails in a knex transaction, as the control objects use', async () => {
     const trx = await database.knex.transaction();
     await trx.raw('insert into note values (6)');
     const result = await canceling(Promise.all([trx.commit(), trx.executionPromise]));
     expect(result.status).to.equal('rejected');
   });
 
-  it('leaves the process with connections that work', async () => {
+  it('leaves the process with working connections', async () => {
     const setLocal = preparedText("select set_config('synchronous_commit', 'local', true)");
     const statements = [{ statement: setLocal, values: [] }, insertion(10)];
     const outcome = await database.transactions.run({ tenantid: null, mode: 'write', statements });

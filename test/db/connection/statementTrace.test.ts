@@ -55,7 +55,7 @@ describe('LOG_LEVEL=trace', () => {
     await testDatabase.drop();
   });
 
-  it('shows each statement of a tenant with its time, and the name of its plan once PostgreSQL keeps one', async () => {
+  it('logs each tenant statement with its duration, and the prepared name once PostgreSQL caches its plan', async () => {
     const database = open('trace');
     const { tenantid } = await createTenant(database.knex, {
       name: 'shop',
@@ -77,7 +77,7 @@ describe('LOG_LEVEL=trace', () => {
     expect(JSON.stringify(lines)).to.not.include('a value');
   });
 
-  it('shows the statement that fails', async () => {
+  it('logs the failing statement', async () => {
     const statement = preparedText('select 1 / 0 as failing');
     const outcome = await open('trace').transactions.run({
       tenantid: null,
@@ -88,7 +88,7 @@ describe('LOG_LEVEL=trace', () => {
     expect(statements('failing')).to.have.length(1);
   });
 
-  it("shows the service's own statements and the ledger's, with the ledger's names", async () => {
+  it("logs the service's own statements and the ledger's, with the ledger's names", async () => {
     const database = open('trace');
     await database.knex.raw("select 'knex'");
     await database.pool.query("select 'pool'");
@@ -98,14 +98,14 @@ describe('LOG_LEVEL=trace', () => {
     expect(statements("'ledger'").map(({ plan }) => plan)).to.deep.equal(['ledger_one']);
   });
 
-  it('keeps passwords of roles to itself', async () => {
+  it('logs no role passwords', async () => {
     const database = open('trace');
     await database.pool.query("select 1; do $$ begin perform 'password ''kept secret'''; end $$");
     expect(statements('password')).to.have.length(1);
     expect(JSON.stringify(lines)).to.not.include('kept secret');
   });
 
-  it('is the only level that does', async () => {
+  it('is the only level that logs statements', async () => {
     const database = open('debug');
     await database.pool.query('select 1');
     await database.transactions.run({

@@ -28,7 +28,7 @@ describe('transactions', () => {
   const codeOf = (outcome: TransactionOutcome): string =>
     outcome.kind === 'failed' ? outcome.error.code : 'done';
 
-  it('report the first error and the statement that raised it', async () => {
+  it('report the first error and its statement', async () => {
     const outcome = await run('write', 'select 1::text', 'select (1 / 0)::text', 'select 2::text');
     expect(outcome).to.include({ kind: 'failed', statement: 1 });
     expect(codeOf(outcome)).to.equal('BAD_USER_INPUT');
@@ -104,7 +104,7 @@ describe('transactions', () => {
     expect(codeOf(outcome)).to.equal('STATEMENT_TIMEOUT');
   });
 
-  describe('that are quick and of one role', () => {
+  describe('that are short and of one role', () => {
     const hot = async (text: string): Promise<PreparedText> => {
       const statement = preparedText(text);
       for (let n = 0; n < 10; n++) await read(statement);
@@ -121,7 +121,7 @@ describe('transactions', () => {
     const texts = (outcomes: readonly TransactionOutcome[]): unknown[] =>
       outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.results[0]?.[0]?.[0] : codeOf(outcome)));
 
-    it('share a few connections, each answered with its own rows', async () => {
+    it('share a few connections, each getting its own rows', async () => {
       const statement = await hot(
         "select pg_backend_pid() || ' ' || coalesce(current_setting('transaction_read_only'), '')",
       );
@@ -159,14 +159,14 @@ describe('transactions', () => {
       expect(answers.heldBytes).to.equal(0);
     });
 
-    it('fail alone, also before others on their connection', async () => {
+    it('fail alone, even ahead of others on their connection', async () => {
       const divide = await hot('select (10 / coalesce(nullif($1::int4, -1), 1))::text');
       const given = Array.from({ length: 30 }, (_, n) => n % 5);
       const seen = texts(await Promise.all(given.map((n) => read(divide, [n]))));
       expect(seen).to.deep.equal(given.map((n) => (n === 0 ? 'BAD_USER_INPUT' : String(Math.trunc(10 / n)))));
     });
 
-    it('survive the end of the connection that they share', async () => {
+    it('survive the loss of their shared connection', async () => {
       const statement = await hot(
         "select case when $1::bool then pg_terminate_backend(pg_backend_pid())::text else 'fine' end",
       );
@@ -177,7 +177,7 @@ describe('transactions', () => {
     });
   });
 
-  it('end as a whole when their time is over, however short each statement is', async () => {
+  it('time out as a whole, however short each statement is', async () => {
     const { pool, createClient, tenants } = shop.test.database;
     const brief = new Transactions(tenants, {
       timeoutMs: 300,
@@ -204,7 +204,7 @@ describe('transactions', () => {
     expect(codeOf(await brief.run({ tenantid: null, mode: 'read', statements: [nap] }))).to.equal('done');
   });
 
-  it('let no tenant hold the pool: the rest waits, then is refused with 503', async () => {
+  it('let no tenant exhaust the pool: the rest waits, then gets 503', async () => {
     const lock = await shop.test.database.pool.connect();
     try {
       await lock.query(`begin; lock table ${shop.tenant.schema}.customer in access exclusive mode`);

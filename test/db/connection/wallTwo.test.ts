@@ -8,7 +8,7 @@ import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {
-  describe(`wall two: the database role of a tenant, on ${access === 'shared' ? 'connections shared with others' : 'connections of its own'}`, () => {
+  describe(`wall two: the database role of a tenant, on ${access === 'shared' ? 'shared connections' : 'dedicated connections'}`, () => {
     let shop: Shop;
     let transactions: Transactions;
     let otherSchema: string;
@@ -97,7 +97,7 @@ for (const access of ['shared', 'own'] as const) {
       ['the view', record(EVENT, VALUES)],
       ['the function', `select rowpost_tenant.capture_change(1, 'insert', 'own', '{}', null, '{}')::text`],
     ] as const) {
-      it(`can only record changes as its own, by ${door}`, async () => {
+      it(`can record changes only as its own, through ${door}`, async () => {
         expect((await run(statement)).kind).to.equal('done');
         const event = (await shop.events()).at(-1)!;
         expect(event.tenantid).to.equal(shop.tenant.tenantid);
@@ -118,7 +118,7 @@ for (const access of ['shared', 'own'] as const) {
       ['file', "'{}'"],
     ];
     for (const [column, value] of forged) {
-      it(`can not say the ${column} of an event`, async () => {
+      it(`can not choose the ${column} of an event`, async () => {
         const outcome = await run(record(`${EVENT}, ${column}`, `${VALUES}, ${value}`));
         expect(sqlState(outcome), JSON.stringify(outcome)).to.equal('42703');
       });
@@ -147,12 +147,12 @@ for (const access of ['shared', 'own'] as const) {
       });
     }
 
-    it('can not read events by a view of its own', async () => {
+    it('can not read events through a view of its own', async () => {
       await run(`create view ${shop.tenant.schema}.spy as select target from rowpost_tenant.event`);
       expectDenied(await run(`select target from ${shop.tenant.schema}.spy`));
     });
 
-    it('can not write in a transaction for reads', async () => {
+    it('can not write in a read-only transaction', async () => {
       const outcome = await run(`insert into ${shop.tenant.schema}.own values (2)`, 'read');
       expect(outcome.kind).to.equal('failed');
       expect(sqlState(outcome)).to.equal('25006');

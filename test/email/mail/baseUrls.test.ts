@@ -28,7 +28,7 @@ const MAIL: MailMessage = {
   idempotencyKey: '1',
 };
 
-describe('carriers: the addresses that settings give them', () => {
+describe('carriers: base URLs from settings', () => {
   let api: FakeApi;
   before(async () => {
     api = await startFakeApi();

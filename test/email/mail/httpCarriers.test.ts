@@ -133,7 +133,7 @@ const MAILGUN: Fixtures = [
   [500, { message: 'x' }, { kind: 'retry', ambiguous: true }],
 ];
 
-describe('delivery: by carriers over HTTP', () => {
+describe('delivery: through HTTP carriers', () => {
   let api: FakeApi;
   const opened: Carrier[] = [];
 
@@ -171,7 +171,7 @@ describe('delivery: by carriers over HTTP', () => {
       });
     }
 
-    it('a lost answer is not known, a call that was not made is', async () => {
+    it('a lost response is ambiguous, a call that was not made is not', async () => {
       expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
       expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
       const before = api.calls.length;
@@ -192,7 +192,7 @@ describe('delivery: by carriers over HTTP', () => {
     const account = { kind: 'resend', apikey: KEY } as const;
     behaves(account, createResend, RESEND, '/domains');
 
-    it('is given the whole letter, and the key of the delivery', async () => {
+    it("receives the whole email, and the delivery's idempotency key", async () => {
       api.answer = () => ({ status: 200, body: { id: '1' } });
       await opened[0]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
@@ -223,7 +223,7 @@ describe('delivery: by carriers over HTTP', () => {
       });
     });
 
-    it('recognises a key that may only send', async () => {
+    it('recognises a send-only key', async () => {
       api.answer = () => ({ status: 401, body: { name: 'restricted_api_key', message: 'x' } });
       expect(await opened[0]!.verify(account, 400)).to.deep.equal({ ok: true });
     });
@@ -233,7 +233,7 @@ describe('delivery: by carriers over HTTP', () => {
     const account = { kind: 'postmark', apikey: KEY, messageStream: 'outbound' } as const;
     behaves(account, createPostmark, POSTMARK, '/server');
 
-    it('is given the whole letter', async () => {
+    it('receives the whole email', async () => {
       api.answer = () => ({ status: 200, body: { MessageID: '1' } });
       await opened[1]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
@@ -269,7 +269,7 @@ describe('delivery: by carriers over HTTP', () => {
     const account = { kind: 'mailgun', apikey: KEY, domain: 'mg.example.com', region: 'us' } as const;
     behaves(account, (url) => createMailgun({ us: url, eu: url }), MAILGUN, '/v3/domains/mg.example.com');
 
-    it('is given the message as it is to arrive', async () => {
+    it('receives the raw message', async () => {
       api.answer = () => ({ status: 200, body: { id: '1' } });
       await opened[2]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;

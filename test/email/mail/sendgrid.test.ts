@@ -46,7 +46,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     return transport.send(message, { ...CONTEXT, ...context });
   };
 
-  it('sends what the message says, and nothing else', async () => {
+  it("sends the message's fields, and nothing else", async () => {
     expect(await send({ kind: 'accept' })).to.deep.include({ kind: 'sent', httpStatus: 202 });
     const call = provider.calls.at(-1)!;
     expect(call.path).to.equal('/v3/mail/send');
@@ -62,7 +62,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     });
   });
 
-  it('sends all parts of a letter, in the order and the encoding that the provider asks for', async () => {
+  it('sends all parts of an email in the order and encoding the provider requires', async () => {
     const words = 'Grüße an Jörg und alle anderen, die das hier auf der ganzen Welt lesen möchten 🎉';
     await send(
       { kind: 'accept' },
@@ -97,7 +97,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     });
   });
 
-  it('refuses addresses that the provider does not take, before the call', async () => {
+  it('rejects addresses the provider does not accept, before the call', async () => {
     const foreign = { email: 'jörg@xn--exmple-cua.com', name: '' };
     const { length } = provider.calls;
     for (const changes of [
@@ -183,13 +183,13 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     }
   });
 
-  it('a body that drips after 202 is a mail sent', async () => {
+  it('a slow body after 202 is a sent mail', async () => {
     const begun = Date.now();
     expect(await send({ kind: 'body-drip' })).to.include({ kind: 'sent', httpStatus: 202 });
     expect(Date.now() - begun).to.be.below(1_500);
   });
 
-  it('an answer of more bytes than anybody reads counts by its status', async () => {
+  it('an oversized response is judged by its status', async () => {
     const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
     expect(await send({ kind: 'answer', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
       kind: 'rejected',
@@ -197,13 +197,13 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     });
   });
 
-  it('a list of errors with nothing in it counts by its status', async () => {
+  it('an empty error list is judged by its status', async () => {
     const body = '{"errors":[null,1,"x",{}]}';
     expect(await send({ kind: 'answer', status: 202, body })).to.include({ kind: 'sent' });
     expect(await send({ kind: 'answer', status: 400, body })).to.include({ kind: 'rejected' });
   });
 
-  it('a key that no header can hold sends nothing', async () => {
+  it('a key invalid in a header sends nothing', async () => {
     const before = provider.calls.length;
     expect(await send({ kind: 'accept' }, { account: account('SG.a\nb') })).to.deep.include({
       kind: 'retry',
@@ -213,7 +213,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(provider.calls).to.have.length(before);
   });
 
-  it('keeps the path of the address', async () => {
+  it('keeps the path of the base URL', async () => {
     const beneath = carriersAt(`${provider.url}/proxy/`);
     provider.behave = () => ({ kind: 'accept' });
     await beneath.send(MESSAGE, CONTEXT);
@@ -232,7 +232,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     provider.refuseUnread = false;
   });
 
-  it('a connection that never stood did not take it', async () => {
+  it('a connection that was never established did not take it', async () => {
     const port = await findFreePort();
     for (const [baseUrl, code] of [
       [`http://127.0.0.1:${port}/`, 'ECONNREFUSED'],
@@ -246,13 +246,13 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     }
   });
 
-  it('asks whether the attempt is still ours just before it writes', async () => {
+  it('checks the lease just before writing the request', async () => {
     const before = provider.calls.length;
     expect(await send({ kind: 'accept' }, { mayStart: () => false })).to.deep.equal({ kind: 'fenced' });
     expect(provider.calls).to.have.length(before);
   });
 
-  it('asks so when it has waited for a connection, and not before', async () => {
+  it('checks the lease after waiting for a connection, not before', async () => {
     const free = carriersAt(provider.url);
     provider.behave = () => ({ kind: 'slow', ms: 200 });
     const before = provider.calls.length;
@@ -267,7 +267,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     await free.close();
   });
 
-  it('sends nothing that the provider could not take', async () => {
+  it("sends nothing the provider can't accept", async () => {
     const before = provider.calls.length;
     const recipients = Array.from({ length: 1001 }, (_, i) => ({ email: `a${i}@example.com`, name: '' }));
     expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, recipients })).to.include({
@@ -278,7 +278,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(provider.calls).to.have.length(before);
   });
 
-  it('never mixes tenants’ keys, however their calls interleave', async () => {
+  it('never mixes up tenants’ keys in concurrent calls', async () => {
     provider.behave = () => ({ kind: 'slow', ms: Math.random() * 20 });
     await Promise.all(
       Array.from({ length: 200 }, (_, i) =>

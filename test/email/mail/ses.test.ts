@@ -108,7 +108,7 @@ const ANSWERS: readonly (readonly [status: number, name: string, message: string
   [503, 'ServiceUnavailable', 'x', { kind: 'retry', ambiguous: true }],
 ];
 
-describe('delivery: by Amazon SES', () => {
+describe('delivery: through Amazon SES', () => {
   let api: FakeApi;
   let carrier: ReturnType<typeof createSes>;
 
@@ -134,7 +134,7 @@ describe('delivery: by Amazon SES', () => {
     });
   }
 
-  it('is given the message as it is to arrive, signed', async () => {
+  it('receives the raw message in a signed request', async () => {
     expect(await send({ status: 200, body: { MessageId: '0107' } })).to.deep.include({
       kind: 'sent',
       providerMessageId: '0107',
@@ -171,7 +171,7 @@ describe('delivery: by Amazon SES', () => {
     expect(parsed.bcc).to.equal(undefined);
   });
 
-  it('a lost answer is not known, a call that was not made is', async () => {
+  it('a lost response is ambiguous, a call that was not made is not', async () => {
     expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
     expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
     const before = api.calls.length;
@@ -179,7 +179,7 @@ describe('delivery: by Amazon SES', () => {
     expect(api.calls).to.have.length(before);
   });
 
-  it('verifies an account without sending, also one that may only send', async () => {
+  it('verifies an account without sending, even a send-only one', async () => {
     api.answer = (call) => ({
       status:
         call.method === 'GET' &&

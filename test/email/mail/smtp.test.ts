@@ -56,7 +56,7 @@ const LARGE: LoadedMail = {
 };
 const SHORT: LoadedMail = { ...MAIL, recipients: [MAIL.recipients[0]!], cc: [], bcc: [], loaded: [] };
 
-describe('delivery: by SMTP', () => {
+describe('delivery: through SMTP', () => {
   let server: FakeSmtp;
   const carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
   const opened: { stop(): Promise<void> }[] = [];
@@ -159,13 +159,13 @@ describe('delivery: by SMTP', () => {
     ).to.be.at.most(998);
   });
 
-  it('takes addresses with characters beyond ASCII where the server does', async () => {
+  it('accepts non-ASCII addresses if the server does', async () => {
     const jörg = { email: 'jörg@xn--exmple-cua.com', name: '' };
     expect(await send({ ...SHORT, recipients: [jörg] })).to.include({ kind: 'sent' });
     expect(server.mails.at(-1)!.to[0]).to.match(/^jörg@/);
   });
 
-  it('signs by DKIM, which another library verifies, and only the untouched mail', async () => {
+  it('signs with DKIM, which an independent library verifies only on the unmodified mail', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const dkim = {
       domain: 'example.com',
@@ -202,7 +202,7 @@ describe('delivery: by SMTP', () => {
     });
   });
 
-  it('keeps connections, and opens no more than the account allows', async () => {
+  it('reuses connections, and opens no more than the account allows', async () => {
     const before = server.connections();
     const took = server.mails.length;
     await Promise.all(Array.from({ length: 20 }, () => send(SHORT, { maxConnections: 3 }, 5_000)));
@@ -212,12 +212,12 @@ describe('delivery: by SMTP', () => {
     expect(server.connections() - before).to.be.at.most(3);
   });
 
-  describe('what a reply means', () => {
+  describe('the meaning of replies', () => {
     const afterDot = async (behaviour: AfterDot, deadlineMs?: number) => {
       server.afterDot = () => behaviour;
       return send(SHORT, {}, deadlineMs);
     };
-    it('after the final dot: a reply is certain, and a lost one is not', async () => {
+    it('after the final dot: a reply is certain, a lost one ambiguous', async () => {
       for (const [behaviour, outcome] of [
         [
           { taken: true, reply: '250 ok' },
@@ -256,7 +256,7 @@ describe('delivery: by SMTP', () => {
       }
     });
 
-    it('of a recipient: one that is gone becomes a bounce, one for now holds the mail back from all', async () => {
+    it('to a recipient: a permanent error is a bounce, a temporary one defers the mail for all', async () => {
       const gone = { code: 550, text: '5.1.1 no such user' };
       server.onRecipient = (address) => (address === 'cc@example.com' ? gone : undefined);
       expect(await send({ ...MAIL, loaded: [] })).to.deep.include({
@@ -292,7 +292,7 @@ describe('delivery: by SMTP', () => {
       expect(await send(), 'the next mail').to.include({ kind: 'sent' });
     });
 
-    it('of a login: the tenant is paused, and the password stays out of it', async () => {
+    it('to a login: the tenant is paused, and the password is not reported', async () => {
       expect(await send(SHORT, LOGIN)).to.include({ kind: 'sent' });
       expect(server.mails.at(-1)!.user).to.equal('shop');
       const refused = await send(SHORT, { ...LOGIN, password: 'canary-wrong' });
@@ -300,7 +300,7 @@ describe('delivery: by SMTP', () => {
       expect(JSON.stringify(refused)).to.not.include('canary');
     });
 
-    it('of a size that the server does not take', async () => {
+    it('to a message that is too large', async () => {
       const small = await startFakeSmtp({ disabledCommands: ['STARTTLS'], size: 1_000 });
       opened.push(small);
       expect(
@@ -313,7 +313,7 @@ describe('delivery: by SMTP', () => {
     });
   });
 
-  it('a connection that never stood, or broke before the final dot, did not take the mail', async () => {
+  it('a connection that was never established, or broke before the final dot, did not take the mail', async () => {
     const port = await findFreePort();
     const context = { deadlineMs: 5_000, mayStart: () => true };
     expect(await carrier.send(SHORT, { ...context, account: accountAt(port) })).to.include({
@@ -329,7 +329,7 @@ describe('delivery: by SMTP', () => {
     }
   });
 
-  it('asks whether the attempt is still ours just before the final dot', async () => {
+  it('checks the lease just before the final dot', async () => {
     const before = server.mails.length;
     const account = accountAt(server.port);
     let asked = 0;
@@ -342,7 +342,7 @@ describe('delivery: by SMTP', () => {
     expect(await send()).to.include({ kind: 'sent' });
   });
 
-  it('a connection that the server closed while it idled costs no attempt', async () => {
+  it('a connection the server closed while idle costs no attempt', async () => {
     const idle = await startFakeSmtp({ disabledCommands: ['STARTTLS'], socketTimeout: 500 });
     opened.push(idle);
     const context = { account: accountAt(idle.port), deadlineMs: 2_000, mayStart: () => true };
@@ -353,7 +353,7 @@ describe('delivery: by SMTP', () => {
   });
 
   describe('encryption', () => {
-    it('is required, or there from the first byte, and the certificate is verified', async () => {
+    it('is required, by STARTTLS or from the first byte, with certificate verification', async () => {
       const starttls = await startFakeSmtp();
       const implicit = await startFakeSmtp({ secure: true });
       opened.push(starttls, implicit);

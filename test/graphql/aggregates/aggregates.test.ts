@@ -154,7 +154,7 @@ describe('Aggregates', () => {
     expect(compile(field, { variables: one }).text).to.equal(compile(field, { variables: two }).text);
   });
 
-  it('only rows that may be read count, also as keys', async () => {
+  it('only readable rows count, including as keys', async () => {
     const access: RowAccess = {
       predicate: (table, alias) =>
         table.name === 'orders'
@@ -173,7 +173,7 @@ describe('Aggregates', () => {
     );
   });
 
-  it('an error in having does not tell of rows that may not be read', async () => {
+  it('an error in having does not reveal unreadable rows', async () => {
     // Costly, so that PostgreSQL would rather try the cheap condition first.
     const access: RowAccess = {
       predicate: (_, alias) =>

@@ -6,7 +6,7 @@ describe('Aggregates of /query', () => {
   before(async () => (shop = await openShop(SHOP_DDL)));
   after(() => shop.close());
 
-  it('stand beside lists, under aliases and with fragments', async () => {
+  it('work beside lists, under aliases and in fragments', async () => {
     const data = await shop.data(`{
       Aggregates {
         __typename
@@ -31,7 +31,7 @@ describe('Aggregates of /query', () => {
     });
   });
 
-  it('share a plan only where subquery, keys and order are equal', async () => {
+  it('share a plan only with equal subquery, keys and order', async () => {
     const query = `query ($s: String, $f: String, $h: String, $d: [String], $o: [String]) {
       Aggregates { count(subquery: $s, filter: $f, having: $h, distincton: $d, ordering: $o) }
     }`;
@@ -71,7 +71,7 @@ describe('Aggregates of /query', () => {
     expect(reply.errors![0]!.extensions.code).to.equal('PERMISSION_DENIED');
   });
 
-  it('are errors of their own field, also when they run', async () => {
+  it('raise errors at their own field, including at run time', async () => {
     const refused = await shop.ask('{ Aggregates { sum(subquery: "{ orders { status } }") count } }');
     expect(refused.data).to.deep.equal({ Aggregates: { sum: null, count: null } });
     expect(refused.errors!.map((error) => [error.path, error.extensions.code])).to.deep.equal([
@@ -85,7 +85,7 @@ describe('Aggregates of /query', () => {
     expect(failed.errors![0]!.extensions.code).to.equal('FILTER_TYPE');
   });
 
-  it('go into emails', async () => {
+  it('work in emails', async () => {
     const query =
       'query ($filter: String) { Aggregates { sum(subquery: "{ orders { total } }", filter: $filter) } }';
     await shop.engine.checkEmailQuery(shop.tenant.tenantid, shop.tenant.schema, { query });

@@ -207,7 +207,7 @@ describe('filters on a real table', () => {
     });
   }
 
-  it('uses the index of an integer key, whatever way the number is written', async () => {
+  it('uses the index of an integer key for any notation of the number', async () => {
     for (const filter of [
       'id = 5',
       'id = "5"',
@@ -309,7 +309,7 @@ describe('filters: refused by the compiler', () => {
   }
 });
 
-describe('filters: values that their column refuses, when bound', () => {
+describe('filters: values their column rejects when bound', () => {
   const cases: [filter: string, offset: number, message: RegExp][] = [
     ["id = 'five'", 5, /"five" is not a whole number/],
     ["id = '1.5'", 5, /whole number/],
@@ -344,7 +344,7 @@ describe('filters: values that their column refuses, when bound', () => {
     });
   }
 
-  it('literals that belong to the plan are refused when it is made', () => {
+  it('literals that are part of the plan are rejected at compile time', () => {
     const { tree, literals } = parseFilter("mood = 'angry'");
     const scope = { catalog: SHOP, table: shopTable('orders'), alias: identifier('r'), access: EVERYTHING };
     const compile = () =>
@@ -352,7 +352,7 @@ describe('filters: values that their column refuses, when bound', () => {
     expectError('FILTER_TYPE', compile);
   });
 
-  it('a plan made for one text serves another of its shape', () => {
+  it('a plan compiled for one text serves others of the same shape', () => {
     const { where } = compileShopFilter('orders', "mood = 'calm'");
     const { inputs } = compileShopFilter('orders', "  mood = 'angry'");
     expect(expectError('FILTER_TYPE', () => bind(toStatement(where), inputs)).details['offset']).to.equal(9);

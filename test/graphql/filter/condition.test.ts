@@ -85,7 +85,7 @@ describe('conditions of email rules', () => {
     expectError('FILTER_TYPE', () => compiled('new'));
   });
 
-  it('there is no table for an aggregate to be over', () => {
+  it('aggregates have no table to range over', () => {
     expectError('FILTER_TYPE', () => compiled('new.total = max(new.total)'));
     expectError('FILTER_TYPE', () => compiled('count(*) > 1'));
   });

@@ -8,7 +8,7 @@ import { compileShopFilter, openShop, shopTable, type Shop } from './shop.js';
 
 const CASES = Number(process.env['FUZZ_CASES'] ?? 2_000);
 
-describe(`filters at random (FUZZ_SEED=${SEED})`, function () {
+describe(`random filters (FUZZ_SEED=${SEED})`, function () {
   this.timeout(CASES * 20);
   let shop: Shop;
   before(async () => (shop = await openShop()));
@@ -28,7 +28,7 @@ describe(`filters at random (FUZZ_SEED=${SEED})`, function () {
     }
   });
 
-  it('whatever compiles, PostgreSQL understands', async () => {
+  it('PostgreSQL accepts whatever compiles', async () => {
     const random = new Random(SEED + 1);
     let ran = 0;
     for (let i = 0; i < CASES; i++) {
@@ -51,7 +51,7 @@ describe(`filters at random (FUZZ_SEED=${SEED})`, function () {
     expect(ran, 'enough of them compile').to.be.greaterThan(CASES / 20);
   });
 
-  it('valid expressions mean what a naive evaluator says', async () => {
+  it('valid expressions agree with a naive evaluator', async () => {
     const random = new Random(SEED + 2);
     const orders = await readOrders(shop);
     for (let i = 0; i < CASES; i++) {

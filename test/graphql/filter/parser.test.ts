@@ -40,7 +40,7 @@ describe('filter expressions: precedence', () => {
   ];
   for (const [loose, explicit] of pairs) it(loose, () => sameTree(loose, explicit));
 
-  it('words come in any case, with any spacing', () => {
+  it('keywords are case-insensitive, with any spacing', () => {
     sameTree('a IN [1]AND\n\tNoT b LIKE"x"', 'a in [1] and not b like "x"');
     sameTree('a=1', ' a \n = \n 1 ');
     sameTree('a <> 1', 'a != 1');
@@ -66,7 +66,7 @@ describe('filter expressions: literals', () => {
     ]);
   });
 
-  it('a backslash before anything else stays, so that LIKE patterns can escape', () => {
+  it('a backslash before anything else is kept, so that LIKE patterns can escape', () => {
     expect(values(String.raw`a like '100\%' and b like 'a\_b'`)).to.deep.equal(['100\\%', 'a\\_b']);
   });
 
@@ -81,7 +81,7 @@ describe('filter expressions: literals', () => {
     expect(values('a in []')).to.deep.equal([[]]);
   });
 
-  it('literals of an abandoned list are not left behind', () => {
+  it('backtracking out of a list drops its literals', () => {
     expect(values('a in [1, b, 2] and c = 3')).to.deep.equal(['1', '2', '3']);
   });
 });
@@ -91,7 +91,7 @@ describe('filter expressions: shape', () => {
     sameTree('a = 1 and b like "x%" and c in [1, 2]', 'a = 22 and b like "yy" and c in [3, 4, 5, 6]');
   });
 
-  it('depends on what decides the SQL', () => {
+  it('depends on whatever affects the SQL', () => {
     for (const [a, b] of [
       ['a = 1', 'a = 3000000000'],
       ['a = 1', 'a = 1.5'],
@@ -113,20 +113,20 @@ describe('filter expressions: shape', () => {
     }
   });
 
-  it('blank text is every row', () => {
+  it('blank text matches every row', () => {
     expect(shape('')).to.equal('');
     expect(shape('  \n ')).to.equal('');
   });
 });
 
 describe('filter expressions: names', () => {
-  it('words of the language are columns in backticks and after a dot', () => {
+  it('keywords are column names in backticks and after a dot', () => {
     sameTree('`like` = 1', '`like`=1');
     expect(parseFilter('`a``b` = 1').shape).to.include('a`b');
     expect(parseFilter('new.like = new.`order by`').shape).to.equal('(= ["new","like"] ["new","order by"])');
   });
 
-  it('case is kept', () => {
+  it('case is preserved', () => {
     expect(shape('Name = 1')).to.not.equal(shape('name = 1'));
   });
 });

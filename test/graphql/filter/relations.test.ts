@@ -99,13 +99,13 @@ describe('filters over relations', () => {
     ]);
   });
 
-  it('a to-one path that must be there is a join that PostgreSQL can start from', () => {
+  it('a required to-one path becomes a join that PostgreSQL can start from', () => {
     const text = toStatement(compileShopFilter('orders', "customer.name = 'x'").where).text;
     expect(text).to.match(/^exists \(select from "shop"."customer"/);
     expect(text).to.not.include('(select "');
   });
 
-  it('conditions that must all hold share the row of a to-one relation, never of a collection', () => {
+  it('conjunctions share the row of a to-one relation, never of a collection', () => {
     const count = (filter: string): number =>
       toStatement(compileShopFilter('orders', filter).where).text.split('exists (').length - 1;
     expect(
@@ -116,7 +116,7 @@ describe('filters over relations', () => {
     expect(count('item_collection.price = 1 and item_collection.qty = 1')).to.equal(2);
   });
 
-  it('related tables are bounded', () => {
+  it('related tables are limited in number', () => {
     const conditions = (n: number): string =>
       Array.from({ length: n }, (_, i) => `item_collection.price = ${i}`).join(' and ');
     compileShopFilter('orders', conditions(32));
@@ -129,7 +129,7 @@ describe('filters over relations', () => {
   });
 });
 
-describe('filters and rows that a role may not read', () => {
+describe('filters and unreadable rows', () => {
   let shop: Shop;
   before(async () => (shop = await openShop()));
   after(() => shop.db.drop());
@@ -166,7 +166,7 @@ describe('filters and rows that a role may not read', () => {
     });
   }
 
-  it('a table that may not be read at all is refused, also as a join table', () => {
+  it('a table without read access is rejected, even as a join table', () => {
     const error = expectError('PERMISSION_DENIED', () =>
       compileShopFilter('orders', "id = 1 and label_collection.title = 'gift'", hiding(true)),
     );
@@ -190,7 +190,7 @@ describe('filters and rows that a role may not read', () => {
     ['orders', 'orders', 'max(sqrt(big)) > 2', [1, 2, 4]],
   ];
   for (const [hidden, table, filter, ids] of failing) {
-    it(`an error does not tell of hidden rows: ${table}: ${filter}`, async () => {
+    it(`an error does not reveal hidden rows: ${table}: ${filter}`, async () => {
       await shop.ids(table, filter).then(
         () => expect.fail('without a policy it should fail on order 3, which has a negative number'),
         () => undefined,

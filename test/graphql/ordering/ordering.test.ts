@@ -61,7 +61,7 @@ describe('ordering', () => {
     it(JSON.stringify(items), async () => expect(await ids(items)).to.deep.equal(expected));
   }
 
-  it('ends with the primary key, unless it is named', () => {
+  it('appends the primary key, unless it is named', () => {
     expect(toStatement(compile(['status'])).text).to.equal(' order by "r"."status", "r"."id"');
     expect(toStatement(compile(['id desc', 'status'])).text).to.equal(
       ' order by "r"."id" desc, "r"."status"',
@@ -71,7 +71,7 @@ describe('ordering', () => {
     );
   });
 
-  it('is nothing for a view without an ordering', () => {
+  it('is empty for a view without an ordering', () => {
     const view = { ...shopTable('orders'), kind: 'view' as const, primaryKey: [] };
     const scope = {
       catalog: SHOP,
@@ -84,7 +84,7 @@ describe('ordering', () => {
     expect(toStatement(compileOrdering(parseOrdering(['id']), scope)).text).to.equal(' order by "r"."id"');
   });
 
-  it('what a role may not read sorts as null', async () => {
+  it('unreadable values sort as null', async () => {
     const noAda: RowAccess = {
       predicate: (table, alias) => (table.name === 'customer' ? sql`${alias}.name <> 'Ada'` : 'all'),
     };
@@ -93,7 +93,7 @@ describe('ordering', () => {
     expectError('PERMISSION_DENIED', () => compile(['customer.name'], 'orders', noCustomers));
   });
 
-  it('shapes tell orderings apart and forget spacing', () => {
+  it('shapes distinguish orderings and ignore spacing', () => {
     const shape = (...items: string[]): string => parseOrdering(items).shape;
     expect(shape('a,b'))
       .to.equal(shape(' a ', 'B'.toLowerCase()))
