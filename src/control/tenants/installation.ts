@@ -9,11 +9,13 @@ const ROOT_LOGIN = 'pxadmin';
 /**
  * Makes tenant 0 and its root role `pxadmin` when they are missing. Two processes at once: one makes them.
  * @param password undefined when none is configured; needed at the first start only.
+ * @param hash for tests that make many installations
  * Throws AppError PASSWORD_TOO_WEAK.
  */
 export async function ensureInstallation(
   db: ControlDb,
   password: string | undefined,
+  hash = hashPassword,
 ): Promise<'exists' | 'created' | 'password-missing'> {
   return db.transaction(async (trx) => {
     await trx('rowpost.tenant')
@@ -31,7 +33,7 @@ export async function ensureInstallation(
       tenantid: INSTALLATION_TENANTID,
       login: ROOT_LOGIN,
       name: 'installation root',
-      passwordHash: await hashPassword(password),
+      passwordHash: await hash(password),
       parentid: null,
       classes: [],
       capabilities: [],
