@@ -2,8 +2,9 @@ import { startWeb, type Web } from '../../src/api/server.js';
 import type { ReadSns } from '../../src/api/webhooks/sns.js';
 import { systemClock, type Clock } from '../../src/clock.js';
 import type { Config } from '../../src/config.js';
+import { hashPassword } from '../../src/control/roles/passwords.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createHashedTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/connection/database.js';
 import { PrincipalSource } from '../../src/db/principal.js';
@@ -15,11 +16,16 @@ import type { Logger } from '../../src/log.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { budgetOf, TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { atEndOfRun } from '../support/teardown.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 export const PXADMIN_PASSWORD = 'installation root';
 export const ROOT_LOGIN = 'root';
 export const ROOT_PASSWORD = 'correct horse battery';
+
+/** Instead of 2^15: hashing took half of the time in which a fixture is made and its root has signed in. */
+const QUICK_COST_LOG2 = 4;
+const quickHash = (password: string): Promise<string> => hashPassword(password, QUICK_COST_LOG2);
 
 /** What signing in answers, as far as tests look at it. */
 export interface AuthBody {
@@ -67,6 +73,19 @@ export interface WebFixtureOptions {
   readonly readSns?: ReadSns;
 }
 
+const templatePools = new Map<number, TemplatePool>();
+
+/** That of all fixtures: a thread takes half a second of CPU time to start. */
+function templatePool(threads: number): TemplatePool {
+  let pool = templatePools.get(threads);
+  if (!pool) {
+    pool = createTemplatePool({ threads, deadlineMs: 5_000 });
+    templatePools.set(threads, pool);
+    atEndOfRun(pool.close.bind(pool));
+  }
+  return pool;
+}
+
 /** A whole web process on a database of its own, and what tests need to talk to it. */
 export class WebFixture {
   private constructor(
@@ -86,13 +105,10 @@ export class WebFixture {
     const env = { DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env };
     const config = { ...testConfig(env), ...options.config };
     const clock = options.clock ?? systemClock;
-    await ensureInstallation(database.knex, PXADMIN_PASSWORD);
+    await ensureInstallation(database.knex, PXADMIN_PASSWORD, quickHash);
     const principals = new PrincipalSource(database.knex, () => clock.now());
     const engine = createDataEngine({ database, config, log });
-    const templates = createTemplatePool({
-      threads: config.renderThreads,
-      deadlineMs: 5_000,
-    });
+    const templates = templatePool(config.renderThreads);
     const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
     const transport = createTransport(config, database);
@@ -111,7 +127,6 @@ export class WebFixture {
   async stop(): Promise<void> {
     await this.web.stop();
     await this.transport.close();
-    await this.templates.close();
     await this.testDatabase.drop();
   }
 
@@ -126,10 +141,10 @@ export class WebFixture {
   /** A tenant with the given tables, whose root signs in as ROOT_LOGIN with ROOT_PASSWORD. */
   async createTenant(name: string, sql = ''): Promise<CreatedTenant> {
     const { database } = this.testDatabase;
-    const tenant = await createTenant(database.knex, {
+    const tenant = await createHashedTenant(database.knex, {
       name,
       rootLogin: ROOT_LOGIN,
-      rootPassword: ROOT_PASSWORD,
+      rootPasswordHash: await quickHash(ROOT_PASSWORD),
     });
     if (sql !== '') await runTenantSql(database, { tenantid: tenant.tenantid, sql });
     return tenant;

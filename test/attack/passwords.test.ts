@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
@@ -9,11 +6,11 @@ import { createTenant } from '../../src/control/tenants/tenants.js';
 import { AppError } from '../../src/errors.js';
 import { passwordWeakness } from '../../src/passwordRules.js';
 import { PXADMIN_PASSWORD, WebFixture, type Json } from '../api/webFixture.js';
+import { runRowpost } from '../support/rowpostProcess.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const WEAK = [
   'x',
   '1234567',
@@ -91,6 +88,10 @@ describe('attack: weak passwords', () => {
       .not.match(/PXADMIN_PASSWORD/);
   });
 
+  it('are hashed at full cost by default', async () => {
+    expect(await hashPassword('x')).to.match(/^scrypt\$15\$8\$1\$/);
+  });
+
   it('set earlier still sign in', async () => {
     const { knex } = fixture.testDatabase.database;
     const password_hash = await hashPassword('x');
@@ -99,15 +100,13 @@ describe('attack: weak passwords', () => {
   });
 
   it("are replaced by `rowpost password`, which revokes the role's tokens; pxadmin's too", async () => {
-    const reset = async (args: readonly string[], stdin: string): Promise<{ code: number; said: string }> => {
-      const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'password', ...args], {
-        env: { ...process.env, ...testEnv({ DATABASE_URL: fixture.testDatabase.url }) },
-      });
-      let said = '';
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (said += String(part)));
-      child.stdin.end(stdin);
-      const [code] = (await once(child, 'close')) as [number];
-      return { code, said };
+    const reset = async (
+      args: readonly string[],
+      stdin: string,
+    ): Promise<{ code: number | null; said: string }> => {
+      const env = { DATABASE_URL: fixture.testDatabase.url };
+      const { code, stdout, stderr } = await runRowpost(['password', ...args], env, stdin);
+      return { code, said: stdout + stderr };
     };
     const pxadminArgs = ['--tenant', '0', '--login', 'pxadmin'];
     expect(await reset(pxadminArgs, 'short\n')).to.include({ code: 1 });

@@ -1,13 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { runCommandLine } from '../../src/commands/commandLine.js';
 import { UsageError } from '../../src/errors.js';
+import { runRowpost } from '../support/rowpostProcess.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
 async function answer(...argv: string[]): Promise<string> {
@@ -23,16 +19,6 @@ async function refusal(...argv: string[]): Promise<string> {
   const error: unknown = await answer(...argv).catch((caught: unknown) => caught);
   expect(error, argv.join(' ')).to.be.instanceOf(UsageError);
   return (error as UsageError).message;
-}
-
-async function run(...argv: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...argv]);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close') as Promise<[number | null]>,
-  ]);
-  return { code, stdout, stderr };
 }
 
 describe('the command line of rowpost', () => {
@@ -63,7 +49,7 @@ describe('the command line of rowpost', () => {
     for (const argv of calls.map((call) => call.split(' '))) {
       const [name = ''] = argv;
       const usage = (await answer(name, '--help')).split('\n\n')[1] ?? 'none';
-      const { code, stdout, stderr } = await run(...argv);
+      const { code, stdout, stderr } = await runRowpost(argv, {});
       expect({ code, stdout }, argv.join(' ')).to.deep.equal({ code: 1, stdout: '' });
       expect(stderr.slice(stderr.indexOf('\n') + 1)).to.equal(usage);
     }
@@ -76,6 +62,10 @@ describe('the command line of rowpost', () => {
   });
 
   it('is what the binary runs', async () => {
-    expect(await run('--version')).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(await runRowpost(['--version'], {})).to.deep.equal({
+      code: 0,
+      stdout: `${version}\n`,
+      stderr: '',
+    });
   });
 });

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
@@ -25,10 +23,9 @@ import {
 import { startFakeApi } from '../support/fakeApi.js';
 import { testServer } from '../support/postgresServer.js';
 import { startRedis, type RedisServer } from '../support/redisServer.js';
+import { runRowpost } from '../support/rowpostProcess.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 describe('rowpost doctor', () => {
   let testDatabase: TestDatabase;
@@ -114,14 +111,8 @@ describe('rowpost doctor', () => {
       DATABASE_URL: 'postgres://rowpost:hidden@127.0.0.1:1/x',
       REDIS_URL: 'redis://:hidden@127.0.0.1:1',
     };
-    const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'doctor'], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env(overrides) },
-    });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (part: Buffer) => (said += part.toString()));
-    }
-    const [code] = (await once(child, 'close')) as [number];
+    const { code, stdout, stderr } = await runRowpost(['doctor'], env(overrides));
+    const said = stdout + stderr;
     expect(code, said).to.equal(1);
     expect(said).to.not.include('hidden');
     expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);

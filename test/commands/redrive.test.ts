@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { redrive } from '../../src/commands/redrive.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { UsageError, type AppError } from '../../src/errors.js';
 import { capturedOutput } from '../support/capturedOutput.js';
+import { runRowpost } from '../support/rowpostProcess.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 describe('rowpost redrive', () => {
   let testDatabase: TestDatabase;
@@ -131,13 +127,8 @@ describe('rowpost redrive', () => {
   });
 
   it('is a command that exits 1 with one clear line', async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', MAIN, 'redrive', '--tenant', '1'], {
-      env: { ...process.env },
-    });
-    let said = '';
-    child.stderr.on('data', (part: Buffer) => (said += part.toString()));
-    const [code] = (await once(child, 'close')) as [number];
+    const { code, stderr } = await runRowpost(['redrive', '--tenant', '1'], {});
     expect(code).to.equal(1);
-    expect(said).to.match(/^rowpost: give --delivery or --filter\nUsage:/);
+    expect(stderr).to.match(/^rowpost: give --delivery or --filter\nUsage:/);
   });
 });

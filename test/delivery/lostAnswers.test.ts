@@ -61,6 +61,7 @@ describe('delivery: lost answers, by carrier', function () {
       RESEND_BASE_URL: api.url,
       MAX_ATTEMPTS: '6',
       WORKER_CONCURRENCY: '200',
+      SEND_DEADLINE_MS: '10000', // 200 at once: answers that are merely slow are not the lost ones
     });
   });
   afterEach(async () => {
@@ -178,18 +179,17 @@ describe('delivery: lost answers, by carrier', function () {
       server.afterDot = () => ({ taken: true, reply: 'hang' });
       const held = carrier === 'resend' ? 100 : 20;
       const inFlight = () => (carrier === 'resend' ? api.calls.length : server.mails.length);
-      const slow = { ...env, SEND_DEADLINE_MS: '10000' };
-      const pipeline = await startPipeline(db.database, await pipelineConfig('postgres', slow), {
+      const pipeline = await startPipeline(db.database, await pipelineConfig('postgres', env), {
         workers: 0,
       });
-      const doomed = await forkWorker(slow);
+      const doomed = await forkWorker(env);
       await writeEvents(db.database, tenant, held);
       await waitFor('mails without an answer', () => inFlight() >= held, { timeoutMs: 20_000 });
       doomed.kill('SIGKILL');
       await once(doomed, 'exit');
       onAnswer = () => 'answer';
       server.afterDot = () => ({ taken: true, reply: '250 taken' });
-      const next = await forkWorker(slow);
+      const next = await forkWorker(env);
       await waitFor('all mails', () => allSent(held), { timeoutMs: 30_000 });
       next.kill('SIGKILL');
       await pipeline.stop();

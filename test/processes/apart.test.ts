@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { createTestRedis } from '../support/testRedis.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, createOrders, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
-
-const ORDERS = 400;
+import { createFleet, createOrders, mailsPerOrder, ORDERS, setUpConfirmations, type Fleet } from './fleet.js';
 
 /** The oldest PostgreSQL that we support and the newest, with Redis and without; test/processes/kill has the third pair. */
 const INSTALLATIONS = [
@@ -17,7 +15,11 @@ for (const { name, postgres, redis } of INSTALLATIONS) {
     let fleet: Fleet;
 
     before(async () => {
-      fleet = await createFleet({ postgres, redisUrl: redis ? await createTestRedis() : undefined });
+      fleet = await createFleet({
+        postgres,
+        redisUrl: redis ? await createTestRedis() : undefined,
+        settings: { RENDER_THREADS: '2' },
+      });
       await Promise.all(
         (['web', 'web', 'relay', 'relay', 'worker', 'worker'] as const).map((part) => fleet.start(part)),
       );

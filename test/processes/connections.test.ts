@@ -6,11 +6,10 @@ import {
   createOrders,
   FLEET_PG_POOL,
   mailsPerOrder,
+  ORDERS,
   setUpConfirmations,
   type Fleet,
 } from './fleet.js';
-
-const ORDERS = 400;
 
 describe('connections to PostgreSQL', function () {
   this.timeout(120_000);

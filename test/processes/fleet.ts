@@ -9,6 +9,9 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 /** Connections of each process. */
 export const FLEET_PG_POOL = 10;
 
+/** Of one run; more with FLEET_ORDERS. */
+export const ORDERS = Number(process.env['FLEET_ORDERS'] ?? 200);
+
 export type PartName = 'web' | 'relay' | 'worker';
 
 /** The shipped processes as an operator runs them, on a database, a queue and a provider of their own. */
@@ -51,6 +54,7 @@ export async function createFleet(options: {
     MAIL_TRANSPORT: 'sendgrid',
     SENDGRID_BASE_URL: provider.url,
     PG_POOL: String(FLEET_PG_POOL),
+    RENDER_THREADS: '1', // each takes 0.3 s of CPU time to start
     ...options.settings,
   };
   await run(['release'], env);

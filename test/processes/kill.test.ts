@@ -5,12 +5,12 @@ import {
   createFleet,
   createOrders,
   mailsPerOrder,
+  ORDERS,
   setUpConfirmations,
   type Fleet,
   type PartName,
 } from './fleet.js';
 
-const ORDERS = 400;
 const RECOVERY_MS = 60_000;
 
 /** `npm run fault` kills each at every point of its work, on both queues. */

@@ -46,8 +46,11 @@ export async function startProcess(
 export async function runRowpost(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  stdin = '',
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawnRowpost(args, env);
+  const child = spawnRowpost(args, env, 'pipe');
+  child.stdin?.on('error', () => undefined); // of a command that ends without reading it
+  child.stdin?.end(stdin);
   const stderr = collect(child);
   const parts: Buffer[] = [];
   child.stdout?.on('data', (part: Buffer) => parts.push(part));
@@ -56,12 +59,16 @@ export async function runRowpost(
 }
 
 /** Starts a command and waits for nothing. */
-export function spawnRowpost(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+export function spawnRowpost(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
   if (!existsSync(MAIN)) throw new Error('dist/ is missing: npm run build');
   const path = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
   return spawn(process.execPath, [MAIN, ...args], {
     env: { ...path, ...testEnv(env) },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   });
 }
 

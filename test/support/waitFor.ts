@@ -2,8 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
   readonly timeoutMs?: number;
+  /** At first. */
   readonly intervalMs?: number;
 }
+
+/** Who has waited long asks less often: a question takes CPU time from what is waited for. */
+const SHARE_OF_WAIT = 1 / 50;
+const MAX_INTERVAL_MS = 50;
 
 /**
  * Asks until the answer is truthy and returns it. A probe that throws is asked again.
@@ -14,7 +19,8 @@ export async function waitFor<T>(
   probe: () => T | Promise<T>,
   { timeoutMs = 10_000, intervalMs = 10 }: WaitOptions = {},
 ): Promise<NonNullable<T>> {
-  const deadline = Date.now() + timeoutMs;
+  const startedAt = Date.now();
+  const deadline = startedAt + timeoutMs;
   for (;;) {
     const answer = await ask(probe);
     if (answer.value) return answer.value;
@@ -26,7 +32,8 @@ export async function waitFor<T>(
         },
       );
     }
-    await delay(intervalMs);
+    const rare = Math.min((Date.now() - startedAt) * SHARE_OF_WAIT, MAX_INTERVAL_MS);
+    await delay(Math.max(intervalMs, rare));
   }
 }
 

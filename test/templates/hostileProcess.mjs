@@ -1,23 +1,27 @@
-// Renders one hostile template in a process of its own and prints what it took.
-// argv: the compiled index.js of the template library; standard input: the case as JSON.
-import { readFileSync } from 'node:fs';
+// Renders hostile templates one after the other, and prints a line for each: what it took.
+// argv: the compiled compileTemplate.js of the template library; standard input: the cases as JSON.
+import { readFileSync, writeSync } from 'node:fs';
 
 const { compileTemplate } = await import(process.argv[2]);
-const { template, context = {}, contextJson, syntax = 'jinja2' } = JSON.parse(readFileSync(0, 'utf8'));
-compileTemplate('{{ 1 }}', { syntax }).render({});
+const cases = JSON.parse(readFileSync(0, 'utf8'));
+compileTemplate('{{ 1 }}', { syntax: 'jinja2' }).render({});
 
-const rssBefore = process.memoryUsage().rss;
-const cpuBefore = process.cpuUsage();
-let outcome;
-try {
-  const compiled = compileTemplate(template, { syntax, mode: 'html' });
-  const output = contextJson === undefined ? compiled.render(context) : compiled.renderJson(contextJson);
-  outcome = { ok: true, length: output.length, head: output.slice(0, 200) };
-} catch (error) {
-  outcome = { ok: false, name: error.name, kind: error.kind, message: error.message };
+for (const { template, context = {}, contextJson, syntax = 'jinja2' } of cases) {
+  globalThis.gc();
+  const rssBefore = process.memoryUsage().rss;
+  const cpuBefore = process.cpuUsage();
+  let outcome;
+  try {
+    const compiled = compileTemplate(template, { syntax, mode: 'html' });
+    const output = contextJson === undefined ? compiled.render(context) : compiled.renderJson(contextJson);
+    outcome = { ok: true, length: output.length, head: output.slice(0, 200) };
+  } catch (error) {
+    outcome = { ok: false, name: error.name, kind: error.kind, message: error.message };
+  }
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const cpuMs = (user + system) / 1000;
+  // The peak of all cases so far: never less than that of this one.
+  const growthMb = (process.resourceUsage().maxRSS * 1024 - rssBefore) / 2 ** 20;
+  const escaped = 'pwned' in globalThis || 'pwned' in {} || Object.keys(Object.prototype).length > 0;
+  writeSync(1, `${JSON.stringify({ outcome, cpuMs, growthMb, escaped })}\n`);
 }
-const { user, system } = process.cpuUsage(cpuBefore);
-const cpuMs = (user + system) / 1000;
-const growthMb = (process.resourceUsage().maxRSS * 1024 - rssBefore) / 2 ** 20;
-const escaped = 'pwned' in globalThis || 'pwned' in {} || Object.keys(Object.prototype).length > 0;
-process.stdout.write(JSON.stringify({ outcome, cpuMs, growthMb, escaped }));

@@ -25,11 +25,14 @@ export function requireStrongPassword(password: string, names: readonly (string 
   if (weakness !== undefined) throw new AppError('PASSWORD_TOO_WEAK', `The password ${weakness}.`);
 }
 
-/** @returns `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64. */
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * @param costLog2 for tests that sign in often
+ * @returns `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in base64.
+ */
+export async function hashPassword(password: string, costLog2 = COST_LOG2): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, salt, KEY_BYTES, COST_LOG2, BLOCK_SIZE, PARALLELISM);
-  return format(COST_LOG2, BLOCK_SIZE, PARALLELISM, salt, key);
+  const key = await derive(password, salt, KEY_BYTES, costLog2, BLOCK_SIZE, PARALLELISM);
+  return format(costLog2, BLOCK_SIZE, PARALLELISM, salt, key);
 }
 
 /** @param hash as stored; null if there is no such login or it has no password, which takes the same time and returns false */

@@ -10,10 +10,12 @@ const ROOT_LOGIN = 'pxadmin';
  * Creates tenant 0 and its root role `pxadmin` if they are missing; safe to run concurrently. Throws AppError
  * PASSWORD_TOO_WEAK.
  * @param password undefined if none is configured; only needed at the first start
+ * @param hash for tests that create many installations
  */
 export async function ensureInstallation(
   db: ControlDb,
   password: string | undefined,
+  hash = hashPassword,
 ): Promise<'exists' | 'created' | 'password-missing'> {
   return db.transaction(async (trx) => {
     await trx('rowpost.tenant')
@@ -31,7 +33,7 @@ export async function ensureInstallation(
       tenantid: INSTALLATION_TENANTID,
       login: ROOT_LOGIN,
       name: 'installation root',
-      passwordHash: await hashPassword(password),
+      passwordHash: await hash(password),
       parentid: null,
       classes: [],
       capabilities: [],
