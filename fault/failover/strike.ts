@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '../../test/support/waitFor.js';
 import { untilConfirmed } from '../faults/recover.js';
 import type { Rig } from '../rig/rig.js';
 
@@ -8,10 +9,20 @@ export type Way = (typeof WAYS)[number];
 /** How the primary of Redis is lost. Its replica lacks what was not copied yet. */
 export const REDIS_WAYS = ['Redis killed', 'Redis stopped'] as const;
 export type RedisWay = (typeof REDIS_WAYS)[number];
+/** What happens to the leader under Patroni, or to the standby that commits wait for. */
+export const PATRONI_WAYS = [
+  'leader killed',
+  'leader stopped',
+  'leader cut off from etcd',
+  'leader switched over',
+  'standby killed',
+  'standby stopped',
+] as const;
+export type PatroniWay = (typeof PATRONI_WAYS)[number];
 
 export interface Failover {
-  readonly way: Way | RedisWay;
-  /** When the primary was lost, and when the standby had taken over. */
+  readonly way: Way | RedisWay | PatroniWay;
+  /** When the server was lost, and when another had taken over. */
   readonly lostAtMs: number;
   readonly promotedAtMs: number;
   /** From the promotion to the next acknowledged order, and to the next mail accepted; undefined when none came. */
@@ -56,7 +67,44 @@ export async function strikeRedis(rig: Rig, way: RedisWay): Promise<Failover> {
   return measure(rig, way, lostAtMs, () => redisTopology.restoreKilled());
 }
 
-/** Called when another primary has taken over. @param restore brings back what was lost, as a standby */
+/** Removes a server under load; Patroni puts another in its place. */
+export async function strikePatroni(rig: Rig, way: PatroniWay): Promise<Failover> {
+  const { patroni } = rig;
+  if (!patroni) throw new Error('there is no Patroni');
+  const roles = await patroni.whole();
+  const { leader, standby } = roles;
+  await delay(LIVE_MS + Math.random() * 500);
+  const lostAtMs = Date.now();
+  switch (way) {
+    case 'leader killed':
+      await leader.kill();
+      await patroni.leaderAfter(leader);
+      return measure(rig, way, lostAtMs, () => leader.start());
+    case 'leader stopped':
+      await leader.freeze();
+      await patroni.leaderAfter(leader);
+      return measure(rig, way, lostAtMs, () => leader.thaw());
+    case 'leader cut off from etcd':
+      leader.cutOffFromEtcd();
+      await patroni.leaderAfter(leader);
+      return measure(rig, way, lostAtMs, () => Promise.resolve(leader.reconnectToEtcd()));
+    case 'leader switched over': {
+      const done = patroni.switchOver(roles);
+      await patroni.leaderAfter(leader);
+      return measure(rig, way, lostAtMs, () => done);
+    }
+    case 'standby killed':
+      await standby.kill();
+      await patroni.standbyAfter(standby);
+      return measure(rig, way, lostAtMs, () => standby.start());
+    case 'standby stopped':
+      await standby.freeze();
+      await patroni.standbyAfter(standby);
+      return measure(rig, way, lostAtMs, () => standby.thaw());
+  }
+}
+
+/** Called when another server has taken over. @param restore brings back what was lost, as a standby */
 async function measure(
   rig: Rig,
   way: Failover['way'],
@@ -74,7 +122,12 @@ async function measure(
     }),
   ]);
   await restore();
-  const recoveryMs = await untilConfirmed(rig, await committedOrders(rig, promotedAtMs));
+  // The ledger's reader may still have connections to the server that was lost: they break, and it asks the other.
+  const committed = await waitFor('an answer of the new primary', () => committedOrders(rig, promotedAtMs), {
+    timeoutMs: MAX_MS,
+    intervalMs: ASK_MS,
+  });
+  const recoveryMs = await untilConfirmed(rig, committed);
   rig.spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
   return {
     way,

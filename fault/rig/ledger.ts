@@ -1,6 +1,7 @@
 // Reads the product's tables. The only place that knows their columns.
 import pg from 'pg';
 import { createConnector } from '../../src/db/connection/connector.js';
+import type { Stoppable } from '../../src/shutdown.js';
 import { testLog } from '../../test/support/testConfig.js';
 import type { OpenShop, Shop } from './shop.js';
 
@@ -30,9 +31,10 @@ const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
 /** Reads the product's tables directly. */
 export class LedgerReader {
   readonly #pool: pg.Pool;
+  readonly #watch: Stoppable;
 
   constructor(databaseUrl: string) {
-    const { Client, config } = createConnector({
+    const { Client, config, watch } = createConnector({
       url: databaseUrl,
       config: { application_name: 'fault harness' },
       connectTimeoutMs: 5_000,
@@ -41,6 +43,8 @@ export class LedgerReader {
     this.#pool = new pg.Pool({ ...config, Client, max: 4 });
     this.#pool.on('connect', (client) => void client.on('error', () => undefined));
     this.#pool.on('error', () => undefined);
+    // A primary that was stopped breaks no connection.
+    this.#watch = watch(() => this.#pool.query('select'));
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -138,7 +142,8 @@ export class LedgerReader {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await this.#watch.stop();
+    await this.#pool.end();
   }
 }
