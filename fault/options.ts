@@ -20,7 +20,7 @@ export const USAGE = `npm run fault -- [options]
                     patroni, etcd-server, haproxy and postgresql-15
   --route <name>    how processes find Patroni's leader: haproxy, or hosts for several in DATABASE_URL (default: both, one after
                     the other)
-  --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows
+  --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows; the faults are then its own
   --redis <kind>    server (default), sentinel or cluster; with the last two, failover replaces the primary of Redis
   --rate <n>        mutations per second (default 20)
   --json <file>     also write the results to a file`;

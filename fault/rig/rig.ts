@@ -12,7 +12,7 @@ import {
   type RedisTopology,
 } from '../../test/support/redisTopologies.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
-import { startPooledPostgres, throughPgBouncer } from '../../test/support/pgbouncer.js';
+import { startPooledPostgres, throughPgBouncer, type PooledPostgres } from '../../test/support/pgbouncer.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
@@ -68,6 +68,8 @@ export interface Rig {
   readonly timeMachine: TimeMachine;
   /** Undefined without a standby. */
   readonly replicated: ReplicatedPostgres | undefined;
+  /** Undefined without a pooler. */
+  readonly pooled: PooledPostgres | undefined;
   /** Undefined without Patroni. */
   readonly patroni: PatroniCluster | undefined;
   /** Undefined with a queue on one server. */
@@ -207,6 +209,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       },
     }),
     replicated,
+    pooled,
     patroni,
     redisTopology,
     async restartPostgres() {
