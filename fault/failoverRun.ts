@@ -55,7 +55,8 @@ export function runFailovers({
           `  ${turn + 1}: ${way}; after the promotion writes ${of(writesMs)}, mails ${of(mailsMs)}, all ${of(recoveryMs)}`,
         );
       }
-      return (accounts, duplicates) => reportFailovers(rig, failovers, accounts, duplicates);
+      return (accounts, duplicates) =>
+        reportFailovers(rig, [...WAYS, ...REDIS_WAYS], failovers, accounts, duplicates);
     },
   });
 }

@@ -1,7 +1,8 @@
 import { reportFailovers, type FailoverRow } from './failover/report.js';
-import { PATRONI_WAYS, strikePatroni, type Failover, type PatroniWay } from './failover/strike.js';
+import type { Failover } from './failover/strike.js';
 import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
+import { PATRONI_WAYS, strikePatroni, type PatroniWay } from './patroni/strike.js';
 import type { Route } from './rig/rig.js';
 
 export interface PatroniOptions {
@@ -57,7 +58,7 @@ export function runPatroni({
           rig.complaints.push(`${way}: writes ${writesMs} ms and mails ${mailsMs} ms after the promotion`);
       }
       await rig.patroni?.whole();
-      return (accounts, duplicates) => reportFailovers(rig, failovers, accounts, duplicates);
+      return (accounts, duplicates) => reportFailovers(rig, PATRONI_WAYS, failovers, accounts, duplicates);
     },
   });
 }

@@ -3,7 +3,7 @@ import type { Duplicate } from '../analysis/duplicates.js';
 import { lossOf } from '../analysis/losses.js';
 import { quantile } from '../analysis/recovery.js';
 import type { Rig } from '../rig/rig.js';
-import { PATRONI_WAYS, REDIS_WAYS, WAYS, type Failover } from './strike.js';
+import type { Failover } from './strike.js';
 
 /** One line of the table of failovers. */
 export interface FailoverRow {
@@ -32,8 +32,10 @@ interface Times {
   readonly max: number;
 }
 
+/** @param ways in the order of the table; those without a failover have no line */
 export function reportFailovers(
   rig: Rig,
+  ways: readonly string[],
   failovers: readonly Failover[],
   accounts: Accounts,
   duplicates: readonly Duplicate[],
@@ -42,7 +44,7 @@ export function reportFailovers(
   const refusals = [...rig.load.orders.values()].flatMap(({ doomed, refusal }) =>
     refusal && !doomed ? [refusal] : [],
   );
-  return [...WAYS, ...REDIS_WAYS, ...PATRONI_WAYS].flatMap((way) => {
+  return ways.flatMap((way) => {
     const done = failovers.filter((failover) => failover.way === way);
     if (done.length === 0) return [];
     const times = (values: readonly (number | undefined)[]): Times => {

@@ -9,19 +9,9 @@ export type Way = (typeof WAYS)[number];
 /** How the primary of Redis is lost. Its replica lacks what was not copied yet. */
 export const REDIS_WAYS = ['Redis killed', 'Redis stopped'] as const;
 export type RedisWay = (typeof REDIS_WAYS)[number];
-/** What happens to the leader under Patroni, or to the standby that commits wait for. */
-export const PATRONI_WAYS = [
-  'leader killed',
-  'leader stopped',
-  'leader cut off from etcd',
-  'leader switched over',
-  'standby killed',
-  'standby stopped',
-] as const;
-export type PatroniWay = (typeof PATRONI_WAYS)[number];
-
 export interface Failover {
-  readonly way: Way | RedisWay | PatroniWay;
+  /** How it was lost. */
+  readonly way: string;
   /** When the server was lost, and when another had taken over. */
   readonly lostAtMs: number;
   readonly promotedAtMs: number;
@@ -67,47 +57,10 @@ export async function strikeRedis(rig: Rig, way: RedisWay): Promise<Failover> {
   return measure(rig, way, lostAtMs, () => redisTopology.restoreKilled());
 }
 
-/** Removes a server under load; Patroni puts another in its place. */
-export async function strikePatroni(rig: Rig, way: PatroniWay): Promise<Failover> {
-  const { patroni } = rig;
-  if (!patroni) throw new Error('there is no Patroni');
-  const roles = await patroni.whole();
-  const { leader, standby } = roles;
-  await delay(LIVE_MS + Math.random() * 500);
-  const lostAtMs = Date.now();
-  switch (way) {
-    case 'leader killed':
-      await leader.kill();
-      await patroni.leaderAfter(leader);
-      return measure(rig, way, lostAtMs, () => leader.start());
-    case 'leader stopped':
-      await leader.freeze();
-      await patroni.leaderAfter(leader);
-      return measure(rig, way, lostAtMs, () => leader.thaw());
-    case 'leader cut off from etcd':
-      leader.cutOffFromEtcd();
-      await patroni.leaderAfter(leader);
-      return measure(rig, way, lostAtMs, () => Promise.resolve(leader.reconnectToEtcd()));
-    case 'leader switched over': {
-      const done = patroni.switchOver(roles);
-      await patroni.leaderAfter(leader);
-      return measure(rig, way, lostAtMs, () => done);
-    }
-    case 'standby killed':
-      await standby.kill();
-      await patroni.standbyAfter(standby);
-      return measure(rig, way, lostAtMs, () => standby.start());
-    case 'standby stopped':
-      await standby.freeze();
-      await patroni.standbyAfter(standby);
-      return measure(rig, way, lostAtMs, () => standby.thaw());
-  }
-}
-
 /** Called when another server has taken over. @param restore brings back what was lost, as a standby */
-async function measure(
+export async function measure(
   rig: Rig,
-  way: Failover['way'],
+  way: string,
   lostAtMs: number,
   restore: () => Promise<void>,
 ): Promise<Failover> {

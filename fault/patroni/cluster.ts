@@ -22,6 +22,7 @@ export interface Roles {
   readonly leader: PatroniNode;
   /** The standby that commits wait for. */
   readonly standby: PatroniNode;
+  readonly other: PatroniNode;
 }
 
 /** Three servers with Patroni, which elects the primary through etcd; HAProxy in front leads to it. */
@@ -32,8 +33,12 @@ export interface PatroniCluster {
   readonly proxyUrl: string;
   /** Once there are a leader, a synchronous standby, and another standby, and all are on one timeline. */
   whole(): Promise<Roles>;
+  /** Once this server leads and accepts writes. */
+  leads(node: PatroniNode): Promise<void>;
   /** Once another server leads and accepts writes. */
   leaderAfter(lost: PatroniNode): Promise<void>;
+  /** Once it accepts writes without a standby. */
+  alone(leader: PatroniNode): Promise<void>;
   /** Once commits wait for another standby. */
   standbyAfter(lost: PatroniNode): Promise<void>;
   /** As an operator does; resolves once Patroni has done it. */
@@ -123,6 +128,22 @@ export async function startPatroni(): Promise<PatroniCluster> {
     return found && nodeNamed(found.name);
   }
 
+  async function untilLeads(what: string, isRight: (leader: PatroniNode) => boolean): Promise<void> {
+    await waitFor(
+      what,
+      async () => {
+        const leader = await roleOf('leader');
+        if (!leader || !isRight(leader)) return false;
+        const [row] = await asSuperuser<{ leads: boolean }>(
+          leader,
+          'select not pg_is_in_recovery() as leads',
+        );
+        return row?.leads;
+      },
+      { timeoutMs: ELECTION_MS, intervalMs: ASK_MS },
+    );
+  }
+
   const cluster: PatroniCluster = {
     hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}?target_session_attrs=read-write`,
     proxyUrl: urlOf([proxyPort]),
@@ -136,26 +157,28 @@ export async function startPatroni(): Promise<PatroniCluster> {
           const runs = ({ state, timeline }: Described): boolean =>
             /^(running|streaming)$/.test(state) && timeline === leader?.timeline;
           if (!leader || !standby || members.length < NODES || !members.every(runs)) return undefined;
-          const roles = { leader: nodeNamed(leader.name), standby: nodeNamed(standby.name) };
+          const [leads, follows] = [nodeNamed(leader.name), nodeNamed(standby.name)];
+          const other = nodes.find((node) => node !== leads && node !== follows);
           const [row] = await asSuperuser<{ streaming: number }>(
-            roles.leader,
+            leads,
             `select count(*)::int as streaming from pg_stat_replication where state = 'streaming'`,
           );
-          return row?.streaming === NODES - 1 ? roles : undefined;
+          if (!other || row?.streaming !== NODES - 1) return undefined;
+          return { leader: leads, standby: follows, other };
         },
         { timeoutMs: WHOLE_MS, intervalMs: ASK_MS },
       ),
-    async leaderAfter(lost) {
+    leads: (node) => untilLeads(`the lead of ${node.name}`, (leader) => leader === node),
+    leaderAfter: (lost) => untilLeads(`a leader after ${lost.name}`, (leader) => leader !== lost),
+    async alone(leader) {
       await waitFor(
-        `a leader after ${lost.name}`,
+        'commits that wait for nobody',
         async () => {
-          const leader = await roleOf('leader');
-          if (!leader || leader === lost) return false;
-          const [row] = await asSuperuser<{ leads: boolean }>(
+          const [row] = await asSuperuser<{ names: string }>(
             leader,
-            'select not pg_is_in_recovery() as leads',
+            `select current_setting('synchronous_standby_names') as names`,
           );
-          return row?.leads;
+          return row?.names === '';
         },
         { timeoutMs: ELECTION_MS, intervalMs: ASK_MS },
       );

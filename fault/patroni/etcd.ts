@@ -4,6 +4,7 @@ import path from 'node:path';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import type { SystemUser } from '../../src/embedded/systemUser.js';
 import { watchOver } from '../../src/embedded/watchdog.js';
+import { waitFor } from '../../test/support/waitFor.js';
 
 /** Three members of etcd, where Patroni keeps who leads. */
 export interface Etcd {
@@ -12,6 +13,7 @@ export interface Etcd {
 }
 
 const MEMBERS = 3;
+const START_MS = 30_000;
 /** Of a busy machine: elections that nothing caused would be measured instead of PostgreSQL's. */
 const PATIENCE = ['--heartbeat-interval', '250', '--election-timeout', '2500'];
 
@@ -34,6 +36,17 @@ export async function startEtcd(folder: string, user: SystemUser | undefined): P
     child.unref();
     return child;
   });
+  // Patroni ends if it is answered before the members have agreed on a version.
+  for (const { client } of members) {
+    await waitFor(
+      'the members of etcd',
+      async () => {
+        const response = await fetch(`${at(client)}/version`);
+        return /^\d/.test(((await response.json()) as { etcdcluster: string }).etcdcluster);
+      },
+      { timeoutMs: START_MS, intervalMs: 100 },
+    );
+  }
   return {
     ports: members.map(({ client }) => client),
     async stop() {

@@ -4,20 +4,24 @@ import { canInstall, install } from '../../scripts/debianPackages.mjs';
 /** By the Debian package that brings it. PostgreSQL is where deploy/patroni/patroni.yml says. */
 const PROGRAMS = {
   patroni: 'patroni',
-  'python3-etcd': undefined,
   'etcd-server': 'etcd',
   haproxy: 'haproxy',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
 } as const;
+/** Through which Patroni talks to etcd. */
+const CLIENT = 'python3-etcd';
 
 /** Installs what is missing, as root on Debian. */
 export function requirePatroni(): void {
-  const missing = (): readonly string[] =>
-    Object.entries(PROGRAMS).flatMap(([name, program]) => (program && !exists(program) ? [name] : []));
-  if (missing().length === 0) return;
-  if (!canInstall()) throw new Error(`Patroni's cluster needs the Debian packages ${missing().join(', ')}`);
-  install(Object.keys(PROGRAMS));
-  if (missing().length > 0) throw new Error(`apt-get did not bring ${missing().join(', ')}`);
+  if (missingPackages().length === 0) return;
+  if (!canInstall())
+    throw new Error(`Patroni's cluster needs the Debian packages ${missingPackages().join(', ')}`);
+  install([...Object.keys(PROGRAMS), CLIENT]);
+  if (missingPackages().length > 0) throw new Error(`apt-get did not bring ${missingPackages().join(', ')}`);
+}
+
+export function missingPackages(): readonly string[] {
+  return Object.entries(PROGRAMS).flatMap(([name, program]) => (exists(program) ? [] : [name]));
 }
 
 /** Some of them know no --version, and say so. */
