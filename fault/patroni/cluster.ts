@@ -43,17 +43,19 @@ export interface PatroniCluster {
   standbyAfter(lost: PatroniNode): Promise<void>;
   /** As an operator does; resolves once Patroni has done it. */
   switchOver(roles: Roles): Promise<void>;
+  /** Likewise, of PostgreSQL on one server. */
+  restart(node: PatroniNode): Promise<void>;
   stop(): Promise<void>;
 }
 
 const NODES = 3;
 const START_MS = 60_000;
-/** The ttl twice over, and what a busy machine adds. */
-const ELECTION_MS = 60_000;
+/** The ttl, and what a busy machine adds. */
+const ELECTION_MS = 120_000;
 /** A server that is rewound or copied anew. */
 const WHOLE_MS = 120_000;
 const ASK_MS = 50;
-const API_TIMEOUT_MS = 1_000;
+const API_TIMEOUT_MS = 2_000;
 const SERVICE = 'rowpost';
 const run = promisify(execFile);
 
@@ -144,6 +146,11 @@ export async function startPatroni(): Promise<PatroniCluster> {
     );
   }
 
+  async function patronictl({ configFile }: PatroniNode, ...command: readonly string[]): Promise<void> {
+    const env = patroniEnv(folder);
+    await run('patronictl', ['-c', configFile, ...command, '--force'], { env, ...user });
+  }
+
   const cluster: PatroniCluster = {
     hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}?target_session_attrs=read-write`,
     proxyUrl: urlOf([proxyPort]),
@@ -193,13 +200,9 @@ export async function startPatroni(): Promise<PatroniCluster> {
         { timeoutMs: ELECTION_MS, intervalMs: ASK_MS },
       );
     },
-    async switchOver({ leader, standby }) {
-      const who = ['--leader', leader.name, '--candidate', standby.name, '--force'];
-      await run('patronictl', ['-c', leader.configFile, 'switchover', SCOPE, ...who], {
-        env: patroniEnv(folder),
-        ...user,
-      });
-    },
+    switchOver: ({ leader, standby }) =>
+      patronictl(leader, 'switchover', SCOPE, '--leader', leader.name, '--candidate', standby.name),
+    restart: (node) => patronictl(node, 'restart', SCOPE, node.name),
     async stop() {
       for (const node of nodes) await node.end();
       await etcd.stop();

@@ -6,8 +6,10 @@ import path from 'node:path';
 import type { SystemUser } from '../../src/embedded/systemUser.js';
 import { watchOver } from '../../src/embedded/watchdog.js';
 import type { Link } from '../wire/link.js';
-import { signalTrees } from './processTree.js';
+import { signalOne, signalTrees } from './processTree.js';
 import { dataFolder, type NodePlace } from './settings.js';
+
+const RESTART_MS = 1_000;
 
 /** A server of the cluster: Patroni, its PostgreSQL, and its links to etcd. */
 export class PatroniNode {
@@ -38,9 +40,18 @@ export class PatroniNode {
       detached: true,
       ...this.user,
     });
-    patroni.once('exit', watchOver(patroni.pid ?? 0, []));
+    const callOff = watchOver(patroni.pid ?? 0, []);
+    patroni.once('exit', () => {
+      callOff();
+      // It ends when it finds no etcd at its start; a supervisor starts it again.
+      if (this.#patroni === patroni) setTimeout(() => void this.#startAgain(patroni), RESTART_MS);
+    });
     patroni.unref();
     this.#patroni = patroni;
+  }
+
+  async #startAgain(ended: ChildProcess): Promise<void> {
+    if (this.#patroni === ended) await this.start();
   }
 
   /** Patroni and PostgreSQL with all its sessions, as when the machine loses power. */
@@ -48,20 +59,25 @@ export class PatroniNode {
     const patroni = this.#patroni;
     this.#patroni = undefined;
     if (!patroni) return;
-    const exited = once(patroni, 'exit');
+    const hasEnded = patroni.exitCode !== null || patroni.signalCode !== null;
+    const exited = hasEnded ? undefined : once(patroni, 'exit');
     patroni.ref();
-    await this.#signal(patroni, 'SIGKILL');
+    await this.#signal(hasEnded ? undefined : patroni, 'SIGKILL');
     await exited;
   }
 
   /** Everything on it stops; its connections stay, and nobody answers. */
-  freeze(): Promise<void> {
-    return this.#signal(this.#patroni, 'SIGSTOP');
+  async freeze(): Promise<void> {
+    const frozen = await this.#signal(this.#patroni, 'SIGSTOP');
+    // A stopped process does not hear its watchdog.
+    process.once('exit', () => {
+      for (const pid of frozen) signalOne(pid, 'SIGCONT');
+    });
   }
 
   /** It goes on where it stopped. */
-  thaw(): Promise<void> {
-    return this.#signal(this.#patroni, 'SIGCONT');
+  async thaw(): Promise<void> {
+    await this.#signal(this.#patroni, 'SIGCONT');
   }
 
   cutOffFromEtcd(): void {
@@ -89,7 +105,7 @@ export class PatroniNode {
     await this.#log?.close();
   }
 
-  #signal(patroni: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  #signal(patroni: ChildProcess | undefined, signal: NodeJS.Signals): Promise<ReadonlySet<number>> {
     const pids = [...this.#postmaster(), patroni?.pid];
     return signalTrees(
       pids.filter((pid) => pid !== undefined),

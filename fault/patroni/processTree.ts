@@ -3,8 +3,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Signals processes and all that descend from them, as if their machine did it at once. Those that have ended don't count. */
-export async function signalTrees(roots: readonly number[], signal: NodeJS.Signals): Promise<void> {
+/**
+ * Signals processes and all that descend from them, as if their machine did it at once. Those that have ended don't count.
+ * @returns all of them
+ */
+export async function signalTrees(
+  roots: readonly number[],
+  signal: NodeJS.Signals,
+): Promise<ReadonlySet<number>> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
   const pairs = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
   const found = new Set(roots);
@@ -13,9 +19,10 @@ export async function signalTrees(roots: readonly number[], signal: NodeJS.Signa
     for (const [pid, ppid] of pairs) if (ppid === parent && pid !== undefined) found.add(pid);
   }
   for (const pid of found) signalOne(pid, signal);
+  return found;
 }
 
-function signalOne(pid: number, signal: NodeJS.Signals): void {
+export function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

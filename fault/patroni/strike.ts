@@ -11,11 +11,13 @@ export const PATRONI_WAYS = [
   'standby killed',
   'standby stopped',
   'all killed, leader back last',
+  'servers restarted in turn',
+  'processes restarted in turn',
 ] as const;
 export type PatroniWay = (typeof PATRONI_WAYS)[number];
 
 /** Resolves once another server leads, or confirms commits. @returns what brings back the one that was lost */
-type Strike = (patroni: PatroniCluster, roles: Roles) => Promise<() => Promise<void>>;
+type Strike = (patroni: PatroniCluster, roles: Roles, rig: Rig) => Promise<() => Promise<void>>;
 
 const LIVE_MS = 1_500;
 /** Longer than the ttl: time in which a standby might take over. */
@@ -35,9 +37,9 @@ const STRIKES: Readonly<Record<PatroniWay, Strike>> = {
   async 'leader cut off from etcd'(patroni, { leader }) {
     leader.cutOffFromEtcd();
     await patroni.leaderAfter(leader);
-    return () => {
+    return async () => {
       leader.reconnectToEtcd();
-      return Promise.resolve();
+      await patroni.whole();
     };
   },
   async 'leader switched over'(patroni, roles) {
@@ -65,9 +67,35 @@ const STRIKES: Readonly<Record<PatroniWay, Strike>> = {
     await delay(ALONE_MS);
     await leader.start();
     await patroni.leads(leader);
-    return () => Promise.resolve();
+    return nothing;
+  },
+  /** As for another version of PostgreSQL: the standbys first, and the leader once it is a standby. */
+  async 'servers restarted in turn'(patroni, { leader, standby, other }) {
+    for (const node of [other, standby]) {
+      await patroni.restart(node);
+      await patroni.whole();
+    }
+    await patroni.switchOver(await patroni.whole());
+    await patroni.leaderAfter(leader);
+    return async () => {
+      await patroni.whole();
+      await patroni.restart(leader);
+    };
+  },
+  async 'processes restarted in turn'(patroni, roles, { fleet, complaints }) {
+    for (const member of fleet.all) {
+      fleet.replace(member);
+      member.signal('SIGTERM');
+      const { code, signal } = await member.exited;
+      if (code !== 0)
+        complaints.push(`${member.name} was told to end, and did with ${String(code ?? signal)}`);
+      await fleet.atStrength();
+    }
+    return nothing;
   },
 };
+
+const nothing = (): Promise<void> => Promise.resolve();
 
 /** Takes a server away under load; Patroni puts another in its place. */
 export async function strikePatroni(rig: Rig, way: PatroniWay): Promise<Failover> {
@@ -76,5 +104,5 @@ export async function strikePatroni(rig: Rig, way: PatroniWay): Promise<Failover
   const roles = await patroni.whole();
   await delay(LIVE_MS + Math.random() * 500);
   const lostAtMs = Date.now();
-  return measure(rig, way, lostAtMs, await STRIKES[way](patroni, roles));
+  return measure(rig, way, lostAtMs, await STRIKES[way](patroni, roles, rig));
 }

@@ -34,17 +34,17 @@ export class LedgerReader {
   readonly #watch: Stoppable;
 
   constructor(databaseUrl: string) {
-    const { Client, config, watch } = createConnector({
+    const connector = createConnector({
       url: databaseUrl,
       config: { application_name: 'fault harness' },
       connectTimeoutMs: 5_000,
       log: testLog,
     });
-    this.#pool = new pg.Pool({ ...config, Client, max: 4 });
+    this.#pool = new pg.Pool({ ...connector.config, Client: connector.Client, max: 4 });
     this.#pool.on('connect', (client) => void client.on('error', () => undefined));
     this.#pool.on('error', () => undefined);
     // A primary that was stopped breaks no connection.
-    this.#watch = watch(() => this.#pool.query('select'));
+    this.#watch = connector.watch(() => this.#pool.query('select'));
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
