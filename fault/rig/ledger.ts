@@ -71,6 +71,18 @@ export class LedgerReader {
     return new Set(rows.map((row) => row.order_id));
   }
 
+  /** What became of an order's mails so far, for debugging. */
+  async describeOrder({ tenantid }: Shop, orderId: number): Promise<readonly string[]> {
+    const rows = await this.query<{ text: string }>(
+      `select concat_ws(' ', 'delivery', d.deliveryid, d.state, d.error_code, d.starts, 'starts, due', d.due,
+          (select string_agg(concat_ws(' ', a.attempt, a.outcome, a.started, a.error), '; ' order by a.attempt)
+           from rowpost.email_attempt a where a.deliveryid = d.deliveryid)) as text
+       from rowpost.email_delivery d where d.tenantid = $1 and d.key ->> 'order_id' = $2`,
+      [tenantid, String(orderId)],
+    );
+    return rows.map(({ text }) => text);
+  }
+
   /** Orders of each batch, by batch id. */
   async ordersOfBatches(batchids: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const rows = await this.query<{ batchid: string; marks: string[] }>(
