@@ -1,5 +1,13 @@
 import { reportFailovers, type FailoverRow } from './failover/report.js';
-import { REDIS_WAYS, strikeFailover, strikeRedis, WAYS, type Failover, type Way } from './failover/strike.js';
+import {
+  REDIS_WAYS,
+  redisWaysOf,
+  strikeFailover,
+  strikeRedis,
+  WAYS,
+  type Failover,
+  type Way,
+} from './failover/strike.js';
 import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
 import type { RedisKind } from './rig/rig.js';
@@ -32,6 +40,7 @@ export function runFailovers({
   ...options
 }: FailoverOptions): Promise<RunResult<FailoverRow>> {
   const isRedis = redis !== 'server' && options.backend === 'redis';
+  const redisWays = redisWaysOf(redis);
   return runJudged({
     ...options,
     shops: SHOPS,
@@ -46,7 +55,7 @@ export function runFailovers({
       const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
       for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {
         const failover = isRedis
-          ? await strikeRedis(rig, REDIS_WAYS[turn % REDIS_WAYS.length] ?? 'Redis killed')
+          ? await strikeRedis(rig, redisWays[turn % redisWays.length] ?? 'Redis killed')
           : await strikeFailover(rig, ways[turn % ways.length] ?? 'killed');
         failovers.push(failover);
         const { way, writesMs, mailsMs, recoveryMs } = failover;
@@ -55,7 +64,8 @@ export function runFailovers({
           `  ${turn + 1}: ${way}; after the promotion writes ${of(writesMs)}, mails ${of(mailsMs)}, all ${of(recoveryMs)}`,
         );
       }
-      return (accounts, duplicates) => reportFailovers(rig, failovers, accounts, duplicates);
+      return (accounts, duplicates) =>
+        reportFailovers(rig, [...WAYS, ...REDIS_WAYS], failovers, accounts, duplicates);
     },
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportFaults, type FaultRow } from './analysis/faultReport.js';
-import { DEPENDENCY_FAULTS, optionName, TENANT_FAULTS } from './faults/index.js';
+import { DEPENDENCY_FAULTS, optionName, POOLER_FAULTS, TENANT_FAULTS } from './faults/index.js';
 import { inflict, inflictOnTenants, type Inflicted } from './faults/inflict.js';
 import { runJudged, type RunResult } from './judgedRun.js';
 import type { Backend } from './markers.js';
@@ -10,6 +10,8 @@ export interface FaultsOptions {
   /** Names of faults; all when empty. */
   readonly faults: readonly string[];
   readonly backend: Backend;
+  /** PgBouncer between processes and PostgreSQL: what happens to it instead of all other faults. */
+  readonly pooled?: boolean;
   /** How long each fault lasts. */
   readonly seconds: number;
   /** Mutations per second. */
@@ -32,7 +34,9 @@ const ENV = { SEND_DEADLINE_MS: '3000', BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS:
 export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
   const isWanted = (fault: { readonly name: string }): boolean =>
     faults.length === 0 || faults.includes(optionName(fault));
-  const groups = TENANT_FAULTS.map((group) => group.filter(isWanted)).filter((group) => group.length > 0);
+  const [dependencyFaults, tenantFaults] =
+    options.pooled === true ? [POOLER_FAULTS, []] : [DEPENDENCY_FAULTS, TENANT_FAULTS];
+  const groups = tenantFaults.map((group) => group.filter(isWanted)).filter((group) => group.length > 0);
   const timing = { durationMs: seconds * 1000, rateMs: seconds * 1000 * SHARE_FOR_RATES };
   return runJudged({
     ...options,
@@ -44,7 +48,7 @@ export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promi
     async disturb(rig) {
       await delay(WARM_UP_MS);
       const inflicted: Inflicted[] = [];
-      for (const fault of DEPENDENCY_FAULTS) {
+      for (const fault of dependencyFaults) {
         if (!isWanted(fault) || (fault.backend ?? options.backend) !== options.backend) continue;
         options.say(`  ${fault.name}: ${fault.what}`);
         inflicted.push(await inflict(rig, faults.length === 0 ? fault : { ...fault, times: 1 }, timing));

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Backend } from './markers.js';
-import type { RedisKind } from './rig/rig.js';
+import { ROUTES, type RedisKind, type Route } from './rig/rig.js';
 import { FAULT_NAMES } from './faults/index.js';
 import { SHOP_CARRIERS, type ShopCarrier } from './rig/shopCarrier.js';
 import { WINDOWS } from './windows/index.js';
@@ -14,12 +14,19 @@ export const USAGE = `npm run fault -- [options]
   --minutes <n>     start no strike after this many minutes, and judge what was done
   --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
   --fault <name>    run only this fault, such as backends-terminated; repeatable
-  --only <part>     produce only this table: windows, faults, history or failover. history sends PostgreSQL back in time --kills
-                    times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills times
-  --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows
+  --only <part>     produce only this table: windows, faults, history, failover or patroni. history sends PostgreSQL back in time
+                    --kills times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills
+                    times; patroni has three servers under Patroni, and only runs when asked for: as root on Debian it installs
+                    patroni, etcd-server, haproxy and postgresql-15
+  --route <name>    how processes find Patroni's leader: haproxy, or hosts for several in DATABASE_URL (default: both, one after
+                    the other)
+  --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows; the faults are then its own
   --redis <kind>    server (default), sentinel or cluster; with the last two, failover replaces the primary of Redis
   --rate <n>        mutations per second (default 20)
   --json <file>     also write the results to a file`;
+
+const PARTS = ['windows', 'faults', 'history', 'failover', 'patroni'] as const;
+type Part = (typeof PARTS)[number];
 
 export interface FaultOptions {
   readonly kills: number;
@@ -30,8 +37,9 @@ export interface FaultOptions {
   /** Names of faults; all when empty. */
   readonly faults: readonly string[];
   readonly seconds: number;
-  /** Which tables to produce; all when undefined. */
-  readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
+  /** Which tables to produce; all but Patroni's when undefined. */
+  readonly only: Part | undefined;
+  readonly routes: readonly Route[];
   readonly redis: RedisKind;
   readonly pooled: boolean;
   readonly rate: number;
@@ -51,6 +59,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       fault: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string' },
+      route: { type: 'string', multiple: true, default: [...ROUTES] },
       redis: { type: 'string', default: 'server' },
       pooler: { type: 'boolean', default: false },
       rate: { type: 'string', default: '20' },
@@ -64,6 +73,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
   );
   requireKnown('fault', values.fault, FAULT_NAMES);
   requireKnown('carrier', values.carrier, SHOP_CARRIERS);
+  requireKnown('route', values.route, ROUTES);
   return {
     kills: positive('--kills', values.kills),
     backends: values.backend === undefined ? ['redis', 'postgres'] : [backendNamed(values.backend)],
@@ -73,6 +83,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     faults: values.fault,
     seconds: positive('--seconds', values.seconds),
     only: values.window.length > 0 ? 'windows' : values.fault.length > 0 ? 'faults' : partNamed(values.only),
+    routes: values.route as readonly Route[],
     redis: redisNamed(values.redis),
     pooled: values.pooler,
     rate: positive('--rate', values.rate),
@@ -99,8 +110,8 @@ function redisNamed(name: string): RedisKind {
 
 function partNamed(name: string | undefined): FaultOptions['only'] {
   if (name === undefined) return undefined;
-  const known = (['windows', 'faults', 'history', 'failover'] as const).find((part) => part === name);
-  if (known === undefined) throw new Error('--only is windows, faults, history or failover');
+  const known = PARTS.find((part) => part === name);
+  if (known === undefined) throw new Error(`--only is one of ${PARTS.join(', ')}`);
   return known;
 }
 

@@ -6,6 +6,7 @@ import { runFaults } from './faultsRun.js';
 import { runFailovers } from './failoverRun.js';
 import { runHistory } from './historyRun.js';
 import { isSound, type RunResult } from './judgedRun.js';
+import { runPatroni } from './patroniRun.js';
 import { readOptions, USAGE } from './options.js';
 import { failoverTable, faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
 import { runWindows } from './windowsRun.js';
@@ -35,6 +36,12 @@ for (const backend of options.backends) {
   if (options.only === undefined || options.only === 'failover') {
     const result = await runFailovers({ ...options, backend, say });
     print(result, failoverTable(result.rows));
+  }
+  if (options.only === 'patroni') {
+    for (const route of options.routes) {
+      const result = await runPatroni({ ...options, backend, route, say });
+      print(result, failoverTable(result.rows));
+    }
   }
 }
 if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results, null, 2));

@@ -3,7 +3,7 @@ import type { Duplicate } from '../analysis/duplicates.js';
 import { lossOf } from '../analysis/losses.js';
 import { quantile } from '../analysis/recovery.js';
 import type { Rig } from '../rig/rig.js';
-import { REDIS_WAYS, WAYS, type Failover } from './strike.js';
+import type { Failover } from './strike.js';
 
 /** One line of the table of failovers. */
 export interface FailoverRow {
@@ -18,6 +18,9 @@ export interface FailoverRow {
   readonly answers: Readonly<Record<string, number>>;
   /** Retryable refusals without Retry-After. */
   readonly withoutRetryAfter: number;
+  /** Without a primary; for a standby, without one that confirms commits. */
+  readonly vacantMs: Times;
+  /** From the promotion on, as the next two. */
   readonly writesMs: Times;
   readonly mailsMs: Times;
   readonly recoveryMs: Times;
@@ -25,11 +28,14 @@ export interface FailoverRow {
 
 interface Times {
   readonly p50: number;
+  readonly p90: number;
   readonly max: number;
 }
 
+/** @param ways in the order of the table; those without a failover have no line */
 export function reportFailovers(
   rig: Rig,
+  ways: readonly string[],
   failovers: readonly Failover[],
   accounts: Accounts,
   duplicates: readonly Duplicate[],
@@ -38,12 +44,12 @@ export function reportFailovers(
   const refusals = [...rig.load.orders.values()].flatMap(({ doomed, refusal }) =>
     refusal && !doomed ? [refusal] : [],
   );
-  return [...WAYS, ...REDIS_WAYS].flatMap((way) => {
+  return ways.flatMap((way) => {
     const done = failovers.filter((failover) => failover.way === way);
     if (done.length === 0) return [];
     const times = (values: readonly (number | undefined)[]): Times => {
       const all = values.map((value) => value ?? Infinity);
-      return { p50: quantile(all, 0.5) ?? 0, max: Math.max(...all) };
+      return { p50: quantile(all, 0.5) ?? 0, p90: quantile(all, 0.9) ?? 0, max: Math.max(...all) };
     };
     const during = refusals.filter(({ atMs }) =>
       done.some(
@@ -62,6 +68,7 @@ export function reportFailovers(
         withoutRetryAfter: during.filter(
           ({ code, retryAfter }) => code === 'DATABASE_UNAVAILABLE' && retryAfter === null,
         ).length,
+        vacantMs: times(done.map(({ lostAtMs, promotedAtMs }) => promotedAtMs - lostAtMs)),
         writesMs: times(done.map(({ writesMs }) => writesMs)),
         mailsMs: times(done.map(({ mailsMs }) => mailsMs)),
         recoveryMs: times(done.map(({ recoveryMs }) => recoveryMs)),

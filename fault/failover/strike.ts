@@ -1,17 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { waitFor } from '../../test/support/waitFor.js';
 import { untilConfirmed } from '../faults/recover.js';
-import type { Rig } from '../rig/rig.js';
+import type { RedisKind, Rig } from '../rig/rig.js';
 
 /** How the primary is lost, or handed over. */
 export const WAYS = ['killed', 'stopped', 'switched over'] as const;
 export type Way = (typeof WAYS)[number];
 /** How the primary of Redis is lost. Its replica lacks what was not copied yet. */
-export const REDIS_WAYS = ['Redis killed', 'Redis stopped'] as const;
+export const REDIS_WAYS = ['Redis killed', 'Redis stopped', 'slot moved'] as const;
 export type RedisWay = (typeof REDIS_WAYS)[number];
 
+/** A slot is moved in a cluster only. */
+export const redisWaysOf = (kind: RedisKind): readonly RedisWay[] =>
+  REDIS_WAYS.filter((way) => way !== 'slot moved' || kind === 'cluster');
 export interface Failover {
-  readonly way: Way | RedisWay;
-  /** When the primary was lost, and when the standby had taken over. */
+  /** How it was lost. */
+  readonly way: string;
+  /** When the server was lost, and when another had taken over. */
   readonly lostAtMs: number;
   readonly promotedAtMs: number;
   /** From the promotion to the next acknowledged order, and to the next mail accepted; undefined when none came. */
@@ -46,20 +51,24 @@ export async function strikeFailover(rig: Rig, way: Way): Promise<Failover> {
   });
 }
 
-/** Removes the primary of Redis under load; Sentinels or the cluster put another in its place. */
+/** Removes the primary of Redis under load, whose place Sentinels or the cluster give to another; or moves the queue away from it. */
 export async function strikeRedis(rig: Rig, way: RedisWay): Promise<Failover> {
   const { redisTopology } = rig;
   if (!redisTopology) throw new Error('there is one Redis alone');
   await delay(LIVE_MS + Math.random() * 500);
   const lostAtMs = Date.now();
+  if (way === 'slot moved') {
+    await redisTopology.moveQueue?.();
+    return measure(rig, way, lostAtMs, () => Promise.resolve());
+  }
   await redisTopology.killPrimary(way === 'Redis killed' ? 'SIGKILL' : 'SIGSTOP');
   return measure(rig, way, lostAtMs, () => redisTopology.restoreKilled());
 }
 
-/** Called when another primary has taken over. @param restore brings back what was lost, as a standby */
-async function measure(
+/** Called when another server has taken over. @param restore brings back what was lost, as a standby */
+export async function measure(
   rig: Rig,
-  way: Failover['way'],
+  way: string,
   lostAtMs: number,
   restore: () => Promise<void>,
 ): Promise<Failover> {
@@ -74,7 +83,12 @@ async function measure(
     }),
   ]);
   await restore();
-  const recoveryMs = await untilConfirmed(rig, await committedOrders(rig, promotedAtMs));
+  // The ledger's reader may still have connections to the server that was lost: they break, and it asks the other.
+  const committed = await waitFor('an answer of the new primary', () => committedOrders(rig, promotedAtMs), {
+    timeoutMs: MAX_MS,
+    intervalMs: ASK_MS,
+  });
+  const recoveryMs = await untilConfirmed(rig, committed);
   rig.spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
   return {
     way,

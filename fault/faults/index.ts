@@ -1,5 +1,6 @@
 import type { DependencyFault } from './fault.js';
 import { killer, POISON } from './poison.js';
+import { poolerAway, poolerRestarted, poolerSilent } from './pooler.js';
 import { backendsTerminated, connectionsExhausted, postgresRestarted, snapshotHeld } from './postgres.js';
 import { PROVIDER_FAULTS } from './provider.js';
 import { queueEmptied, redisAway, redisFull, redisRestarted, redisSilent, redisSlow } from './queue.js';
@@ -20,6 +21,9 @@ export const DEPENDENCY_FAULTS: readonly DependencyFault[] = [
   postgresRestarted,
 ];
 
+/** Instead of these, where there is a pooler. */
+export const POOLER_FAULTS: readonly DependencyFault[] = [poolerRestarted, poolerAway, poolerSilent];
+
 /** Run in groups, each group concurrently: each fault affects one tenant, and others must not notice. */
 export const TENANT_FAULTS: readonly (readonly TenantFault[])[] = [
   PROVIDER_FAULTS,
@@ -31,4 +35,8 @@ export const TENANT_FAULTS: readonly (readonly TenantFault[])[] = [
 /** As an option: without spaces. */
 export const optionName = ({ name }: { readonly name: string }): string => name.replaceAll(' ', '-');
 
-export const FAULT_NAMES: readonly string[] = [...DEPENDENCY_FAULTS, ...TENANT_FAULTS.flat()].map(optionName);
+export const FAULT_NAMES: readonly string[] = [
+  ...DEPENDENCY_FAULTS,
+  ...POOLER_FAULTS,
+  ...TENANT_FAULTS.flat(),
+].map(optionName);

@@ -5,6 +5,7 @@ import { isLost } from '../rig/timeMachine.js';
 
 const ASK_MS = 100;
 const MAX_MS = 60_000;
+const SHOWN = 5;
 
 /**
  * Waits until the confirmation of each of these orders has been accepted.
@@ -27,8 +28,15 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
     if (missing.length === 0) return Date.now() - begunAtMs;
     await delay(ASK_MS);
   }
+  const stuck = orders.filter(({ mark }) => missing.includes(`confirm ${mark}`));
+  const described = await Promise.all(
+    stuck.slice(0, SHOWN).map(async ({ mark, shop, orderId }) => {
+      const deliveries = await rig.ledger.describeOrder(shop, orderId).catch(String);
+      return `${mark}: ${deliveries.length === 0 ? 'no delivery' : String(deliveries)}`;
+    }),
+  );
   rig.complaints.push(
-    `not sent ${MAX_MS / 1000} s after the fault was over: ${missing.slice(0, 5).join(', ')} …`,
+    `not sent ${MAX_MS / 1000} s after the fault was over: ${stuck.length} orders\n${described.join('\n')}`,
   );
   return undefined;
 }

@@ -101,15 +101,19 @@ export function historyTable(rows: readonly HistoryRow[]): string {
 export function failoverTable(rows: readonly FailoverRow[]): string {
   return table(
     [
-      'primary',
+      'server',
       'failovers',
       'lost',
       'duplicates',
       'accounted',
       'answers meanwhile',
+      'replaced after p50',
+      'max',
       'writes again p50',
+      'p90',
       'max',
       'mails again p50',
+      'p90',
       'max',
       'all sent max',
     ],
@@ -122,9 +126,13 @@ export function failoverTable(rows: readonly FailoverRow[]): string {
       Object.entries(row.answers)
         .map(([answer, count]) => `${count} × ${answer}`)
         .join(', '),
+      seconds(row.vacantMs.p50),
+      seconds(row.vacantMs.max),
       seconds(row.writesMs.p50),
+      seconds(row.writesMs.p90),
       seconds(row.writesMs.max),
       seconds(row.mailsMs.p50),
+      seconds(row.mailsMs.p90),
       seconds(row.mailsMs.max),
       seconds(row.recoveryMs.max),
     ]),

@@ -1,6 +1,7 @@
 // Reads the product's tables. The only place that knows their columns.
 import pg from 'pg';
 import { createConnector } from '../../src/db/connection/connector.js';
+import type { Stoppable } from '../../src/shutdown.js';
 import { testLog } from '../../test/support/testConfig.js';
 import type { OpenShop, Shop } from './shop.js';
 
@@ -30,17 +31,20 @@ const TERMINAL = TERMINAL_STATES.map((state) => `'${state}'`).join(', ');
 /** Reads the product's tables directly. */
 export class LedgerReader {
   readonly #pool: pg.Pool;
+  readonly #watch: Stoppable;
 
   constructor(databaseUrl: string) {
-    const { Client, config } = createConnector({
+    const connector = createConnector({
       url: databaseUrl,
       config: { application_name: 'fault harness' },
       connectTimeoutMs: 5_000,
       log: testLog,
     });
-    this.#pool = new pg.Pool({ ...config, Client, max: 4 });
+    this.#pool = new pg.Pool({ ...connector.config, Client: connector.Client, max: 4 });
     this.#pool.on('connect', (client) => void client.on('error', () => undefined));
     this.#pool.on('error', () => undefined);
+    // A primary that was stopped breaks no connection.
+    this.#watch = connector.watch(() => this.#pool.query('select'));
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -65,6 +69,18 @@ export class LedgerReader {
   async committedOrders(shop: Shop): Promise<ReadonlySet<number>> {
     const rows = await this.query<{ order_id: number }>(`select order_id from ${shop.schema}.orders`);
     return new Set(rows.map((row) => row.order_id));
+  }
+
+  /** What became of an order's mails so far, for debugging. */
+  async describeOrder({ tenantid }: Shop, orderId: number): Promise<readonly string[]> {
+    const rows = await this.query<{ text: string }>(
+      `select concat_ws(' ', 'delivery', d.deliveryid, d.state, d.error_code, d.starts, 'starts, due', d.due,
+          (select string_agg(concat_ws(' ', a.attempt, a.outcome, a.started, a.error), '; ' order by a.attempt)
+           from rowpost.email_attempt a where a.deliveryid = d.deliveryid)) as text
+       from rowpost.email_delivery d where d.tenantid = $1 and d.key ->> 'order_id' = $2`,
+      [tenantid, String(orderId)],
+    );
+    return rows.map(({ text }) => text);
   }
 
   /** Orders of each batch, by batch id. */
@@ -138,7 +154,8 @@ export class LedgerReader {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await this.#watch.stop();
+    await this.#pool.end();
   }
 }

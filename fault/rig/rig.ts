@@ -12,10 +12,11 @@ import {
   type RedisTopology,
 } from '../../test/support/redisTopologies.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
-import { startPooledPostgres, throughPgBouncer } from '../../test/support/pgbouncer.js';
+import { startPooledPostgres, throughPgBouncer, type PooledPostgres } from '../../test/support/pgbouncer.js';
 import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
+import { startPatroni, type PatroniCluster } from '../patroni/cluster.js';
 import { startProvider, type Provider } from '../provider/client.js';
 import { Application } from './application.js';
 import { CallBook } from './calls.js';
@@ -38,6 +39,9 @@ const DAYS_PAST = 3;
 const DAY_MS = 24 * 3600 * 1000;
 
 export type RedisKind = 'server' | 'sentinel' | 'cluster';
+/** How processes find Patroni's leader: HAProxy in front, or all servers in `DATABASE_URL`. */
+export const ROUTES = ['haproxy', 'hosts'] as const;
+export type Route = (typeof ROUTES)[number];
 /** A key of the queue under the default QUEUE_PREFIX. */
 const QUEUE_KEY = '{rowpost}:deliveries:wait';
 
@@ -64,6 +68,10 @@ export interface Rig {
   readonly timeMachine: TimeMachine;
   /** Undefined without a standby. */
   readonly replicated: ReplicatedPostgres | undefined;
+  /** Undefined without a pooler. */
+  readonly pooled: PooledPostgres | undefined;
+  /** Undefined without Patroni. */
+  readonly patroni: PatroniCluster | undefined;
   /** Undefined with a queue on one server. */
   readonly redisTopology: RedisTopology | undefined;
   /** Restarts PostgreSQL as an operator would. */
@@ -88,6 +96,8 @@ export interface RigOptions {
   readonly postgresSettings?: readonly string[];
   /** A primary with a synchronous standby. */
   readonly replicated?: true;
+  /** Three servers under Patroni, which processes find like this. */
+  readonly route?: Route;
   /** PgBouncer in transaction mode between processes and PostgreSQL. */
   readonly pooled?: boolean | undefined;
   /** What Redis is, with the queue in it: one server by default. */
@@ -107,7 +117,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     });
   const replicated = options.replicated ? await startReplicatedPostgres() : undefined;
   const pooled = options.pooled === true ? await startPooledPostgres() : undefined;
-  let postgres = replicated || pooled ? undefined : await startPostgres();
+  const patroni = options.route === undefined ? undefined : await startPatroni();
+  let postgres = replicated || pooled || patroni ? undefined : await startPostgres();
   const { redis: redisKind = 'server' } = options;
   const redisTopology =
     backend === 'postgres' || redisKind === 'server'
@@ -115,10 +126,10 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       : await (redisKind === 'sentinel' ? startRedisWithSentinels() : startRedisCluster(QUEUE_KEY));
   let redis: RedisServer | undefined = backend === 'redis' && !redisTopology ? await startRedis() : undefined;
   const provider = await startProvider();
-  const databaseUrl = replicated?.url() ?? pooled?.url ?? postgres?.url ?? '';
+  const databaseUrl = replicated?.url() ?? pooled?.url ?? patroni?.hostsUrl ?? postgres?.url ?? '';
   const pooledUrl = pooled && throughPgBouncer(databaseUrl, pooled);
   const services = {
-    databaseUrl,
+    databaseUrl: options.route === 'haproxy' && patroni ? patroni.proxyUrl : databaseUrl,
     pooledUrl,
     redisUrl: redisTopology?.url ?? redis?.url,
     providerUrl: provider.url,
@@ -198,6 +209,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       },
     }),
     replicated,
+    pooled,
+    patroni,
     redisTopology,
     async restartPostgres() {
       await postgres?.stop();
@@ -219,6 +232,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await postgres?.stop();
       await replicated?.stop();
       await pooled?.stop();
+      await patroni?.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -15,9 +15,14 @@ const OPTIONS = { concurrency: 2, leaseMs: 1_000, graceMs: 300 };
 /** From the new primary's first moment until a job runs that was added after it. A connection to one that hangs is given up after 12 s. */
 const MAX_PAUSE_MS = 25_000;
 
-for (const [name, ways, start] of [
-  ['Sentinels', ['SIGKILL', 'SIGSTOP'], () => startRedisWithSentinels()],
-  ['a Redis Cluster', ['SIGKILL'], (prefix: string) => startRedisCluster(`{${prefix}}:deliveries:wait`)],
+for (const [name, ways, more, start] of [
+  ['Sentinels', ['SIGKILL', 'SIGSTOP'], ', and when the next one hangs', () => startRedisWithSentinels()],
+  [
+    'a Redis Cluster',
+    ['SIGKILL'],
+    ', and when its slot is moved',
+    (prefix: string) => startRedisCluster(`{${prefix}}:deliveries:wait`),
+  ],
 ] as const) {
   describe(`delivery: the queue behind ${name}`, function () {
     this.timeout(120_000);
@@ -36,7 +41,7 @@ for (const [name, ways, start] of [
       await db.drop();
     });
 
-    it(`goes on when its primary is killed${ways.length > 1 ? ', and when the next one hangs' : ''}`, async () => {
+    it(`goes on when its primary is killed${more}`, async () => {
       const taken = new Set<number>();
       const worker = queue.work(
         {
@@ -74,6 +79,10 @@ for (const [name, ways, start] of [
       };
       try {
         await goesOn();
+        if (topology.moveQueue) {
+          await topology.moveQueue();
+          await goesOn();
+        }
         for (const how of ways) {
           await topology.killPrimary(how);
           await goesOn();

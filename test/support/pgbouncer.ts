@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { prepareBinaries } from '../../src/embedded/binaries.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
@@ -16,6 +16,10 @@ export interface PooledPostgres {
   /** Of PostgreSQL itself. */
   readonly url: string;
   readonly pgbouncerPort: number;
+  /** Stopped as it is with SIGSTOP, until SIGCONT; SIGKILL ends it, and its connections. */
+  signalPgBouncer(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void>;
+  /** After its end, where it was. */
+  startPgBouncer(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -85,20 +89,41 @@ export async function startPooledPostgres(settings: readonly string[] = []): Pro
   for (const name of ['.', ...Object.keys(files)]) {
     if (user) await chown(path.join(folder, name), user.uid, user.gid);
   }
-  const child = spawn('pgbouncer', [path.join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user });
-  const exited = once(child, 'exit').finally(watchOver(child.pid ?? 0, []));
-  child.unref();
-  await waitFor('PgBouncer', async () => (await readFile(`${folder}/log`, 'utf8')).includes('process up'));
+  const log = path.join(folder, 'log');
+  const launch = async (): Promise<Launched> => {
+    await rm(log, { force: true });
+    const child = spawn('pgbouncer', [path.join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...user });
+    const exited = once(child, 'exit').finally(watchOver(child.pid ?? 0, []));
+    child.unref();
+    await waitFor('PgBouncer', async () => (await readFile(log, 'utf8')).includes('process up'));
+    return { child, exited };
+  };
+  const end = async ({ child, exited }: Launched, signal: NodeJS.Signals): Promise<void> => {
+    child.ref();
+    child.kill(signal);
+    await exited;
+  };
+  let launched = await launch();
   return {
     url: postgres.url,
     pgbouncerPort,
+    async signalPgBouncer(signal) {
+      if (signal === 'SIGKILL') await end(launched, signal);
+      else launched.child.kill(signal);
+    },
+    async startPgBouncer() {
+      launched = await launch();
+    },
     async stop() {
-      child.ref();
-      child.kill('SIGQUIT');
-      await exited;
+      await end(launched, 'SIGQUIT');
       await postgres.stop();
     },
   };
+}
+
+interface Launched {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown>;
 }
 
 /** The same database through PgBouncer. */

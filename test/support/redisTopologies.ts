@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { throwawayDataDir } from './preparedCluster.js';
@@ -14,6 +15,8 @@ export interface RedisTopology {
   killPrimary(how?: 'SIGKILL' | 'SIGSTOP'): Promise<void>;
   /** Starts or wakes what was killed or stopped, as a replica; resolves once it follows the new primary. */
   restoreKilled(): Promise<void>;
+  /** Moves the queue to another primary while it is used, key by key. Only a cluster's. */
+  moveQueue?(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -87,6 +90,10 @@ async function startOneSentinel(folder: string, primaryPort: number): Promise<Re
 
 const CLUSTER_SLOTS = 16_384;
 const CLUSTER_PRIMARIES = 3;
+/** Few, so that clients meet a queue of which each node has a part. */
+const MOVED_AT_ONCE = 2;
+const MOVE_PAUSE_MS = 5;
+const MIGRATE_TIMEOUT_MS = 5_000;
 
 /** Three primaries with a replica each. @param queueKey a key of the queue: who holds it is who gets killed */
 export async function startRedisCluster(queueKey: string): Promise<RedisTopology> {
@@ -155,6 +162,25 @@ export async function startRedisCluster(queueKey: string): Promise<RedisTopology
       const index = servers.findIndex(({ port }) => port === killedPort);
       if (!wake(servers[index]!)) servers[index] = await start(killedPort);
       await waitForReplication(killedPort);
+    },
+    async moveQueue() {
+      const [asked = 0] = ports;
+      const from = (await holder(asked))!;
+      const primaries = (await on(asked).cluster('SLOTS')).flatMap(([, , primary]) => primary?.[1] ?? []);
+      const to = primaries.find((port) => port !== from)!;
+      await on(to).cluster('SETSLOT', slot, 'IMPORTING', ids.get(from)!);
+      await on(from).cluster('SETSLOT', slot, 'MIGRATING', ids.get(to)!);
+      for (;;) {
+        const keys = await on(from).cluster('GETKEYSINSLOT', slot, MOVED_AT_ONCE);
+        if (keys.length === 0) break;
+        await on(from).migrate('127.0.0.1', to, '', 0, MIGRATE_TIMEOUT_MS, 'KEYS', ...keys);
+        await delay(MOVE_PAUSE_MS);
+      }
+      // The one that holds it first, as Redis asks: it raises the epoch.
+      for (const port of [to, ...primaries.filter((other) => other !== to)]) {
+        await on(port).cluster('SETSLOT', slot, 'NODE', ids.get(to)!);
+      }
+      await waitFor('the move', async () => (await holder(asked)) === to, TIMEOUT);
     },
     async stop() {
       for (const client of clients.values()) client.disconnect();
