@@ -6,6 +6,7 @@ import pg from 'pg';
 import { createInstallation, type BenchWeb } from '../support/installation.js';
 import { median } from '../support/load.js';
 import { describeMachine } from '../support/report.js';
+import { privateMiB } from '../pipeline/processFigures.js';
 import { makeTenants, type SignedIn } from './makeTenants.js';
 
 const TENANTS = Number(process.argv[2] ?? 1_000);
@@ -19,8 +20,10 @@ const QUERY = '{ t2(limit: 10) { id name amount t1 { name } t3_collection { id s
 // Nothing here writes: what the disk does is no part of it, and would make the tables of a thousand tenants slow.
 const installation = await createInstallation('create table t (id int primary key)', { durable: false });
 try {
+  const catalogBefore = await catalogKiB(installation.databaseUrl);
   const startedAt = performance.now();
   const tenants = await makeTenants(installation.databaseUrl, TENANTS + 1, TABLES, CODE_EVERY);
+  const catalog = ((await catalogKiB(installation.databaseUrl)) - catalogBefore) / tenants.length;
   console.log(`set up in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
   const web = await installation.startWeb({
     NODE_OPTIONS: `--import ${new URL('countBuilds.mjs', import.meta.url).href}`,
@@ -31,12 +34,14 @@ try {
   // The process itself is warm: what is measured is the tenant.
   for (let n = 0; n < 200; n++) await ask(web, warm);
 
+  const sessionBefore = await largestSessionMiB(installation.databaseUrl);
   const coldMs: number[] = [];
   const warmMs: number[] = [];
   for (const tenant of others) {
     coldMs.push(await ask(web, tenant));
     warmMs.push(await ask(web, tenant));
   }
+  const session = (await largestSessionMiB(installation.databaseUrl)) - sessionBefore;
   const counts = await countBuilds(web);
   await Promise.all(Array.from({ length: CROWD }, () => ask(web, crowded)));
   const crowd = await countBuilds(web);
@@ -51,6 +56,10 @@ try {
   console.log(`built: ${JSON.stringify(counts)}`);
   console.log(`${CROWD} requests at once to a cold tenant built: ${JSON.stringify(crowd)}`);
   console.log(mixed);
+  console.log(
+    `a session of PostgreSQL, once it has served all of them: ${session.toFixed(0)} MiB more, ${((session * 1024) / others.length).toFixed(0)} KiB a tenant`,
+  );
+  console.log(`catalogs on the disk: ${catalog.toFixed(0)} KiB a tenant`);
   console.log(`memory of the web process: ${memory(web)}`);
 } finally {
   await installation.stop();
@@ -107,6 +116,35 @@ async function countBuilds({ process: { child, log } }: BenchWeb): Promise<unkno
     if (counted !== undefined) return JSON.parse(counted) as unknown;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Of the web process's: requests one after the other are mostly served by the same. */
+async function largestSessionMiB(databaseUrl: string): Promise<number> {
+  const sessions = await select<{ pid: number }>(
+    databaseUrl,
+    "select pid from pg_stat_activity where datname = current_database() and application_name = 'rowpost web'",
+  );
+  return Math.max(...(await Promise.all(sessions.map(({ pid }) => privateMiB(pid)))));
+}
+
+async function catalogKiB(databaseUrl: string): Promise<number> {
+  const [size] = await select<{ kib: number }>(
+    databaseUrl,
+    `select (sum(pg_relation_size(oid)) / 1024)::float8 as kib from pg_class
+      where relnamespace = 'pg_catalog'::regnamespace and relkind in ('r', 'i')`,
+  );
+  return size?.kib ?? Number.NaN;
+}
+
+async function select<Row extends pg.QueryResultRow>(
+  databaseUrl: string,
+  statement: string,
+): Promise<readonly Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<Row>(statement);
+  await client.end();
+  return rows;
 }
 
 function memory({ process: { child } }: BenchWeb): string {

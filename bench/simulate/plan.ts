@@ -1,0 +1,119 @@
+import { percentile } from '../pipeline/numbers.js';
+import { Installation } from './installation.js';
+import { arrive } from './loads.js';
+import type { Component } from './measurements.js';
+import { Random, Zipf } from './random.js';
+import { Simulation } from './simulation.js';
+import { Site, type Terms } from './site.js';
+
+/** The machines of a cell, besides one relay and one Redis. */
+export interface Size {
+  readonly web: number;
+  readonly workers: number;
+  readonly postgresCores: number;
+}
+
+/** What a cell does under a load. */
+export interface CellRun {
+  readonly acceptedPerSecond: number;
+  readonly batchesPerMail: number;
+  readonly flushesPerSecond: number;
+  /** Of the time, of each of the machines. */
+  readonly use: Readonly<Record<Busy, number>>;
+  readonly p50: number;
+  readonly p99: number;
+  readonly queuedJobs: number;
+}
+
+type Busy = Extract<Component, 'web' | 'relay' | 'worker' | 'postgres' | 'redis'>;
+const BUSY: readonly Busy[] = ['web', 'relay', 'worker', 'postgres', 'redis'];
+
+/** Of each machine at the peak, so that what is lost elsewhere finds room. */
+const TARGET_USE = 0.6;
+const WARM_UP_MS = 2_000;
+const WINDOW_MS = 5_000;
+const SIZING_ROUNDS = 2;
+const SEED = 1;
+/** Where sizing begins: each process of one core, PostgreSQL with as many as it wants. */
+const FIRST_PER_PROCESS = 250;
+const AMPLE = 1_000;
+
+/** Runs one cell at a steady rate, tenants by Zipf's law. */
+export function runCell(terms: Terms, size: Size, perSecond: number, tenants: Zipf): CellRun {
+  const simulation = new Simulation();
+  const random = new Random(SEED);
+  const providers = new Random(SEED + 1);
+  const cores = { processes: size.web + size.workers + 1, postgres: size.postgresCores, redis: 1 };
+  const site = new Site(
+    simulation,
+    random,
+    { ...terms, providerMs: () => 50 + providers.exponential(50) },
+    cores,
+  );
+  const installation = new Installation(site, { ...size, relayBatch: 100, withPeers: false });
+  arrive({ simulation, random }, perSecond, WARM_UP_MS + WINDOW_MS, () =>
+    installation.mutate(tenants.draw(random)),
+  );
+  simulation.runFor(WARM_UP_MS);
+  const read = () => ({
+    accepted: installation.accepted,
+    batches: installation.relay.batches,
+    writes: site.disk.writes,
+    busyMs: BUSY.map((name) => site.accounts[name].busyMs),
+  });
+  const before = read();
+  installation.latenciesMs = [];
+  simulation.runFor(WINDOW_MS);
+  const after = read();
+  const accepted = after.accepted - before.accepted;
+  const coresOf: Readonly<Record<Busy, number>> = {
+    web: size.web,
+    relay: 1,
+    worker: size.workers,
+    postgres: size.postgresCores,
+    redis: 1,
+  };
+  const use = BUSY.map((name, at) => [
+    name,
+    ((after.busyMs[at] ?? 0) - (before.busyMs[at] ?? 0)) / WINDOW_MS / coresOf[name],
+  ]);
+  return {
+    acceptedPerSecond: (accepted * 1000) / WINDOW_MS,
+    batchesPerMail: (after.batches - before.batches) / accepted,
+    flushesPerSecond: ((after.writes - before.writes) * 1000) / WINDOW_MS,
+    use: Object.fromEntries(use) as CellRun['use'],
+    p50: percentile(installation.latenciesMs, 0.5),
+    p99: percentile(installation.latenciesMs, 0.99),
+    queuedJobs: installation.queue.size,
+  };
+}
+
+/** Finds the machines with which the load leaves each of them as idle as it should be. */
+export function sizeCell(terms: Terms, perSecond: number, tenants: Zipf): Size {
+  const processes = Math.ceil(perSecond / FIRST_PER_PROCESS);
+  let size: Size = { web: processes, workers: processes, postgresCores: AMPLE };
+  for (let round = 0; round < SIZING_ROUNDS; round++) {
+    const { use, acceptedPerSecond } = runCell(terms, size, perSecond, tenants);
+    // Where one part is the limit, the others are sized for all mails nevertheless.
+    const wanted = (machines: number, used: number): number =>
+      Math.max(1, Math.ceil((machines * used * Math.max(1, perSecond / acceptedPerSecond)) / TARGET_USE));
+    size = {
+      web: wanted(size.web, use.web),
+      workers: wanted(size.workers, use.worker),
+      postgresCores: wanted(size.postgresCores, use.postgres),
+    };
+  }
+  return size;
+}
+
+/** Tenants placed on cells by chance, and each cell's part of all mail; the busiest cell first. */
+export function placeTenants(tenants: number, cells: number): readonly { zipf: Zipf; share: number }[] {
+  const random = new Random(SEED);
+  const ranks = Array.from({ length: cells }, (): number[] => []);
+  for (let rank = 1; rank <= tenants; rank++) ranks[Math.floor(random.next() * cells)]?.push(rank);
+  const placed = ranks.map((own) => new Zipf(own));
+  const all = placed.reduce((sum, { weight }) => sum + weight, 0);
+  return placed
+    .map((zipf) => ({ zipf, share: zipf.weight / all }))
+    .sort((one, other) => other.share - one.share);
+}
