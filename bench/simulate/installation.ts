@@ -11,6 +11,8 @@ export interface Processes {
   readonly workers: number;
   /** RELAY_BATCH */
   readonly relayBatch: number;
+  /** WORKER_CONCURRENCY */
+  readonly concurrency: number;
   /** Whether the load and the provider run here as well, on the same cores. */
   readonly withPeers: boolean;
 }
@@ -29,14 +31,14 @@ export class Installation {
 
   constructor(
     private readonly site: Site,
-    { web, workers, relayBatch, withPeers }: Processes,
+    { web, workers, relayBatch, concurrency, withPeers }: Processes,
   ) {
     const ledger = new Ledger();
     const relay = new Relay(site, this.queue, ledger, relayBatch);
     this.relay = relay;
     this.#webs = Array.from({ length: web }, () => new Web(site, relay));
     for (let n = 0; n < workers; n++) {
-      new Worker(site, this.queue, ledger, (mail, then) => this.#deliver(mail, then));
+      new Worker(site, this.queue, ledger, concurrency, (mail, then) => this.#deliver(mail, then));
     }
     if (!withPeers) return;
     this.#load = site.startThread('load');

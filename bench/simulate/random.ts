@@ -46,6 +46,11 @@ export class Zipf {
     return this.#upTo.at(-1) ?? 0;
   }
 
+  /** How many different tenants so many draws are of, on average. */
+  expectDistinct(draws: number): number {
+    return this.ranks.reduce((sum, rank) => sum - Math.expm1(-draws / rank / this.weight), 0);
+  }
+
   /** @returns a rank */
   draw(random: Random): number {
     const wanted = random.next() * this.weight;

@@ -36,7 +36,8 @@ export function simulateParts(
     const simulation = new Simulation();
     const random = new Random(SEED);
     const site = new Site(simulation, random, terms, cores);
-    const installation = new Installation(site, { web: 1, workers: 1, relayBatch, withPeers: true });
+    const processes = { web: 1, workers: 1, relayBatch, concurrency: 64, withPeers: true };
+    const installation = new Installation(site, processes);
     const loads = new LoadRunner(simulation, installation, tenants);
     parts.forEach((part, at) => {
       if (batchOf(parts, at) !== relayBatch) return;

@@ -6,6 +6,7 @@ import { compare } from './check.js';
 import { measureInstallation } from './measure.js';
 import { readMeasurements, writeMeasurements } from './measurements.js';
 import { OPERATIONS } from './machine.js';
+import { reportPlan } from './planReport.js';
 import type { Terms } from './site.js';
 
 const USAGE = 'npm run bench -- simulate measure [--tenants 1] | check | plan';
@@ -16,6 +17,8 @@ const { positionals, values } = parseArgs({
 });
 const fileOf = (tenants: number): string =>
   new URL(`measured/tenants-${tenants}.json`, import.meta.url).pathname;
+/** Whose measurements are kept: those of one tenant calibrate. */
+const MEASURED_TENANTS = [1, 16];
 
 switch (positionals[0]) {
   case 'measure': {
@@ -24,17 +27,19 @@ switch (positionals[0]) {
     break;
   }
   case 'check': {
-    const single = readMeasurements(fileOf(1));
-    const terms = termsOfThisMachine();
-    compare(single, terms);
+    const terms = calibratedTerms();
+    for (const tenants of MEASURED_TENANTS) compare(readMeasurements(fileOf(tenants)), terms);
     break;
   }
+  case 'plan':
+    reportPlan(calibratedTerms());
+    break;
   default:
     throw new Error(USAGE);
 }
 
 /** With the costs that the measurements of one tenant give. */
-function termsOfThisMachine(): Terms {
+function calibratedTerms(): Terms {
   const measured = readMeasurements(fileOf(1));
   const around = { flushMs: measured.flushMs, providerMs: () => 0, hopMs: 0.05 };
   const costMs = calibrate(measured, around);

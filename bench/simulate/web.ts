@@ -1,10 +1,7 @@
 import type { Thread } from './machine.js';
 import type { Mail } from './mail.js';
 import { Connections } from './shares.js';
-import type { Site } from './site.js';
-
-/** Of PG_POOL = 24, what `src/db/connection/budget.ts` leaves a web process for tenants. */
-const TENANT_CONNECTIONS = 14;
+import { TENANT_CONNECTIONS, type Site } from './site.js';
 
 export interface Committed {
   /** The change is visible. */

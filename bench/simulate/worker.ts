@@ -2,13 +2,10 @@ import type { Thread } from './machine.js';
 import type { Job, Ledger, Mail } from './mail.js';
 import type { Queue } from './queue.js';
 import { Coalescer, Connections } from './shares.js';
-import { MAIL_SHARE, STEP, type Site } from './site.js';
+import { MAIL_SHARE, STEP, TENANT_CONNECTIONS, type Site } from './site.js';
 import { createShare, Slots } from './slots.js';
 
-/** WORKER_CONCURRENCY: jobs of batches in hand, and mails. */
-const CONCURRENCY = 64;
-/** Of PG_POOL = 24, with the queue in Redis: what `src/db/connection/budget.ts` leaves for tenants, and for the ledger. */
-const TENANT_CONNECTIONS = 14;
+/** Of PG_POOL = 24, as `src/db/connection/budget.ts` divides them. */
 const LEDGER_CONNECTIONS = 6;
 /** Mails of larger batches are loaded once they have a slot. */
 const MAX_PRELOADED = 8;
@@ -31,13 +28,15 @@ export class Worker {
     private readonly site: Site,
     private readonly queue: Queue,
     private readonly ledger: Ledger,
+    /** WORKER_CONCURRENCY: jobs of batches in hand, and mails. */
+    private readonly concurrency: number,
     private readonly send: (mail: Mail, then: () => void) => void,
   ) {
     this.#thread = site.startThread('worker');
     this.#slots = new Slots(
       site.simulation,
-      CONCURRENCY,
-      createShare(site.simulation, CONCURRENCY, this.#thread),
+      concurrency,
+      createShare(site.simulation, concurrency, this.#thread),
     );
     this.#load = this.#coalesce((then) => site.query({}, then));
     this.#start = this.#coalesce((then, mails) => site.commit({ mail: MAIL_SHARE.start * mails }, then));
@@ -57,7 +56,7 @@ export class Worker {
   }
 
   #fetch(): void {
-    if (this.#isFetching || this.#isWaiting || this.#jobs === CONCURRENCY) return;
+    if (this.#isFetching || this.#isWaiting || this.#jobs === this.concurrency) return;
     const job = this.queue.take();
     if (!job) {
       this.#isWaiting = true;

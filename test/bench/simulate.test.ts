@@ -83,6 +83,8 @@ describe('bench/simulate', () => {
       const share = drawn.filter((each) => each === rank).length / drawn.length;
       expect(share).to.be.closeTo(1 / rank / zipf.weight, 0.005);
     }
+    const distinct = new Set(drawn.slice(0, 200)).size;
+    expect(distinct).to.be.closeTo(zipf.expectDistinct(200), 10);
   });
 
   it('finds costs that are not negative', () => {
@@ -166,7 +168,7 @@ function runInstallation(seed: number): Installation {
   const costMs = Object.fromEntries(COMPONENTS.map((component) => [component, each])) as Costs;
   const terms = { costMs, flushMs: [0.5, 1, 5], providerMs: () => 20, hopMs: 0.1 };
   const site = new Site(simulation, random, terms, 4);
-  const processes = { web: 2, workers: 2, relayBatch: 100, withPeers: true };
+  const processes = { web: 2, workers: 2, relayBatch: 100, concurrency: 64, withPeers: true };
   const installation = new Installation(site, processes);
   arrive({ simulation, random }, 300, 5_000, () => installation.mutate(1 + Math.floor(random.next() * 20)));
   simulation.runFor(10_000);
