@@ -1,11 +1,15 @@
-import { COMPONENTS, type Component, type MeasuredPart, type Measurements } from './measurements.js';
+import {
+  CALIBRATION_PER_SECOND,
+  COMPONENTS,
+  type Component,
+  type MeasuredPart,
+  type Measurements,
+} from './measurements.js';
 import { solveNonNegative } from './leastSquares.js';
 import { OPERATIONS, type Operation } from './machine.js';
 import { simulateParts, type SimulatedPart } from './replay.js';
 import type { Costs, Terms } from './site.js';
 
-/** The only paced load that costs are taken from; all others are predicted. */
-export const CALIBRATION_PER_SECOND = 25;
 const ROUNDS = 5;
 /** Where the search begins, in milliseconds. */
 const FIRST_GUESS = { idle: 5, wake: 0.05, batch: 0.1, mail: 0.3, mutation: 0.2 };

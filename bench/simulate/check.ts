@@ -1,5 +1,10 @@
-import { CALIBRATION_PER_SECOND } from './calibrate.js';
-import type { Component, Load, MeasuredPart, Measurements } from './measurements.js';
+import {
+  CALIBRATION_PER_SECOND,
+  type Component,
+  type Load,
+  type MeasuredPart,
+  type Measurements,
+} from './measurements.js';
 import { simulateParts } from './replay.js';
 import type { Terms } from './site.js';
 

@@ -22,17 +22,21 @@ export class LoadRunner {
   run(load: Load, part: { readonly seconds: number; readonly mails: number }): void {
     switch (load.kind) {
       case 'idle':
-        return this.simulation.runFor(part.seconds * 1000);
+        this.simulation.runFor(part.seconds * 1000);
+        break;
       case 'paced':
-        return this.#pace(load.perSecond, part.mails);
+        this.#pace(load.perSecond, part.mails);
+        break;
       case 'closed':
-        return this.#close(load, part.seconds);
+        this.#close(load, part.seconds);
+        break;
       case 'mutations':
         this.installation.relay.pause(true);
-        return this.#mutateAll(load.connections, part.mails);
+        this.#mutateAll(load.connections, part.mails);
+        break;
       case 'drain':
         this.installation.relay.pause(false);
-        return this.#settle();
+        this.#settle();
     }
   }
 
@@ -66,7 +70,10 @@ export class LoadRunner {
     };
     const connection = (): void => {
       if (simulation.nowMs >= endMs) return;
-      if (acknowledged - accepted >= maxBehind) return simulation.after(HOLD_MS, connection);
+      if (acknowledged - accepted >= maxBehind) {
+        simulation.after(HOLD_MS, connection);
+        return;
+      }
       installation.mutate(this.#nextTenant(), () => {
         acknowledged += 1;
         connection();

@@ -105,7 +105,10 @@ export class Thread {
     this.machine.run(this.account, amounts, () => {
       then();
       const next = this.#waiting.shift();
-      if (next) return this.#begin(next.amounts, next.then);
+      if (next) {
+        this.#begin(next.amounts, next.then);
+        return;
+      }
       this.#awakeMs = this.awakeMs;
       this.#awakeSinceMs = undefined;
     });

@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
+/** The only paced load that costs are taken from; all others are predicted. */
+export const CALIBRATION_PER_SECOND = 25;
+
 /** Whose CPU time is told apart. */
 export const COMPONENTS = ['web', 'relay', 'worker', 'postgres', 'redis', 'provider', 'load'] as const;
 export type Component = (typeof COMPONENTS)[number];

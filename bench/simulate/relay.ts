@@ -75,7 +75,10 @@ export class Relay {
       const batches = this.#batch(fresh);
       this.#thread.run({ batch: batches.length, mail: fresh.length }, () => {
         this.#publish(this.#admission.offer(batches), () => {
-          if (hasMore || this.#isWanted) return this.#read();
+          if (hasMore || this.#isWanted) {
+            this.#read();
+            return;
+          }
           this.#isReading = false;
           this.#pollLater();
         });
@@ -117,7 +120,10 @@ export class Relay {
   }
 
   #publish(admitted: readonly AdmittedBatch[], then: () => void): void {
-    if (admitted.length === 0) return then();
+    if (admitted.length === 0) {
+      then();
+      return;
+    }
     this.site.askRedis({ batch: admitted.length }, () =>
       this.#thread.run({}, () => {
         for (const batch of admitted) {
@@ -132,7 +138,10 @@ export class Relay {
 
   #admit(): void {
     const again = (): void => this.site.simulation.after(ADMIT_MS, () => this.#admit());
-    if (this.#admission.isIdle) return again();
+    if (this.#admission.isIdle) {
+      again();
+      return;
+    }
     this.site.query({}, () => undefined);
     this.site.query({}, () =>
       this.#thread.run({}, () =>

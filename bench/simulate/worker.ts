@@ -60,10 +60,11 @@ export class Worker {
     const job = this.queue.take();
     if (!job) {
       this.#isWaiting = true;
-      return this.queue.wait(() => {
+      this.queue.wait(() => {
         this.#isWaiting = false;
         this.#fetch();
       });
+      return;
     }
     this.#isFetching = true;
     this.#jobs += 1;
