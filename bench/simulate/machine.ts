@@ -2,16 +2,25 @@ import type { Simulation } from './simulation.js';
 
 /**
  * What costs CPU time. A wake-up is the cost of beginning after having waited, whatever there is to do, and of each
- * statement in PostgreSQL; `idle` is a second of a process, for its timers.
+ * statement in PostgreSQL; `idle` is a second of a process, for its timers. `cold` is a tenant whose tables the process has
+ * to read first, `strange` one that a session of PostgreSQL has not served before.
  */
-export const OPERATIONS = ['idle', 'wake', 'batch', 'mail', 'mutation'] as const;
+export const OPERATIONS = ['idle', 'wake', 'batch', 'mail', 'mutation', 'cold', 'strange'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 export type Amounts = Readonly<Partial<Record<Operation, number>>>;
 
 /** The CPU time of one component, and what it was used for. */
 export class Account {
   busyMs = 0;
-  readonly done: Record<Operation, number> = { idle: 0, wake: 0, batch: 0, mail: 0, mutation: 0 };
+  readonly done: Record<Operation, number> = {
+    idle: 0,
+    wake: 0,
+    batch: 0,
+    mail: 0,
+    mutation: 0,
+    cold: 0,
+    strange: 0,
+  };
 
   /** @param costMs of one operation each */
   constructor(readonly costMs: Readonly<Record<Operation, number>>) {}

@@ -4,7 +4,7 @@ import { arrive } from './loads.js';
 import type { Component } from './measurements.js';
 import { Random, Zipf } from './random.js';
 import { Simulation } from './simulation.js';
-import { Site, type Terms } from './site.js';
+import { Site, TENANT_CONNECTIONS, type Costs, type Crowd, type Terms } from './site.js';
 
 /** The machines of a cell, besides one relay and one Redis. */
 export interface Size {
@@ -40,18 +40,55 @@ const SEED = 1;
 const FIRST_PER_PROCESS = 250;
 const AMPLE = 1_000;
 
+/** How much more mails there are at the peak than on average. */
+export const PEAK = 10;
+export const SECONDS_A_DAY = 86_400;
+/** The change, and the query of the mail. */
+export const TRANSACTIONS_A_MAIL = 2;
+/** `src/db/catalog/catalogStore.ts` keeps 15,000 tables: so many tenants with 30. */
+export const KNOWN_TENANTS = 500;
+/**
+ * `npm run bench -- tenants 300 30`: the first answer of a tenant takes 48 ms more than the second, half of which is assumed
+ * to be PostgreSQL's; requests of tenants at random, which mostly meet a session that does not know them, take 7 ms more of
+ * CPU time.
+ */
+const COLD_MS = 48;
+const STRANGE_MS = 7;
+
+function withTenants(costMs: Costs): Costs {
+  const cold = COLD_MS / 2;
+  return {
+    ...costMs,
+    web: { ...costMs.web, cold },
+    worker: { ...costMs.worker, cold },
+    postgres: { ...costMs.postgres, cold, strange: STRANGE_MS },
+  };
+}
+
 /** Runs one cell at a steady rate, tenants by Zipf's law. */
-export function runCell(terms: Terms, size: Size, perSecond: number, tenants: Zipf): CellRun {
+export function runCell(
+  terms: Terms,
+  size: Size,
+  perSecond: number,
+  tenants: Zipf,
+  known = KNOWN_TENANTS,
+): CellRun {
   const simulation = new Simulation();
   const random = new Random(SEED);
   const providers = new Random(SEED + 1);
   const cores = { processes: size.web + size.workers + 1, postgres: size.postgresCores, redis: 1 };
-  const site = new Site(
-    simulation,
-    random,
-    { ...terms, providerMs: () => 50 + providers.exponential(50) },
-    cores,
-  );
+  const processes = size.web + size.workers;
+  const transactions =
+    (perSecond * TRANSACTIONS_A_MAIL * SECONDS_A_DAY) / PEAK / processes / TENANT_CONNECTIONS;
+  const crowd: Crowd = {
+    tenants: tenants.ranks.length,
+    perProcess: known,
+    draw: (from) => tenants.draw(from),
+    strangeness: (tenantid) => Math.exp(-transactions * tenants.shareOf(tenantid)),
+  };
+  const provider = () => 50 + providers.exponential(50);
+  const costMs = withTenants(terms.costMs);
+  const site = new Site(simulation, random, { ...terms, costMs, providerMs: provider, crowd }, cores);
   const installation = new Installation(site, {
     ...size,
     relayBatch: 100,
@@ -95,11 +132,11 @@ export function runCell(terms: Terms, size: Size, perSecond: number, tenants: Zi
 }
 
 /** Finds the machines with which the load leaves each of them as idle as it should be. */
-export function sizeCell(terms: Terms, perSecond: number, tenants: Zipf): Size {
+export function sizeCell(terms: Terms, perSecond: number, tenants: Zipf, known = KNOWN_TENANTS): Size {
   const processes = Math.ceil(perSecond / FIRST_PER_PROCESS);
   let size: Size = { web: processes, workers: processes, postgresCores: AMPLE };
   for (let round = 0; round < SIZING_ROUNDS; round++) {
-    const { use, acceptedPerSecond } = runCell(terms, size, perSecond, tenants);
+    const { use, acceptedPerSecond } = runCell(terms, size, perSecond, tenants, known);
     // Where one part is the limit, the others are sized for all mails nevertheless.
     const wanted = (machines: number, used: number): number =>
       Math.max(1, Math.ceil((machines * used * Math.max(1, perSecond / acceptedPerSecond)) / TARGET_USE));

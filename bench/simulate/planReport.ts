@@ -1,11 +1,21 @@
-import { CONCURRENCY, placeTenants, runCell, sizeCell, type CellRun, type Size } from './plan.js';
+import {
+  CONCURRENCY,
+  KNOWN_TENANTS,
+  PEAK,
+  placeTenants,
+  runCell,
+  SECONDS_A_DAY,
+  sizeCell,
+  TRANSACTIONS_A_MAIL,
+  type CellRun,
+  type Size,
+} from './plan.js';
 import { Zipf } from './random.js';
 import { TENANT_CONNECTIONS, type Terms } from './site.js';
 
 const TENANTS = 100_000;
 const MAILS_A_DAY = 100_000_000;
-const AVERAGE_PER_SECOND = MAILS_A_DAY / 86_400;
-const PEAK = 10;
+const AVERAGE_PER_SECOND = MAILS_A_DAY / SECONDS_A_DAY;
 const CELLS = [1, 2, 4, 8];
 /** The number of cells whose day is followed. */
 const CELLS_OF_DAY = 4;
@@ -35,6 +45,7 @@ export function reportPlan(given: Terms): void {
   reportSizes(plans);
   reportFootprint(plans);
   reportLoss(terms, plans);
+  reportKnown(terms, plans);
   reportDay(terms, plans);
   reportRelay(terms);
 }
@@ -89,8 +100,6 @@ const PROCESS_MIB = { web: 700, relay: 135, worker: 300 } as const;
 const STORED_KB_A_MAIL = 1.5;
 const WAL_KB_A_MAIL = 4.6;
 const PG_POOL = 24;
-/** The change, and the query of the mail. */
-const TRANSACTIONS_A_MAIL = 2;
 /** What a job of one batch takes in Redis 7, by 10,000 of them. */
 const JOB_KIB = 1.01;
 /** How long jobs pile up before somebody has looked. */
@@ -169,6 +178,23 @@ function reportLoss(terms: Terms, plans: readonly Plan[]): void {
       'relay',
     ],
     rows,
+  );
+}
+
+/** What it is worth that processes have their tenants' tables at hand. */
+function reportKnown(terms: Terms, plans: readonly Plan[]): void {
+  const plan = plans.find(({ cells }) => cells === CELLS_OF_DAY);
+  if (!plan) return;
+  const { perSecond, tenants } = plan;
+  table(
+    `The busiest of ${CELLS_OF_DAY} cells, by how many of its ${tenants.ranks.length} tenants each process has at hand`,
+    ['tenants', 'web', 'workers', 'PostgreSQL cores', 'sent', 'p50 ms', 'p99 ms', 'relay busy'],
+    [KNOWN_TENANTS, 10 * KNOWN_TENANTS, tenants.ranks.length].map((known) => {
+      const size = sizeCell(terms, perSecond, tenants, known);
+      const run = runCell(terms, size, perSecond, tenants, known);
+      const { web, workers, postgresCores } = size;
+      return [known, web, workers, postgresCores, ...outcome(run, perSecond), percent(run.use.relay)];
+    }),
   );
 }
 

@@ -46,6 +46,10 @@ export class Zipf {
     return this.#upTo.at(-1) ?? 0;
   }
 
+  shareOf(rank: number): number {
+    return 1 / rank / this.weight;
+  }
+
   /** How many different tenants so many draws are of, on average. */
   expectDistinct(draws: number): number {
     return this.ranks.reduce((sum, rank) => sum - Math.expm1(-draws / rank / this.weight), 0);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Component } from './measurements.js';
 import { Account, Machine, Thread, type Amounts, type Operation } from './machine.js';
 import type { Random } from './random.js';
@@ -16,6 +17,18 @@ export interface Terms {
   readonly providerMs: () => number;
   /** One way, between processes. */
   readonly hopMs: number;
+  /** Where there are more tenants than everybody has at hand. */
+  readonly crowd?: Crowd;
+}
+
+/** Tenants that are not all known everywhere. */
+export interface Crowd {
+  readonly tenants: number;
+  /** Tenants whose tables one process has at hand: the last that it served. */
+  readonly perProcess: number;
+  draw(random: Random): number;
+  /** The chance that a session of PostgreSQL has not served the tenant before. */
+  strangeness(tenantid: number): number;
 }
 
 /** Cores for processes, PostgreSQL and Redis; all the same ones where a number is given. */
@@ -23,6 +36,7 @@ export type Cores =
   number | { readonly processes: number; readonly postgres: number; readonly redis: number };
 
 const IDLE_TICK_MS = 50;
+const WARM_UP_DRAWS = 20;
 
 /** Of PG_POOL = 24, what `src/db/connection/budget.ts` leaves a web process or a worker for tenants, the queue in Redis. */
 export const TENANT_CONNECTIONS = 14;
@@ -79,6 +93,37 @@ export class Site {
   #idle(name: Component, machine: Machine): void {
     machine.run(this.accounts[name], { idle: IDLE_TICK_MS / 1000 }, () => undefined);
     this.simulation.after(IDLE_TICK_MS, () => this.#idle(name, machine));
+  }
+
+  /** The tenants that a process has at hand, as it has been running for long. */
+  knownTenants(): { know(tenantid: number): boolean } {
+    const { crowd } = this.terms;
+    if (!crowd || crowd.perProcess >= crowd.tenants) return { know: () => true };
+    const known = new LRUCache<number, true>({ max: crowd.perProcess });
+    for (let n = 0; n < WARM_UP_DRAWS * crowd.perProcess; n++) known.set(crowd.draw(this.random), true);
+    return {
+      know(tenantid) {
+        if (known.get(tenantid)) return true;
+        known.set(tenantid, true);
+        return false;
+      },
+    };
+  }
+
+  /**
+   * Gets the tenant's tables if the process does not have them, then works on a session, which may not know the tenant either.
+   * @param work is told what that adds to its statement
+   */
+  enter(
+    thread: Thread,
+    tenantid: number,
+    known: { know(tenantid: number): boolean },
+    work: (strange: number) => void,
+  ): void {
+    const strangeness = this.terms.crowd?.strangeness(tenantid) ?? 0;
+    const begin = (): void => work(this.random.next() < strangeness ? 1 : 0);
+    if (known.know(tenantid)) begin();
+    else this.query({ cold: 1 }, () => thread.run({ cold: 1 }, begin));
   }
 
   /** A statement, from a process and back. */

@@ -14,6 +14,7 @@ export interface Committed {
 export class Web {
   readonly #thread: Thread;
   readonly #connections = new Connections(TENANT_CONNECTIONS);
+  readonly #known: ReturnType<Site['knownTenants']>;
   #untold = 0;
   #isTelling = false;
 
@@ -22,15 +23,16 @@ export class Web {
     private readonly committed: Committed,
   ) {
     this.#thread = site.startThread('web');
+    this.#known = site.knownTenants();
   }
 
   mutate(tenantid: number, answered: () => void): void {
     const { site } = this;
     const mail: Mail = { tenantid, writtenMs: 0 };
-    this.#thread.run({ mail: 0.5 }, () =>
+    const write = (strange: number): void =>
       this.#connections.acquire((release) =>
         site.commit(
-          { mutation: 1 },
+          { mutation: 1, strange },
           () => {
             release();
             this.committed.commit(mail);
@@ -42,8 +44,8 @@ export class Web {
           },
           () => (mail.writtenMs = site.simulation.nowMs),
         ),
-      ),
-    );
+      );
+    this.#thread.run({ mail: 0.5 }, () => site.enter(this.#thread, tenantid, this.#known, write));
   }
 
   /** As `src/db/connection/wakeup.ts`: one NOTIFY at a time, and a pause that grows with what it told of. */

@@ -20,6 +20,7 @@ export class Worker {
   readonly #load: Coalescer;
   readonly #start: Coalescer;
   readonly #finish: Coalescer;
+  readonly #known: ReturnType<Site['knownTenants']>;
   #jobs = 0;
   #isFetching = false;
   #isWaiting = false;
@@ -33,6 +34,7 @@ export class Worker {
     private readonly send: (mail: Mail, then: () => void) => void,
   ) {
     this.#thread = site.startThread('worker');
+    this.#known = site.knownTenants();
     this.#slots = new Slots(
       site.simulation,
       concurrency,
@@ -108,14 +110,14 @@ export class Worker {
   }
 
   #compose(mail: Mail, end: () => void): void {
-    this.#thread.run(STEP, () =>
+    const query = (strange: number): void =>
       this.#tenants.acquire((release) =>
-        this.site.query({ mail: MAIL_SHARE.query }, () => {
+        this.site.query({ mail: MAIL_SHARE.query, strange }, () => {
           release();
           this.#thread.run(STEP, () => this.#start.ask(() => this.#sendOne(mail, end)));
         }),
-      ),
-    );
+      );
+    this.#thread.run(STEP, () => this.site.enter(this.#thread, mail.tenantid, this.#known, query));
   }
 
   #sendOne(mail: Mail, end: () => void): void {

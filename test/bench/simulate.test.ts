@@ -12,7 +12,7 @@ import { Site, type Costs } from '../../bench/simulate/site.js';
 import { Slots } from '../../bench/simulate/slots.js';
 import { FairSlots } from '../../src/worker/fairSlots.js';
 
-const COST = { idle: 0, wake: 0, batch: 0, mail: 1, mutation: 0 };
+const COST = { idle: 0, wake: 0, batch: 0, mail: 1, mutation: 0, cold: 0, strange: 0 };
 
 describe('bench/simulate', () => {
   describe('waiting times', () => {
@@ -164,7 +164,7 @@ function erlangC(servers: number, utilization: number): number {
 function runInstallation(seed: number): Installation {
   const simulation = new Simulation();
   const random = new Random(seed);
-  const each = { idle: 1, wake: 0.05, batch: 0.1, mail: 0.4, mutation: 0.2 };
+  const each = { idle: 1, wake: 0.05, batch: 0.1, mail: 0.4, mutation: 0.2, cold: 0, strange: 0 };
   const costMs = Object.fromEntries(COMPONENTS.map((component) => [component, each])) as Costs;
   const terms = { costMs, flushMs: [0.5, 1, 5], providerMs: () => 20, hopMs: 0.1 };
   const site = new Site(simulation, random, terms, 4);
