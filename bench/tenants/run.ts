@@ -6,7 +6,7 @@ import pg from 'pg';
 import { createInstallation, type BenchWeb } from '../support/installation.js';
 import { median } from '../support/load.js';
 import { describeMachine } from '../support/report.js';
-import { privateMiB } from '../pipeline/processFigures.js';
+import { cpuSeconds, postgresCpuSeconds, privateMiB } from '../pipeline/processFigures.js';
 import { makeTenants, type SignedIn } from './makeTenants.js';
 
 const TENANTS = Number(process.argv[2] ?? 1_000);
@@ -35,12 +35,14 @@ try {
   for (let n = 0; n < 200; n++) await ask(web, warm);
 
   const sessionMiB = Math.max(...(await sessionsMiB(installation.databaseUrl)));
+  const cpu = await readCpu(web, installation.databaseUrl);
   const coldMs: number[] = [];
   const warmMs: number[] = [];
   for (const tenant of others) {
     coldMs.push(await ask(web, tenant));
     warmMs.push(await ask(web, tenant));
   }
+  const cpuOfCold = await cpuSince(cpu, web, installation.databaseUrl, others.length);
   const grownMiB = (await sessionsMiB(installation.databaseUrl))
     .map((mib) => Math.max(0, mib - sessionMiB))
     .reduce((sum, mib) => sum + mib, 0);
@@ -55,6 +57,7 @@ try {
     `first answer of a cold tenant: p50 ${median(coldMs).toFixed(1)} ms, p99 ${percentile(coldMs, 0.99)} ms`,
   );
   console.log(`second answer: p50 ${median(warmMs).toFixed(1)} ms, p99 ${percentile(warmMs, 0.99)} ms`);
+  console.log(`CPU time of both: ${cpuOfCold}`);
   console.log(`built: ${JSON.stringify(counts)}`);
   console.log(`${CROWD} requests at once to a cold tenant built: ${JSON.stringify(crowd)}`);
   console.log(mixed);
@@ -83,6 +86,7 @@ async function ask({ baseUrl }: BenchWeb, { token }: SignedIn): Promise<number> 
 /** Requests to tenants in random order, and the connections that the web process takes for them. */
 async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: string): Promise<string> {
   const times = { plain: [] as number[], code: [] as number[] };
+  const cpu = await readCpu(web, databaseUrl);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   let maxConnections = 0;
@@ -104,10 +108,26 @@ async function mix(web: BenchWeb, tenants: readonly SignedIn[], databaseUrl: str
   };
   await Promise.all([watch(), ...Array.from({ length: IN_FLIGHT }, request)]);
   await client.end();
+  const used = await cpuSince(cpu, web, databaseUrl, times.plain.length + times.code.length);
   const perSecond = ((times.plain.length + times.code.length) * 1000) / MIXED_MS;
   const said = (values: readonly number[]): string =>
     `p50 ${median(values).toFixed(1)} ms, p95 ${percentile(values, 0.95)} ms`;
-  return `${IN_FLIGHT} in flight, tenants at random: ${perSecond.toFixed(0)}/s; without code ${said(times.plain)}; with code ${said(times.code)}; at most ${maxConnections} connections`;
+  return `${IN_FLIGHT} in flight, tenants at random: ${perSecond.toFixed(0)}/s; without code ${said(times.plain)}; with code ${said(times.code)}; at most ${maxConnections} connections; CPU time of a request: ${used}`;
+}
+
+interface Cpu {
+  readonly web: number;
+  readonly postgres: number;
+}
+
+async function readCpu({ process: { child } }: BenchWeb, databaseUrl: string): Promise<Cpu> {
+  return { web: await cpuSeconds(child.pid ?? 0), postgres: await postgresCpuSeconds(databaseUrl) };
+}
+
+async function cpuSince(before: Cpu, web: BenchWeb, databaseUrl: string, times: number): Promise<string> {
+  const now = await readCpu(web, databaseUrl);
+  const each = (part: keyof Cpu): string => (((now[part] - before[part]) * 1000) / times).toFixed(1);
+  return `${each('web')} ms in web, ${each('postgres')} in PostgreSQL`;
 }
 
 async function countBuilds({ process: { child, log } }: BenchWeb): Promise<unknown> {
