@@ -17,6 +17,7 @@ export interface ProviderCounts {
 export interface Provider {
   /** For SENDGRID_BASE_URL. */
   readonly url: string;
+  readonly pid: number;
   /** Without the receipts, which are many. */
   counts(): Promise<ProviderCounts>;
   /** Forgets what it counted. @returns what that was, with the receipts */
@@ -35,6 +36,7 @@ export async function startProvider(): Promise<Provider> {
     (await (await fetch(`${server.url}${path}`)).json()) as ProviderCounts;
   return {
     url: server.url,
+    pid: server.pid,
     counts: () => ask('counts'),
     reset: () => ask('reset'),
     async untilAccepted(mails) {

@@ -17,6 +17,7 @@ export interface Site {
   startAll(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts a worker, then a relay. */
   startDelivery(backend: Backend, env?: Readonly<Record<string, string>>): Promise<Delivering>;
+  startRelay(backend: Backend, env?: Readonly<Record<string, string>>): Promise<RowpostProcess>;
 }
 
 export interface Delivering {
@@ -47,9 +48,11 @@ export async function withSite(
     const setUp = await installation.startWeb(mail);
     const shop = await setUpEmailShop(setUp.baseUrl, installation);
     await setUp.process.kill('SIGTERM');
+    const startRelay: Site['startRelay'] = (backend, env = {}) =>
+      installation.startPart('relay', settings(backend, env));
     const startDelivery: Site['startDelivery'] = async (backend, env = {}) => ({
       worker: await installation.startPart('worker', settings(backend, env)),
-      relay: await installation.startPart('relay', settings(backend, env)),
+      relay: await startRelay(backend, env),
     });
     await work({
       installation,
@@ -64,6 +67,7 @@ export async function withSite(
         return added;
       },
       startDelivery,
+      startRelay,
       async startAll(backend, env = {}) {
         const web = await installation.startWeb(settings(backend, {}));
         const delivering = await startDelivery(backend, env);

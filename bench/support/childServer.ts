@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 /** A peer in a process of its own, which prints its port when it listens. */
 export interface ChildServer {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -19,10 +20,11 @@ export async function startChildServer(
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_ENV: 'production' },
   });
-  if (!child.stdout) throw new Error('no stdout');
+  if (!child.stdout || child.pid === undefined) throw new Error(`${script.pathname} could not be started`);
   const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return {
     url: `http://127.0.0.1:${port}/`,
+    pid: child.pid,
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');

@@ -1,0 +1,41 @@
+import type { Batch } from '../../src/db/delivery/batches.js';
+
+/** A change that becomes a mail. */
+export interface Mail {
+  readonly tenantid: number;
+  /** When its row was written, just before the commit. */
+  writtenMs: number;
+}
+
+/** Mails of one tenant that the relay found together. */
+export interface Job {
+  readonly batch: Batch;
+  readonly mails: readonly Mail[];
+  readonly priority: number;
+}
+
+/** What PostgreSQL knows of mails on their way. */
+export class Ledger {
+  /** Deliveries that are recorded and not sent yet, by tenant. */
+  readonly inFlight = new Map<number, number>();
+  /** Since the relay last asked. */
+  #closed: Batch[] = [];
+
+  /** The deliveries of a batch are recorded. */
+  close(batch: Batch): void {
+    this.#closed.push(batch);
+    this.inFlight.set(batch.tenantid, (this.inFlight.get(batch.tenantid) ?? 0) + batch.events);
+  }
+
+  finish(tenantid: number): void {
+    const left = (this.inFlight.get(tenantid) ?? 0) - 1;
+    if (left > 0) this.inFlight.set(tenantid, left);
+    else this.inFlight.delete(tenantid);
+  }
+
+  takeClosed(): readonly Batch[] {
+    const closed = this.#closed;
+    this.#closed = [];
+    return closed;
+  }
+}

@@ -1,0 +1,152 @@
+import type { Batch } from '../../src/db/delivery/batches.js';
+import { priorityOf } from '../../src/queue/jobs.js';
+import { Admission, type AdmittedBatch } from '../../src/relay/admission.js';
+import type { Thread } from './machine.js';
+import type { Ledger, Mail } from './mail.js';
+import type { Queue } from './queue.js';
+import { MAIL_SHARE, type Site } from './site.js';
+
+/** As in `src/relay/relay.ts`. */
+const MAX_IN_FLIGHT_PER_TENANT = 1_000;
+const BATCHES_PER_TICK = 20;
+const ADMIT_MS = 200;
+const POLL_MS = 100;
+
+/** The one relay that works, with the admission of the real one. */
+export class Relay {
+  ticks = 0;
+  batches = 0;
+  readonly #thread: Thread;
+  readonly #admission = new Admission(MAX_IN_FLIGHT_PER_TENANT);
+  /** What is visible and not read yet. */
+  #outbox: Mail[] = [];
+  /** Of batches that are not queued yet. */
+  readonly #mails = new Map<string, readonly Mail[]>();
+  #isWanted = false;
+  #isReading = false;
+  #isStopped = false;
+  /** Polls that were planned before the last tick have lost their reason. */
+  #sleep = 0;
+
+  constructor(
+    private readonly site: Site,
+    private readonly queue: Queue,
+    private readonly ledger: Ledger,
+    private readonly maxBatch: number,
+  ) {
+    this.#thread = site.startThread('relay');
+    this.#read();
+    this.#admit();
+  }
+
+  /** Events that nobody has read. */
+  get unread(): number {
+    return this.#outbox.length;
+  }
+
+  commit(mail: Mail): void {
+    this.#outbox.push(mail);
+  }
+
+  /** A notification. */
+  wake(): void {
+    if (this.#isStopped) return;
+    this.#thread.run({}, () => {
+      this.#isWanted = true;
+      if (!this.#isReading) this.#read();
+    });
+  }
+
+  /** Stops reading, or goes on. */
+  pause(isStopped: boolean): void {
+    this.#isStopped = isStopped;
+    if (!isStopped && !this.#isReading) this.#read();
+  }
+
+  #read(): void {
+    this.#isReading = !this.#isStopped;
+    if (this.#isStopped) return;
+    this.#isWanted = false;
+    const limit = this.maxBatch * BATCHES_PER_TICK;
+    const fresh = this.#outbox.slice(0, limit);
+    this.#outbox = this.#outbox.slice(limit);
+    const hasMore = this.#outbox.length > 0 && fresh.length === limit;
+    this.site.query({ mail: MAIL_SHARE.tick * fresh.length }, () => {
+      const batches = this.#batch(fresh);
+      this.#thread.run({ batch: batches.length, mail: fresh.length }, () => {
+        this.#publish(this.#admission.offer(batches), () => {
+          if (hasMore || this.#isWanted) {
+            this.#read();
+            return;
+          }
+          this.#isReading = false;
+          this.#pollLater();
+        });
+      });
+    });
+  }
+
+  #pollLater(): void {
+    const sleep = ++this.#sleep;
+    this.site.simulation.after(POLL_MS, () => {
+      if (sleep === this.#sleep && !this.#isReading)
+        this.#thread.run({}, () => !this.#isReading && this.#read());
+    });
+  }
+
+  /** Round-robin by tenant, as the real tick orders them. */
+  #batch(mails: readonly Mail[]): readonly Batch[] {
+    if (mails.length === 0) return [];
+    this.ticks += 1;
+    const byTenant = new Map<number, Mail[]>();
+    for (const mail of mails) {
+      const group = byTenant.get(mail.tenantid);
+      if (group) group.push(mail);
+      else byTenant.set(mail.tenantid, [mail]);
+    }
+    const batches: Batch[] = [];
+    for (let part = 0, isLeft = true; isLeft; part++) {
+      isLeft = false;
+      for (const [tenantid, group] of byTenant) {
+        const own = group.slice(part * this.maxBatch, (part + 1) * this.maxBatch);
+        if (own.length === 0) continue;
+        isLeft = true;
+        const batchid = String(++this.batches);
+        this.#mails.set(batchid, own);
+        batches.push({ batchid, tenantid, events: own.length, createtime: '', mintime: '', maxtime: '' });
+      }
+    }
+    return batches;
+  }
+
+  #publish(admitted: readonly AdmittedBatch[], then: () => void): void {
+    if (admitted.length === 0) {
+      then();
+      return;
+    }
+    this.site.askRedis({ batch: admitted.length }, () =>
+      this.#thread.run({}, () => {
+        for (const batch of admitted) {
+          const mails = this.#mails.get(batch.batchid) ?? [];
+          this.#mails.delete(batch.batchid);
+          this.queue.add({ batch, mails, priority: priorityOf(batch.ahead) });
+        }
+        then();
+      }),
+    );
+  }
+
+  #admit(): void {
+    const again = (): void => this.site.simulation.after(ADMIT_MS, () => this.#admit());
+    if (this.#admission.isIdle) {
+      again();
+      return;
+    }
+    this.site.query({}, () => undefined);
+    this.site.query({}, () =>
+      this.#thread.run({}, () =>
+        this.#publish(this.#admission.recount(this.ledger.inFlight, this.ledger.takeClosed()), again),
+      ),
+    );
+  }
+}

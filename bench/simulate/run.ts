@@ -1,0 +1,53 @@
+// A discrete-event model of installations: measures this machine, compares the model with it, computes larger ones.
+// Arguments: measure [--tenants n] | check | plan
+import { parseArgs } from 'node:util';
+import { calibrate } from './calibrate.js';
+import { compare } from './check.js';
+import { measureInstallation } from './measure.js';
+import { readMeasurements, writeMeasurements } from './measurements.js';
+import { OPERATIONS } from './machine.js';
+import { reportPlan } from './planReport.js';
+import type { Terms } from './site.js';
+
+const USAGE = 'npm run bench -- simulate measure [--tenants 1] | check | plan';
+const { positionals, values } = parseArgs({
+  args: process.argv.slice(2),
+  allowPositionals: true,
+  options: { tenants: { type: 'string', default: '1' } },
+});
+const fileOf = (tenants: number): string =>
+  new URL(`measured/tenants-${tenants}.json`, import.meta.url).pathname;
+/** Whose measurements are kept: those of one tenant calibrate. */
+const MEASURED_TENANTS = [1, 16];
+
+switch (positionals[0]) {
+  case 'measure': {
+    const tenants = Number(values.tenants);
+    writeMeasurements(fileOf(tenants), await measureInstallation(tenants));
+    break;
+  }
+  case 'check': {
+    const terms = calibratedTerms();
+    for (const tenants of MEASURED_TENANTS) compare(readMeasurements(fileOf(tenants)), terms);
+    break;
+  }
+  case 'plan':
+    reportPlan(calibratedTerms());
+    break;
+  default:
+    throw new Error(USAGE);
+}
+
+/** With the costs that the measurements of one tenant give. */
+function calibratedTerms(): Terms {
+  const measured = readMeasurements(fileOf(1));
+  const around = { flushMs: measured.flushMs, providerMs: () => 0, hopMs: 0.05 };
+  const costMs = calibrate(measured, around);
+  console.log(`\n| CPU ms | ${OPERATIONS.join(' | ')} |\n|${' --- |'.repeat(OPERATIONS.length + 1)}`);
+  for (const [component, costs] of Object.entries(costMs)) {
+    console.log(
+      `| ${component} | ${OPERATIONS.map((operation) => costs[operation].toFixed(3)).join(' | ')} |`,
+    );
+  }
+  return { ...around, costMs };
+}
