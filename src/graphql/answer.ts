@@ -33,10 +33,10 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
 }
 
 /**
- * Unavailability and rate limits are visible to callers and proxies. All other errors are part of the operation's own
+ * Unavailability, rate limits and the wrong cell are visible to callers and proxies. All other errors are part of the operation's own
  * result.
  */
-const NOT_NOW: ReadonlySet<number> = new Set([429, 500, 503]);
+const NOT_NOW: ReadonlySet<number> = new Set([421, 429, 500, 503]);
 /** Per the draft for the header Idempotency-Key. */
 const OF_REPEATS: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
 

@@ -39,6 +39,8 @@ export interface SendDeps extends ComposeDeps {
   readonly sendDeadlineMs: number;
   /** Seals links to unsubscribe, and encrypts mails that are kept. */
   readonly keyRing: KeyRing;
+  /** One of several: links tell the front their tenant. */
+  readonly isCell?: boolean;
   /** Whether mails are kept as they are sent. */
   readonly keepsMail: boolean;
   readonly log: Logger;
