@@ -14,8 +14,9 @@ export const USAGE = `npm run fault -- [options]
   --minutes <n>     start no strike after this many minutes, and judge what was done
   --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
   --fault <name>    run only this fault, such as backends-terminated; repeatable
-  --only <part>     produce only this table: windows, faults, history or failover. history sends PostgreSQL back in time --kills
+  --only <part>     produce only this table: windows, faults, history, failover or moves. history sends PostgreSQL back in time --kills
                     times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills times
+  --moves <n>       moves of tenants between two cells, with --only moves (default 50)
   --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows
   --redis <kind>    server (default), sentinel or cluster; with the last two, failover replaces the primary of Redis
   --rate <n>        mutations per second (default 20)
@@ -31,10 +32,12 @@ export interface FaultOptions {
   readonly faults: readonly string[];
   readonly seconds: number;
   /** Which tables to produce; all when undefined. */
-  readonly only: 'windows' | 'faults' | 'history' | 'failover' | undefined;
+  readonly only: 'windows' | 'faults' | 'history' | 'failover' | 'moves' | undefined;
   readonly redis: RedisKind;
   readonly pooled: boolean;
   readonly rate: number;
+  /** Of tenants. */
+  readonly moves: number;
   readonly json: string | undefined;
 }
 
@@ -54,6 +57,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       redis: { type: 'string', default: 'server' },
       pooler: { type: 'boolean', default: false },
       rate: { type: 'string', default: '20' },
+      moves: { type: 'string', default: '50' },
       json: { type: 'string' },
     },
   });
@@ -76,6 +80,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     redis: redisNamed(values.redis),
     pooled: values.pooler,
     rate: positive('--rate', values.rate),
+    moves: positive('--moves', values.moves),
     json: values.json,
   };
 }
@@ -99,8 +104,10 @@ function redisNamed(name: string): RedisKind {
 
 function partNamed(name: string | undefined): FaultOptions['only'] {
   if (name === undefined) return undefined;
-  const known = (['windows', 'faults', 'history', 'failover'] as const).find((part) => part === name);
-  if (known === undefined) throw new Error('--only is windows, faults, history or failover');
+  const known = (['windows', 'faults', 'history', 'failover', 'moves'] as const).find(
+    (part) => part === name,
+  );
+  if (known === undefined) throw new Error('--only is windows, faults, history, failover or moves');
   return known;
 }
 
