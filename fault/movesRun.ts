@@ -48,7 +48,8 @@ export async function runMoves({
     await delay(1_000);
     const made: MadeMove[] = [];
     for (let turn = 0; turn < moves; turn++) {
-      const load = loads[Math.floor(Math.random() * loads.length)]!;
+      const load = loads[Math.floor(Math.random() * loads.length)];
+      if (!load) throw new Error('there is no shop');
       const strike = strikes[turn % strikes.length] ?? 'none';
       const from = await holderOf(rig, load.shop.tenantid);
       const move = await strikeMove(rig, load.shop.tenantid, from, strike, Math.random);

@@ -28,14 +28,14 @@ export async function strikeMove(
   const to = ['--to', otherCell(from)];
   const child = spawnRowpost([...move, ...to], env);
   const closed = once(child, 'close') as Promise<[number | null]>;
-  const said = Promise.all([text(child.stdout!), text(child.stderr!)]);
+  const said = Promise.all([child.stdout, child.stderr].map((part) => (part ? text(part) : '')));
   if (strike !== 'none') {
     await Promise.race([stepOf(rig, tenantid, strike), closed]);
     await delay(random() * 600);
     child.kill('SIGKILL');
   }
   const [code] = await closed;
-  const [stdout, stderr] = await said;
+  const [stdout = '', stderr = ''] = await said;
   if (code === 0) return { strike, end: 'moved', pauseMs: pauseIn(stdout) };
   if (strike === 'none') throw new Error(`the move failed:\n${stderr}`);
   if (random() < 0.4) {

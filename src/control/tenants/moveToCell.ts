@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../db/connection/database.js';
 import { copyDirectory } from '../../db/directory/copyDirectory.js';
@@ -51,7 +52,7 @@ export interface MoveDeps {
   readonly keyRing: KeyRing;
 }
 
-export interface MoveResult {
+interface MoveResult {
   readonly cell: string;
   /** For how long nobody served the tenant; undefined where an earlier run of the command had stopped it. */
   readonly pauseMs: number | undefined;
@@ -223,16 +224,16 @@ async function copyRest(
   await dump.restoreTriggers(target.url);
   await endOfAttempts(source.database.ledger, tenantid);
   const lines: string[] = [];
-  await exportTenant(from, tenantid, async (line) => void lines.push(line), true);
-  await importTenant(target.database, { from: keyRing, to: keyRing }, () => asAsync(lines), {
+  const keep = (line: string): Promise<void> => {
+    lines.push(line);
+    return Promise.resolve();
+  };
+  await exportTenant(from, tenantid, keep, true);
+  await importTenant(target.database, { from: keyRing, to: keyRing }, () => Readable.from(lines), {
     from: cell,
     move: moveid,
   });
   await carryOpen(from, to, tenantid);
-}
-
-async function* asAsync(lines: readonly string[]): AsyncGenerator<string> {
-  yield* lines;
 }
 
 /** After the directory was turned. Idempotent. */

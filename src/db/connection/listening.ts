@@ -4,7 +4,7 @@ import type { Stoppable } from '../../shutdown.js';
 
 const RECONNECT_MS = 1_000;
 
-export interface ListeningOptions {
+interface ListeningOptions {
   /** Makes a connection that is not open yet. */
   readonly createClient: () => pg.Client;
   readonly channel: string;

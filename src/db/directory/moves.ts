@@ -9,7 +9,7 @@ import type { Directory } from './directory.js';
  * - `turned`: the target holds the tenant. Before this step a move can be broken off, from here on it only goes forward.
  * - `done`: the source has given up what it had.
  */
-export type MoveStep = 'copying' | 'fenced' | 'turned' | 'done' | 'breaking_off' | 'broken_off';
+type MoveStep = 'copying' | 'fenced' | 'turned' | 'done' | 'breaking_off' | 'broken_off';
 
 export interface Move {
   readonly moveid: number;

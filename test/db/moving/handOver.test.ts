@@ -123,7 +123,8 @@ describe('mail of a tenant that is handed over', () => {
     const [one, two] = (await tick(ledger, limits)).batches;
     const { events } = (await loadBatch(ledger, one!))!;
     const { ready } = await closeBatch(ledger, one!, [{ eventid: events[0]!.eventid, ruleid }], NO_LIMITS);
-    const { loaded: _, ...key } = ready[0]!;
+    const { tenantid, deliveryid, createtime } = ready[0]!;
+    const key = { tenantid, deliveryid, createtime };
     await pool.query(`update rowpost.tenant set moved_to = 'there' where tenantid = $1`, [tenant.tenantid]);
 
     expect(await closePlainBatch(ledger, two!, NO_LIMITS)).to.equal(undefined);
