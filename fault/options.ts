@@ -14,10 +14,11 @@ export const USAGE = `npm run fault -- [options]
   --minutes <n>     start no strike after this many minutes, and judge what was done
   --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
   --fault <name>    run only this fault, such as backends-terminated; repeatable
-  --only <part>     produce only this table: windows, faults, history, failover or patroni. history sends PostgreSQL back in time
+  --only <part>     produce only this table: windows, faults, history, failover, moves or patroni. history sends PostgreSQL back in time
                     --kills times, by one second to --seconds; failover replaces the primary with a synchronous standby --kills
                     times; patroni has three servers under Patroni, and only runs when asked for: as root on Debian it installs
                     patroni, etcd-server, haproxy and postgresql-15
+  --moves <n>       moves of tenants between two cells, with --only moves (default 50)
   --route <name>    how processes find Patroni's leader: haproxy, or hosts for several in DATABASE_URL (default: both, one after
                     the other)
   --pooler          PgBouncer in transaction mode between processes and PostgreSQL, in the windows; the faults are then its own
@@ -25,7 +26,7 @@ export const USAGE = `npm run fault -- [options]
   --rate <n>        mutations per second (default 20)
   --json <file>     also write the results to a file`;
 
-const PARTS = ['windows', 'faults', 'history', 'failover', 'patroni'] as const;
+const PARTS = ['windows', 'faults', 'history', 'failover', 'moves', 'patroni'] as const;
 type Part = (typeof PARTS)[number];
 
 export interface FaultOptions {
@@ -43,6 +44,8 @@ export interface FaultOptions {
   readonly redis: RedisKind;
   readonly pooled: boolean;
   readonly rate: number;
+  /** Of tenants. */
+  readonly moves: number;
   readonly json: string | undefined;
 }
 
@@ -63,6 +66,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
       redis: { type: 'string', default: 'server' },
       pooler: { type: 'boolean', default: false },
       rate: { type: 'string', default: '20' },
+      moves: { type: 'string', default: '50' },
       json: { type: 'string' },
     },
   });
@@ -87,6 +91,7 @@ export function readOptions(args: readonly string[]): FaultOptions {
     redis: redisNamed(values.redis),
     pooled: values.pooler,
     rate: positive('--rate', values.rate),
+    moves: positive('--moves', values.moves),
     json: values.json,
   };
 }

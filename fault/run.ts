@@ -9,6 +9,7 @@ import { isSound, type RunResult } from './judgedRun.js';
 import { runPatroni } from './patroniRun.js';
 import { readOptions, USAGE } from './options.js';
 import { failoverTable, faultTable, historyTable, verdictLines, windowTable } from './report/print.js';
+import { runMoves, STRIKES } from './movesRun.js';
 import { runWindows } from './windowsRun.js';
 
 // Child processes are cleaned up on exit, which a signal alone does not trigger.
@@ -20,6 +21,7 @@ const options = optionsOrExit();
 const say = (line: string): void => console.log(line);
 const results: RunResult<unknown>[] = [];
 say(describeMachine());
+if (options.only === 'moves') process.exit((await moveTenants()) ? 0 : 1);
 for (const backend of options.backends) {
   if (options.only === undefined || options.only === 'windows') {
     const result = await runWindows({ ...options, backend, only: options.windows, say });
@@ -56,6 +58,24 @@ function print(result: RunResult<unknown>, rows: string): void {
   say(`${rows}\n\n${verdictLines(verdicts)}`);
   for (const complaint of complaints) say(`BROKEN  ${complaint}`);
   say('');
+}
+
+/** @returns whether nothing was lost, sent twice or wrong */
+async function moveTenants(): Promise<boolean> {
+  const result = await runMoves({ ...options, strikes: STRIKES, killSeconds: options.seconds, say });
+  const { moves, orders, mails, lost, double, wrong, pausesMs, otherRate } = result;
+  const at = (share: number): string => String(pausesMs[Math.ceil(pausesMs.length * share) - 1] ?? 'none');
+  say(
+    `\n${moves.length} moves, ${moves.filter(({ end }) => end === 'broken off').length} of them broken off`,
+  );
+  say(
+    `${orders} orders, ${mails} mails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong`,
+  );
+  say(`pause of ${pausesMs.length} undisturbed moves: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  say(`a cell killed: the other took ${Math.round(100 * (otherRate ?? 0))} % of its orders`);
+  const complaints = [...lost, ...double, ...wrong];
+  for (const complaint of complaints.slice(0, 20)) say(`BROKEN  ${complaint}`);
+  return complaints.length === 0;
 }
 
 function optionsOrExit() {

@@ -30,7 +30,7 @@ function configurationPage(): string {
 Everything is set by environment variables, read once at start. An invalid value stops the start, and all problems
 are listed at once. With \`NODE_ENV=production\` every unsafe default is refused as well.
 
-\`DATABASE_URL\`, \`DATABASE_DIRECT_URL\`, \`DATABASE_REPLICA_URLS\`, \`REDIS_URL\`, \`SECRET_KEYS\` and \`PXADMIN_PASSWORD\` may be in files instead, as containers mount secrets:
+\`DATABASE_URL\`, \`DATABASE_DIRECT_URL\`, \`DATABASE_REPLICA_URLS\`, \`DIRECTORY_URL\`, \`TARGET_DATABASE_URL\`, \`REDIS_URL\`, \`SECRET_KEYS\` and \`PXADMIN_PASSWORD\` may be in files instead, as containers mount secrets:
 \`<name>_FILE\` names the file.
 
 This page is generated from \`src/settings.ts\` by \`npm run docs\`.

@@ -6,10 +6,11 @@ import { SETTINGS, type Setting } from './settings.js';
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 
 /** All settings, read once by main and passed in. `embedded` is true if no DATABASE_URL is given. */
-export type Config = Readonly<Omit<Values, 'baseUrl' | 'mailTransport' | 'storageUrl'>> & {
+export type Config = Readonly<Omit<Values, 'baseUrl' | 'cellUrl' | 'mailTransport' | 'storageUrl'>> & {
   readonly production: boolean;
   readonly embedded: boolean;
   readonly baseUrl: string;
+  readonly cellUrl: string;
   readonly mailTransport: 'sendgrid' | 'mailbox';
   readonly storageUrl: string;
 };
@@ -37,13 +38,18 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if ((!embedded || production) && values.secretKeys === undefined) {
     problems.push('SECRET_KEYS is required: id:base64-of-32-bytes (see .env.example)');
   }
+  if ((values.directoryUrl === undefined) !== (values.cell === undefined)) {
+    problems.push('DIRECTORY_URL and CELL are set together');
+  }
   if (production) problems.push(...productionProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
+  const baseUrl = (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, '');
   return {
     ...values,
     production,
     embedded,
-    baseUrl: (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, ''),
+    baseUrl,
+    cellUrl: values.cellUrl?.replace(/\/+$/, '') ?? baseUrl,
     mailTransport: values.mailTransport ?? (embedded ? 'mailbox' : 'sendgrid'),
     storageUrl: values.storageUrl ?? `file:${values.dataDir}/files`,
   };
@@ -69,6 +75,8 @@ const IN_FILES: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'DATABASE_REPLICA_URLS',
+  'DIRECTORY_URL',
+  'TARGET_DATABASE_URL',
   'REDIS_URL',
   'SECRET_KEYS',
   'SOURCE_SECRET_KEYS',

@@ -85,6 +85,14 @@ const CODES = {
     403,
     'Contact the operator of the service. Mail for changes committed earlier is still sent.',
   ],
+  TENANT_MOVED: [
+    421,
+    'Another cell serves the tenant: its address is in the message, in base_url and in the header X-Rowpost-Cell. The token is valid there too.',
+  ],
+  TENANT_MOVING: [
+    503,
+    'The tenant is being moved to another cell; nothing was changed. Retry after the time given in Retry-After.',
+  ],
   SCHEMA_TOO_LARGE: [
     400,
     'The tenant has more than 100,000 columns, enum labels and constraint columns: drop unused ones, or split the tenant.',
@@ -188,7 +196,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, readonly [status: number, h
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** Conditions that pass within seconds, and had no effect. */
-const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE']);
+const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE', 'TENANT_MOVING']);
 
 /** The only error type that is shown to callers. Everything else becomes INTERNAL_ERROR. */
 export class AppError extends Error {

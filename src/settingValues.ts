@@ -58,6 +58,10 @@ export const storageAddress = (value: string): string => {
   parseStorageUrl(value);
   return value;
 };
+export const cellName = (value: string): string => {
+  if (/^[A-Za-z][\w-]{0,62}$/.test(value)) return value;
+  throw new Error('is not a letter followed by letters, digits, - and _');
+};
 export const databaseAddress = (value: string): string => {
   parseDatabaseUrl(value);
   return value;

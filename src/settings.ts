@@ -1,6 +1,7 @@
 import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
 import {
+  cellName,
   databaseAddress,
   databaseAddresses,
   flag,
@@ -90,6 +91,34 @@ export const SETTINGS = {
     'BullMQ on the same PostgreSQL',
   ),
   port: setting('PORT', integer(0, 65_535), 8080, 'Port of the web process.'),
+  directoryUrl: setting(
+    'DIRECTORY_URL',
+    optional(databaseAddress),
+    undefined,
+    'PostgreSQL of the directory, where this installation is one of several cells. Its processes only read it.',
+    'none',
+  ),
+  cell: setting(
+    'CELL',
+    optional(cellName),
+    undefined,
+    "This cell's name in the directory: letters, digits, `-` and `_`.",
+    'none',
+  ),
+  cellUrl: setting(
+    'CELL_URL',
+    optional(url('http', 'https')),
+    undefined,
+    'The address of this cell alone, which other cells name for its tenants, where `BASE_URL` leads to a front of all cells.',
+    '`BASE_URL`',
+  ),
+  targetDatabaseUrl: setting(
+    'TARGET_DATABASE_URL',
+    optional(databaseAddress),
+    undefined,
+    'Only for `rowpost tenant move`: the `DATABASE_URL` of the cell that the tenant moves to.',
+    'none',
+  ),
   baseUrl: setting(
     'BASE_URL',
     optional(url('http', 'https')),

@@ -49,9 +49,20 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant resume --tenant <id>',
       'rowpost tenant export --tenant <id> --file <file>    Exports everything except its tables: see docs/backup.md.',
       'rowpost tenant import --file <file>',
+      'rowpost tenant move --tenant <id> --to <cell>    To another cell, while it is served: see docs/cells.md.',
+      'rowpost tenant move --tenant <id> --abort    Undoes what a move that broke off left.',
       'rowpost tenant list',
     ],
     load: async () => (await import('./tenant.js')).tenant,
+  },
+  directory: {
+    summary: 'The directory of cells.',
+    usage: [
+      'rowpost directory release    Brings its database up to date.',
+      'rowpost directory list    The cells.',
+      'rowpost directory map    Which cell a proxy sends a tenant to: see deploy/proxy/cells.cfg.',
+    ],
+    load: async () => (await import('./directory.js')).directory,
   },
   redrive: {
     summary: 'Send deliveries of a tenant again.',

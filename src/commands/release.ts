@@ -1,3 +1,5 @@
+import { SigningKeys } from '../api/auth/signingKeys.js';
+import { systemClock } from '../clock.js';
 import { openInstallation, type Installation } from '../compose.js';
 import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
 import { revokePublicAccess } from '../db/connection/databaseGrants.js';
@@ -6,6 +8,9 @@ import { listTenants } from '../control/tenants/tenants.js';
 import { restoreLostRoles } from '../db/tenants/lostRoles.js';
 import { MOVING_TABLES } from '../control/tenants/tenantTables.js';
 import { MAX_ID_RANGE, startIdRange } from '../db/tenants/idRange.js';
+import { joinDirectory, readOwnCell } from '../db/directory/cells.js';
+import { openDirectory } from '../db/directory/directory.js';
+import { requireKeysOf } from '../db/signIn/signingKeys.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
 import { UsageError } from '../errors.js';
@@ -25,11 +30,29 @@ export const release: Command = async (args) => {
       const tables = MOVING_TABLES.map(({ table }) => table);
       await startIdRange(installation.database.pool, tables, idRange);
     }
+    await joinCells(installation, idRange);
     return 0;
   } finally {
     await installation.stop();
   }
 };
+
+/** Enters this installation in its directory, where it has one. */
+async function joinCells({ config, database, keyRing, log }: Installation, given?: number): Promise<void> {
+  const { cell: name, directoryUrl, cellUrl: baseUrl } = config;
+  if (name === undefined || directoryUrl === undefined) return;
+  const idRange = given ?? (await readOwnCell(database.pool))?.idRange;
+  if (idRange === undefined) throw new UsageError('the first release of a cell needs --id-range');
+  // Whichever cell comes first makes the key that all sign with.
+  await new SigningKeys(database.knex, keyRing, systemClock).ensure();
+  const directory = openDirectory(directoryUrl, 'rowpost release', log);
+  try {
+    await joinDirectory(directory, database.pool, { name, baseUrl, idRange });
+  } finally {
+    await directory.close();
+  }
+  await requireKeysOf(database.knex, keyRing);
+}
 
 function readIdRange(args: readonly string[]): number | undefined {
   const { 'id-range': text } = readOptions(args, ['id-range']);

@@ -8,6 +8,7 @@ import {
   readTenant,
   suspendTenant,
 } from '../control/tenants/tenants.js';
+import { breakOffMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
 import { exportTenant, importTenant } from '../control/tenants/moveTenant.js';
 import type { ControlDb } from '../db/connection/database.js';
 import {
@@ -21,6 +22,7 @@ import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
 import { findSettingsProblems } from '../control/utility/settingsProblems.js';
+import { withCells } from './cells.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
@@ -36,6 +38,7 @@ const SUBCOMMANDS: Readonly<Record<string, Command>> = {
   resume: (args) => setSuspended(args, false),
   export: exportToFile,
   import: importFromFile,
+  move,
   list,
 };
 
@@ -215,6 +218,26 @@ async function importFromFile(args: readonly string[]): Promise<number> {
       () => file.readLines(),
     );
     print({ tenantid, schema, suspended });
+  });
+}
+
+/** To another cell, while the tenant is served. Prints one JSON line: {"tenantid":…,"cell":…,"pause_ms":…}. */
+async function move(args: readonly string[]): Promise<number> {
+  const isAbort = args.includes('--abort');
+  const options = readOptions(
+    args.filter((arg) => arg !== '--abort'),
+    ['tenant', 'to'],
+  );
+  const tenantid = requiredTenant(options);
+  if (isAbort === (options.to !== undefined)) throw new ArgumentError('--to or --abort is given');
+  return withCells(async (deps) => {
+    if (options.to === undefined) {
+      await breakOffMove(deps, tenantid);
+      print({ tenantid, broken_off: true });
+      return;
+    }
+    const { cell, pauseMs } = await moveTenantToCell(deps, tenantid, options.to);
+    print({ tenantid, cell, ...(pauseMs === undefined ? {} : { pause_ms: pauseMs }) });
   });
 }
 

@@ -1,13 +1,23 @@
 import { rotateSigningKey } from '../api/auth/signingKeys.js';
 import { withInstallation } from '../compose.js';
+import { enterSigningKeys } from '../db/directory/cells.js';
+import { openDirectory } from '../db/directory/directory.js';
 import { ArgumentError, type Command } from './command.js';
 
 /** Prints one JSON line: {"kid":…,"deleted":[…]}. Running servers sign with the new key within a minute. */
 export const token: Command = async ([name, ...args]) => {
   if (name !== 'rotate' || args.length > 0) throw new ArgumentError('token takes rotate');
-  return withInstallation(async ({ config, database, keyRing }) => {
+  return withInstallation(async ({ config, database, keyRing, log }) => {
     const longestSeconds = Math.max(config.accessTokenSeconds, config.refreshTokenSeconds);
     const rotated = await rotateSigningKey(database.knex, keyRing, longestSeconds);
+    if (config.directoryUrl !== undefined) {
+      const directory = openDirectory(config.directoryUrl, 'rowpost token', log);
+      try {
+        await enterSigningKeys(directory, database.pool, rotated.deleted);
+      } finally {
+        await directory.close();
+      }
+    }
     process.stdout.write(`${JSON.stringify(rotated)}\n`);
   });
 };

@@ -12,6 +12,7 @@ import { AppError } from '../errors.js';
 import { explainControlError } from '../db/controlFailure.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
+import { requireHere } from '../db/placement.js';
 import type { Principal } from '../db/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
@@ -173,6 +174,7 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
   const { deps, principal, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
+    await holdTenant(trx, principal.tenantid);
     const context = contextOf(run, trx, hashes);
     const result = await executeWith(context, run, ready.document);
     if (result.errors) {
@@ -190,6 +192,12 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
     // Roles and rules take effect immediately in this process, and within a second in others.
     deps.principals.forget(principal.tenantid);
   }
+}
+
+/** It is not handed over before the transaction ends. Throws AppError TENANT_MOVED, TENANT_MOVING. */
+async function holdTenant(trx: ControlTransaction, tenantid: number): Promise<void> {
+  await trx.raw('select from rowpost.tenant where tenantid = ? for key share', [tenantid]);
+  await requireHere(trx, tenantid);
 }
 
 async function commit(trx: ControlTransaction): Promise<void> {

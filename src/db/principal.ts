@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../metrics.js';
+import { requireHere } from './placement.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -49,8 +50,8 @@ export function isNobody({ login, isRoot }: Principal): boolean {
   return login === NOBODY_LOGIN && !isRoot;
 }
 
-/** How long a changed or deleted role may be served from the cache. */
-const MAX_AGE_MS = 900;
+/** How long a changed or deleted role, or a tenant that was handed over, may be served from the cache. */
+export const PRINCIPAL_MAX_AGE_MS = 900;
 const MAX_ENTRIES = 10_000;
 
 /**
@@ -66,13 +67,16 @@ export class PrincipalSource {
   ) {
     this.#principals = new LRUCache({
       max: MAX_ENTRIES,
-      ttl: MAX_AGE_MS,
+      ttl: PRINCIPAL_MAX_AGE_MS,
       ttlResolution: 0,
       perf: { now },
     });
   }
 
-  /** @returns undefined if there is no such role, it is deleted, or it is Nobody and anonymous logins are off */
+  /**
+   * Throws AppError TENANT_MOVED, TENANT_MOVING.
+   * @returns undefined if there is no such role, it is deleted, or it is Nobody and anonymous logins are off
+   */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const known = this.#principals.get(`${tenantid}:${roleid}`);
     cacheLookups.principals[known ? 'hit' : 'miss'] += 1;
@@ -89,6 +93,11 @@ export class PrincipalSource {
       if (this.#principals.peek(key) === principal) this.#principals.delete(key);
     });
     return principal;
+  }
+
+  /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */
+  requireHere(tenantid: number): Promise<void> {
+    return requireHere(this.knex, tenantid);
   }
 
   forgetAll(): void {
@@ -111,6 +120,7 @@ interface PrincipalRow {
   capabilities: string[];
   children: number[];
   is_root: boolean;
+  is_moved: boolean;
   suspended: boolean;
   read_replica: boolean;
   schema: string | null;
@@ -126,7 +136,11 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
     nobody: NOBODY_LOGIN,
   });
   const row = rows[0];
-  if (!row) return undefined;
+  if (!row || row.is_moved) {
+    await requireHere(knex, tenantid);
+    // It arrived between the two statements.
+    return row && readPrincipal(knex, tenantid, roleid);
+  }
   return {
     tenantid,
     tenantName: row.tenant_name,
@@ -151,7 +165,7 @@ const PRINCIPAL_SQL = `
   select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted), '{}') as children,
-    t.root_roleid is not distinct from r.roleid as is_root, t.suspended, r.read_replica, t.schema, t.policy_version::text,
+    t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000 as tokens_valid_from_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)

@@ -1,3 +1,4 @@
+import { routed } from '../files/fileLinks.js';
 import type { KeyRing } from '../secrets.js';
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe/';
@@ -16,16 +17,24 @@ export interface UnsubscribeLink {
   readonly from: 'type' | 'all';
 }
 
+interface UnsubscribeTerms {
+  readonly baseUrl: string;
+  readonly keyRing: KeyRing;
+  /** One of several: URLs tell the front their tenant. */
+  readonly isCell?: boolean;
+}
+
 /**
  * The URL of a recipient's unsubscribe page. It is sealed, so that it can't be forged and does not put the recipient's
  * address into logs. It does not expire, but needs its key in SECRET_KEYS.
  */
 export function unsubscribeUrl(
-  { baseUrl, keyRing }: { readonly baseUrl: string; readonly keyRing: KeyRing },
+  { baseUrl, keyRing, isCell }: UnsubscribeTerms,
   { tenantid, address, emailType, from }: UnsubscribeLink,
 ): string {
   const sealed = keyRing.seal(JSON.stringify([tenantid, address, emailType, from]), PURPOSE);
-  return `${baseUrl}${UNSUBSCRIBE_PATH}${sealed}`;
+  const url = `${baseUrl}${UNSUBSCRIBE_PATH}${sealed}`;
+  return isCell === true ? routed(url, tenantid) : url;
 }
 
 export function unsubscribePreviewUrl(baseUrl: string): string {

@@ -7,7 +7,8 @@ import type { EventKey, Reads } from '../db/connection/replica.js';
 import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.js';
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
-import { toAppError } from '../db/sqlState.js';
+import { requireHere } from '../db/placement.js';
+import { INSUFFICIENT_PRIVILEGE, isStaleSchema, sqlState, toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
@@ -138,10 +139,8 @@ export interface DataEngineDeps {
 const POOL_SHARE = 0.75;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
-  const {
-    database: { pool, replicas },
-    log,
-  } = deps;
+  const { database, log } = deps;
+  const { pool, replicas } = database;
   const engine = openEngine(deps);
   const { catalogs, schemas } = engine;
   const conditions = new Conditions(engine.transactions);
@@ -171,7 +170,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         return { ...dataResponse(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
-        return toAnswer(error, log, requestId);
+        return toAnswer(await orMoved(database.knex, tenantid, error), log, requestId);
       }
     },
     explain: (principal, request) => explainRequest(engine, principal, request),
@@ -204,7 +203,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     async recordFile(principal, upload, bytes) {
       const file = await withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
         recordStoredFile(engine, principal, catalog, upload, bytes),
-      );
+      ).catch(async (error: unknown) => {
+        throw await orMoved(database.knex, principal.tenantid, error);
+      });
       deps.onCommitted?.();
       return file;
     },
@@ -266,6 +267,7 @@ function openFileUrls(config: Config, keyRing: KeyRing | undefined): FileUrls {
   return new FileUrls({
     keyRing,
     baseUrl: config.baseUrl,
+    isCell: config.cell !== undefined,
     urlSeconds: config.fileUrlSeconds,
     linkSeconds: config.fileLinkSeconds,
     maxBytes: config.fileMaxBytes,
@@ -276,6 +278,19 @@ function openFileUrls(config: Config, keyRing: KeyRing | undefined): FileUrls {
 function schemaOf({ schema }: Principal): string {
   if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
   return schema;
+}
+
+/** A tenant that was handed over has no rights here any more: its caller is told that, and not what PostgreSQL said. */
+async function orMoved(knex: Database['knex'], tenantid: number, error: unknown): Promise<unknown> {
+  if (!lacksRights(error) && !isStaleSchema(error instanceof FieldError ? error.error : error)) return error;
+  return requireHere(knex, tenantid).then(
+    () => error,
+    (moved: unknown) => moved,
+  );
+}
+
+function lacksRights(error: unknown): boolean {
+  return error instanceof Error && (sqlState(error) === INSUFFICIENT_PRIVILEGE || lacksRights(error.cause));
 }
 
 function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlResponse {

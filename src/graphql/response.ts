@@ -33,10 +33,10 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
 }
 
 /**
- * Callers and proxies see unavailability and rate limits in the HTTP status. All other errors are only part of the
+ * Callers and proxies see unavailability, rate limits and the wrong cell in the HTTP status. All other errors are only part of the
  * operation's result.
  */
-const VISIBLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 503]);
+const VISIBLE_STATUSES: ReadonlySet<number> = new Set([421, 429, 500, 503]);
 /** Errors with a status of their own, see the Idempotency-Key header draft. */
 const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
 

@@ -16,6 +16,7 @@ import type { Queue } from '../queue/queue.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
 import { tracedFrom } from '../tracing/tracing.js';
 import { Admission } from './admission.js';
+import { followDirectory } from './followDirectory.js';
 import { startLoop } from './loop.js';
 import { publish } from './publish.js';
 import { Reconciler } from './reconcile.js';
@@ -111,10 +112,12 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
     outbox.wake();
   });
   const wakeups = listenForWakeups(deps, () => outbox.wake());
+  const followed = followDirectory(config, deps);
 
   return Promise.resolve({
     async stop() {
       await wakeups.stop();
+      await followed?.stop();
       await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares]);
       await serverGuard.close();
       await storage.close();

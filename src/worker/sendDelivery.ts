@@ -39,6 +39,8 @@ export interface SendDeps extends ComposeDeps {
   readonly sendDeadlineMs: number;
   /** Seals unsubscribe links and encrypts kept mails. */
   readonly keyRing: KeyRing;
+  /** Whether this is one of several cells: links then tell the proxy in front their tenant. */
+  readonly isCell?: boolean;
   /** Whether mails are kept as sent (`KEEP_MAIL_DAYS`). */
   readonly keepsMail: boolean;
   readonly log: Logger;

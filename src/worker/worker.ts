@@ -41,6 +41,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
     templates: deps.templates,
     principals: deps.principals,
     baseUrl: config.baseUrl,
+    isCell: config.cell !== undefined,
     now: () => deps.clock.now(),
     log,
     readAccounts: createAccountReader(deps.keyRing),

@@ -20,10 +20,11 @@ export interface SignInDeps {
 
 /**
  * Signs in by login and password. An unknown tenant, an unknown login and a wrong password are indistinguishable by
- * response or timing. Throws AppError LOGIN_FAILED, TENANT_SUSPENDED, PERMISSION_DENIED (the role lacks the capability `login`).
+ * response or timing. Throws AppError LOGIN_FAILED, TENANT_MOVED, TENANT_SUSPENDED, PERMISSION_DENIED (the role lacks the capability `login`).
  */
 export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<Principal> {
   const { tenantid, login, password } = credentials;
+  await deps.principals.requireHere(tenantid);
   const role = await findLogin(deps.knex, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
   // Not from the cache: the new token must count as issued after the last password change.
@@ -46,6 +47,7 @@ export async function signInAs(
 
 /** Signs in as the tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
 export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
+  await deps.principals.requireHere(tenantid);
   await requireAnonymousLogins(deps.knex, tenantid);
   const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));

@@ -47,7 +47,9 @@ export class ConsoleSessions {
   async begin(res: Response, principal: Principal): Promise<void> {
     const token = await this.deps.tokens.issue(principal, 'refresh');
     const maxAge = this.deps.config.refreshTokenSeconds * 1000 + KNOWN_AFTER_END_MS;
-    res.cookie(this.#name, this.deps.keyRing.seal(token, PURPOSE), { ...this.#options, maxAge });
+    // A front of several cells reads the tenant.
+    const value = `${principal.tenantid}-${this.deps.keyRing.seal(token, PURPOSE)}`;
+    res.cookie(this.#name, value, { ...this.#options, maxAge });
   }
 
   end(res: Response): void {
@@ -61,7 +63,10 @@ export class ConsoleSessions {
 
   #tokenOf(req: IncomingMessage): string | undefined {
     const cookie = readCookie(req, this.#name);
-    return cookie === undefined ? undefined : this.deps.keyRing.open(cookie, PURPOSE);
+    if (cookie === undefined) return undefined;
+    const { keyRing } = this.deps;
+    // Releases before had no tenant in it.
+    return keyRing.open(cookie.replace(/^\d+-/, ''), PURPOSE) ?? keyRing.open(cookie, PURPOSE);
   }
 
   /** @returns undefined if nobody is signed in any more */

@@ -36,8 +36,9 @@ export function sendFailure(
   sendJson(res, error.status, failureBody(error), { ...retryAfter(error), ...headers, ...close });
 }
 
-/** The Retry-After header, if retrying helps. */
-export function retryAfter({ retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
+/** The headers that say when, or where, to retry. */
+export function retryAfter({ code, details, retryAfterSeconds }: AppError): Readonly<Record<string, string>> {
+  if (code === 'TENANT_MOVED') return { 'x-rowpost-cell': String(details['base_url']) };
   return retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
 }
 

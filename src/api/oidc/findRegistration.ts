@@ -8,10 +8,11 @@ import { oidcFailure } from './oidcFailure.js';
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
-  { knex, keyRing }: OidcDeps,
+  { knex, keyRing, principals }: OidcDeps,
   tenantid: number,
   confid: number,
 ): Promise<OidcRegistration> {
+  await principals.requireHere(tenantid);
   const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
   if (registration) return registration;
   const what = `The tenant has no OpenID Connect configuration ${confid}.`;

@@ -35,7 +35,12 @@ export async function startSignIn(
   await findMapping(deps, tenantid, roleid, confid);
   const returnTo = consolePath ?? readReturnTo(values['return_to'], deps);
 
-  const secrets = { state: randomState(), nonce: randomNonce(), codeVerifier: randomPKCECodeVerifier() };
+  // A front of several cells reads the tenant when the browser comes back.
+  const secrets = {
+    state: `${tenantid}-${randomState()}`,
+    nonce: randomNonce(),
+    codeVerifier: randomPKCECodeVerifier(),
+  };
   const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);
   const stateHash = sha256(secrets.state);
   await storeOidcSignIn(

@@ -13,6 +13,7 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
+import type { PrincipalSource } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
 import type { Html } from '../mailbox/html.js';
@@ -20,6 +21,7 @@ import { readFields } from '../http/readFields.js';
 import { invalidLinkPage, previewPage, unsubscribePage } from './unsubscribePage.js';
 
 export interface UnsubscribeDeps {
+  readonly principals: Pick<PrincipalSource, 'requireHere'>;
   readonly ledger: Ledger;
   readonly keyRing: KeyRing;
 }
@@ -37,7 +39,7 @@ const POLICY =
  * since mailboxes and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) and the page's buttons take effect
  * immediately.
  */
-export function unsubscribeRoutes({ ledger, keyRing }: UnsubscribeDeps): Router {
+export function unsubscribeRoutes({ ledger, keyRing, principals }: UnsubscribeDeps): Router {
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
 
   const open = async (
@@ -50,6 +52,7 @@ export function unsubscribeRoutes({ ledger, keyRing }: UnsubscribeDeps): Router 
       return undefined;
     }
     const link = openUnsubscribeLink(keyRing, sealed);
+    if (link) await principals.requireHere(link.tenantid);
     const now = link && (await readUnsubscribed(ledger, link));
     if (link && now) return { link, now };
     send(res, 404, invalidLinkPage());

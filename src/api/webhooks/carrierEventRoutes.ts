@@ -6,6 +6,7 @@ import {
   type WebhookKind,
 } from '../../db/delivery/carrierWebhooks.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
+import { requireHere } from '../../db/placement.js';
 import type { KeyRing } from '../../secrets.js';
 import { sendFailure } from '../http/failure.js';
 import { readBytes } from '../http/readFields.js';
@@ -41,6 +42,7 @@ export function carrierEventRoutes(deps: CarrierEventDeps): Router {
       const { knex } = deps.database;
       const nowMs = deps.clock.now();
       const tenantid = tenantOf(req);
+      await requireHere(knex, tenantid);
       const body = await readBytes(req, MAX_BODY_BYTES);
       const secret = await readWebhookSecret(knex, deps.keyRing, tenantid, kind);
       const verified = await open(kind, { headers: req.headers, body, nowMs }, secret);

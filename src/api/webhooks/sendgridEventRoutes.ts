@@ -3,6 +3,7 @@ import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import type { Database } from '../../db/connection/database.js';
 import type { Ledger } from '../../db/connection/ledger.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
+import { requireHere } from '../../db/placement.js';
 import type { Clock } from '../../clock.js';
 import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
@@ -43,6 +44,7 @@ export function sendgridEventRoutes(deps: MailEventDeps): Router {
   const receive: RequestHandler = async (req, res) => {
     const nowMs = deps.clock.now();
     const tenantid = tenantOf(req);
+    await requireHere(deps.database.knex, tenantid);
     const { signature, timestamp } = readSignature(req, nowMs);
     const body = await readBytes(req, MAX_BODY_BYTES);
     const key = await readEmailWebhookKey(deps.database.knex, tenantid);

@@ -29,12 +29,14 @@ type Line = Header | { readonly table: string; readonly row: object } | { readon
 
 /**
  * Writes a consistent snapshot for `importTenant`, including password hashes and encrypted secrets.
+ * @param isSharing for an installation that has the same providers for all tenants: only the tenant's own are written
  * Throws UsageError if there is no such tenant.
  */
 export async function exportTenant(
   pool: Database['pool'],
   tenantid: number,
   write: (line: string) => Promise<void>,
+  isSharing = false,
 ): Promise<Header> {
   return inTransaction(pool, async (client) => {
     await client.query('set transaction isolation level repeatable read, read only');
@@ -42,9 +44,10 @@ export async function exportTenant(
     const header = await readHeader(client, tenantid);
     await write(JSON.stringify(header));
     let count = 0;
-    for (const { table, rows } of MOVING_TABLES) {
+    for (const { table, rows, ownRows } of MOVING_TABLES) {
       const select =
-        rows ?? `select row_to_json(t)::text as row from rowpost.${quoted(table)} t where tenantid = $1`;
+        (isSharing ? (ownRows ?? rows) : rows) ??
+        `select row_to_json(t)::text as row from rowpost.${quoted(table)} t where tenantid = $1`;
       await client.query(`declare moving no scroll cursor for ${select}`, [tenantid]);
       for (;;) {
         const read = await client.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from moving`);
@@ -74,6 +77,12 @@ async function newestMigration(client: TransactionClient): Promise<string> {
   return rows[0]?.name ?? '';
 }
 
+/** Where an imported tenant is still held, and the move that brings it. */
+interface Arrival {
+  readonly from: string;
+  readonly move: number;
+}
+
 /** The keys of the source and the target installation. */
 interface Keys {
   readonly from: KeyRing;
@@ -83,11 +92,13 @@ interface Keys {
 /**
  * Stores an export, all or nothing, re-encrypts its secrets and creates the tenant's database role.
  * Throws UsageError with a message for the operator.
+ * @param arrival of a tenant that is not served yet
  */
 export async function importTenant(
   database: Database,
   keys: Keys,
   openLines: () => AsyncIterable<string>,
+  arrival?: Arrival,
 ): Promise<Header> {
   const { pool, tenants } = database;
   const header = await inTransaction(pool, async (client) => {
@@ -99,6 +110,11 @@ export async function importTenant(
       MOVING_TABLES.map(({ table }) => table),
     );
     await encryptAnew(client, keys, imported.tenantid);
+    await client.query('update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1', [
+      imported.tenantid,
+      arrival?.from ?? null,
+      arrival?.move ?? 0,
+    ]);
     return imported;
   });
   const { problems } = await restoreLostRoles(pool);

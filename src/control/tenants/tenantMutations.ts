@@ -1,3 +1,4 @@
+import { requireHere } from '../../db/placement.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireValue } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';
@@ -33,7 +34,7 @@ export async function createTenantMutation(
   return { tenantid };
 }
 
-/** `update_tenant`. Throws AppError BAD_USER_INPUT, TENANT_NOT_FOUND, NAME_TAKEN. */
+/** `update_tenant`. Throws AppError BAD_USER_INPUT, TENANT_NOT_FOUND, TENANT_MOVED, TENANT_MOVING, NAME_TAKEN. */
 export async function updateTenantMutation(
   { db, deps, afterCommit }: ControlContext,
   { tenantid }: Key,
@@ -41,6 +42,7 @@ export async function updateTenantMutation(
 ): Promise<void> {
   const [fixed] = Object.keys(others);
   if (fixed !== undefined) throw badInput(fixed, `${fixed} is set on creation and stays.`);
+  await requireHere(db, Number(tenantid));
   if (name !== undefined) await renameTenant(db, Number(tenantid), requireValue(name, 'name'));
   if (suspended !== undefined) {
     await suspendTenant(db, Number(tenantid), requireValue(suspended, 'suspended'));

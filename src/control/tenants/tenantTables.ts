@@ -3,6 +3,8 @@ interface TenantTable {
   readonly table: string;
   /** Selects the rows of tenant `$1` as `row`, referenced rows first. Default: all rows with its id. */
   readonly rows?: string;
+  /** Where the other installation has what tenants share. Default: `rows`. */
+  readonly ownRows?: string;
 }
 
 /** What moves with a tenant: its settings, roles and file records. Referenced tables come first. */
@@ -26,6 +28,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
     rows: `
       select (to_jsonb(t) || jsonb_build_object('tenantid', $1::int))::text as row from rowpost.oidc_providers t
       where t.tenantid = $1 or t.providerid in (select c.providerid from rowpost.oidc_config c where c.tenantid = $1)`,
+    ownRows: 'select row_to_json(t)::text as row from rowpost.oidc_providers t where t.tenantid = $1',
   },
   { table: 'oidc_config' },
   { table: 'role_oidc' },
@@ -47,12 +50,14 @@ export const MOVING_TABLES: readonly TenantTable[] = [
 
 /** Tables that stay behind: the delivery history, and short-lived state. */
 export const STAYING_TABLES: ReadonlySet<string> = new Set([
+  'cell_tenant', // each cell's own copy of the directory
   'delivery',
   'delivery_start',
   'email_attempt',
   'email_event',
   'email_pace',
   'mailbox',
+  'move_change',
   'oidc_sign_in',
   'outbox',
   'relay_batch',

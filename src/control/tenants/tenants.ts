@@ -1,5 +1,6 @@
 import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
 import type { ControlDb } from '../../db/connection/database.js';
+import { requireHere } from '../../db/placement.js';
 import { orNameTaken } from '../object/nameTaken.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
@@ -167,6 +168,9 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
   await db.transaction(async (trx) => {
     await trx.raw(LOCK_PROVISIONING);
     const schema = await findTenantSchema(trx, tenantid);
+    // It is not handed over meanwhile.
+    await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);
+    await requireHere(trx, tenantid);
     const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
     if (isAdopted) {
       await releaseSchema(statementRunner(trx), { tenantid, schema });

@@ -33,7 +33,10 @@ export async function grantMissing(pool: Pool, schema: string, role: string): Pr
   return problems;
 }
 
-/** The role's missing privileges on the relations of the schema; objects of extensions are not served. */
+/**
+ * The role's missing privileges on the relations of the schema; none for a tenant that is being handed over. Objects of
+ * extensions are not served.
+ */
 export async function missingGrants(
   runner: StatementRunner,
   schema: string,
@@ -84,7 +87,8 @@ from pg_catalog.pg_class c, lateral (
     when 'S' then has_sequence_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p)
     else has_table_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p) end
 ) l
-where c.oid in (select d.objid from pg_catalog.pg_depend d
+where not exists (select from rowpost.tenant held where held.schema = ${schema} and held.moved_to is not null)
+  and c.oid in (select d.objid from pg_catalog.pg_depend d
     where d.refclassid = 'pg_catalog.pg_namespace'::regclass
       and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = ${schema})
       and d.classid = 'pg_catalog.pg_class'::regclass)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
 import type { Database } from './database.js';
+import { startListening } from './listening.js';
 
 const CHANNEL = 'rowpost_relay';
 
@@ -56,49 +56,10 @@ function pauseAfter(roundTripMs: number, mutations: number): number {
   return step * Math.min(1 + mutations / MUTATIONS_A_STEP, MAX_STEPS);
 }
 
-const RECONNECT_MS = 1_000;
-
-/**
- * Calls `onWake` for each wake-up, and once after every (re)connect, since wake-ups may have been missed. Survives database
- * outages, during which the relay polls.
- */
+/** See `startListening`. The relay polls while the database is away. */
 export function listenForWakeups(
-  deps: { readonly database: Database; readonly log: Logger },
+  { database, log }: { readonly database: Database; readonly log: Logger },
   onWake: () => void,
 ): Stoppable {
-  let stopped = false;
-  let client: pg.Client | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  const reconnectLater = (): void => {
-    client = undefined;
-    if (!stopped) timer = setTimeout(connect, RECONNECT_MS);
-  };
-  const connect = (): void => {
-    const next = deps.database.createClient();
-    client = next;
-    let ended = false;
-    const onEnd = (error?: unknown): void => {
-      if (ended) return;
-      ended = true;
-      if (!stopped) deps.log.debug({ err: error }, 'the wake-up connection broke; polling meanwhile');
-      next.end().catch(() => undefined);
-      reconnectLater();
-    };
-    next.on('error', onEnd);
-    next.on('end', onEnd);
-    next.on('notification', onWake);
-    next
-      .connect()
-      .then(() => next.query(`listen ${CHANNEL}`))
-      .then(onWake, onEnd);
-  };
-  connect();
-  return {
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await client?.end();
-    },
-  };
+  return startListening({ createClient: database.createClient, channel: CHANNEL, log }, onWake);
 }

@@ -43,7 +43,7 @@ export interface LoadedBatch {
   readonly rules: readonly EmailRule[];
 }
 
-/** @returns undefined when the batch or its tenant no longer exists. */
+/** @returns undefined when the batch no longer exists, or its tenant is not here. */
 export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBatch | undefined> {
   const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime, ...timesOf(key)]);
   return rows[0];
@@ -62,7 +62,7 @@ const LOAD = {
           'targets', r.targets, 'condition', r.condition) order by r.ruleid)
         from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled), '[]') as rules
     from rowpost.relay_batch b join rowpost.tenant t using (tenantid)
-    where b.batchid = $1::bigint and b.createtime = $2::timestamptz and t.schema is not null`,
+    where b.batchid = $1::bigint and b.createtime = $2::timestamptz and t.schema is not null and t.moved_to is null`,
 };
 
 /** The row before and after an event, as JSON text; null where there is none. */

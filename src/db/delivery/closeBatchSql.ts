@@ -1,3 +1,4 @@
+import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
@@ -44,7 +45,7 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      where ${mayClose}
+      where ${mayClose} and not ${isHandedOverSql('tenantid')}
       on conflict do nothing
       returning batchid
     ), matched as materialized (

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import { isHandedOverSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { trackDeliveries } from './track.js';
 
@@ -113,7 +114,7 @@ const FINISH = {
       where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
-          else d.state in ('pending', 'retrying') end
+          else d.state in ('pending', 'retrying') and not ${isHandedOverSql('w.tenantid')} end
       returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
         d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     ), recorded as (

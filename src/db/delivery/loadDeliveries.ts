@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { TYPE_VERSION } from './emailTypes.js';
+import { isHandedOverSql } from './handedOver.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 
@@ -58,7 +59,7 @@ export interface StoredAccounts {
   readonly waitUntilMs: number | null;
 }
 
-/** @returns deliveries in the order of `keys`; undefined for one that no longer exists. */
+/** @returns deliveries in the order of `keys`; undefined for one that no longer exists, or whose tenant is handed over. */
 export async function loadDeliveries(
   ledger: Ledger,
   keys: readonly DeliveryKey[],
@@ -125,7 +126,7 @@ const LOAD = {
         with ordinality as w(tenantid, deliveryid, createtime, position)
       cross join lateral (select * from rowpost.delivery d
         where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-          and ${inPartitions('d.createtime')}
+          and ${inPartitions('d.createtime')} and not ${isHandedOverSql('w.tenantid')}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
         where not d.tracked and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime

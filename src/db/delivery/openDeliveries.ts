@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { isHandedOverSql } from './handedOver.js';
 import { NOT_ENDED } from './track.js';
 
 /** A due delivery that should be in the queue. */
@@ -19,7 +20,9 @@ const DUE = {
   text: `
     select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
       coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
-    from rowpost.delivery where due < now() and state in ('pending', 'retrying') order by due limit $1::int`,
+    from rowpost.delivery d
+    where due < now() and state in ('pending', 'retrying') and not ${isHandedOverSql('d.tenantid')}
+    order by due limit $1::int`,
 };
 
 /**

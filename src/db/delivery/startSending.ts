@@ -1,4 +1,5 @@
 import type { DeliveryKey } from './batches.js';
+import { isHandedOverSql } from './handedOver.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 
 /** An attempt about to call the provider. */
@@ -65,7 +66,7 @@ const START = {
     with open as materialized (
       select w.* from ${WANTED} join rowpost.delivery d
         on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      where w.starts = 0 and not d.tracked
+      where w.starts = 0 and not d.tracked and not ${isHandedOverSql('w.tenantid')}
       order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
@@ -93,6 +94,7 @@ const START_TRACKED = {
       from ${WANTED}
       where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
         and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+        and not ${isHandedOverSql('w.tenantid')}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.mail
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)

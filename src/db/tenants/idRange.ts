@@ -4,7 +4,7 @@ import { quoted } from '../sql.js';
 
 // A tenant keeps its ids when it moves, so installations that exchange tenants use separate id ranges.
 
-const ID_RANGE_SIZE = 10_000_000;
+export const ID_RANGE_SIZE = 10_000_000;
 export const MAX_ID_RANGE = 213;
 
 const ID_SEQUENCES_SQL = `

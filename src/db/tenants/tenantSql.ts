@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Database } from '../connection/database.js';
+import { requireHere } from '../placement.js';
 import { sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 
@@ -15,6 +16,7 @@ export async function runTenantSql(
   script: { readonly tenantid: number; readonly sql: string },
 ): Promise<{ schema: string }> {
   const schema = await findTenantSchema(database.knex, script.tenantid);
+  await requireHere(database.knex, script.tenantid);
   await database.tenants.changeSchema(script.tenantid, async (client) => {
     await prepareSession(client, schema);
     await client.query('begin');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { param, sql, type Slot, type Sql } from '../../db/sql.js';
 import type { Principal } from '../../db/principal.js';
-import { signLink, type FileLink } from '../../files/fileLinks.js';
+import { routed, signLink, type FileLink } from '../../files/fileLinks.js';
 import type { KeyRing } from '../../secrets.js';
 
 /** Shared by the plans of statements with file URLs. */
@@ -23,6 +23,8 @@ export interface FilesOfEmail {
 export interface FileUrlSettings {
   readonly keyRing: KeyRing;
   readonly baseUrl: string;
+  /** One of several: URLs tell the front their tenant. */
+  readonly isCell?: boolean;
   readonly urlSeconds: number;
   /** Validity of download links in emails. */
   readonly linkSeconds: number;
@@ -90,9 +92,10 @@ export class FileUrls {
     size: number | null,
     seconds: number,
   ): string {
-    const { keyRing, baseUrl, now } = this.settings;
+    const { keyRing, baseUrl, isCell, now } = this.settings;
     const expires = Math.floor(now() / 1000) + seconds;
-    return signLink(keyRing, baseUrl, { method, tenantid, roleid, storagekey, size, expires });
+    const url = signLink(keyRing, baseUrl, { method, tenantid, roleid, storagekey, size, expires });
+    return isCell === true ? routed(url, tenantid) : url;
   }
 }
 

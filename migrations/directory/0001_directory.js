@@ -1,0 +1,55 @@
+// The directory of cells, in a database of its own.
+
+export async function up(knex) {
+  await knex.raw(`
+    create table rowpost_directory.cell (
+      name text primary key,
+      base_url text not null,
+      -- ids of tenants and roles made there begin at this times ten million
+      id_range int not null unique
+    );
+    -- Tenants that have moved. All others are in the cell of their id.
+    create table rowpost_directory.tenant (
+      tenantid int primary key,
+      cell text not null references rowpost_directory.cell
+    );
+    -- The keys that sign tokens in all cells, encrypted as they are there.
+    create table rowpost_directory.signing_key (
+      kid text primary key,
+      public_jwk jsonb not null,
+      private_jwk_encrypted text not null,
+      createtime timestamptz not null
+    );
+    -- The identity providers that all tenants may use, as rows of a cell's table.
+    create table rowpost_directory.oidc_provider (
+      providerid int primary key,
+      provider jsonb not null
+    );
+    create table rowpost_directory.move (
+      moveid bigint generated always as identity primary key,
+      tenantid int not null,
+      source text not null references rowpost_directory.cell,
+      target text not null references rowpost_directory.cell,
+      step text not null default 'copying'
+        check (step in ('copying', 'fenced', 'turned', 'done', 'breaking_off', 'broken_off')),
+      started timestamptz not null default now(),
+      changed timestamptz not null default now()
+    );
+    create unique index move_open on rowpost_directory.move (tenantid) where step not in ('done', 'broken_off');
+
+    create function rowpost_directory.tell() returns trigger language plpgsql as $$
+    begin
+      perform pg_notify('rowpost_directory', '');
+      return null;
+    end $$;
+  `);
+  for (const table of ['cell', 'tenant', 'signing_key', 'oidc_provider']) {
+    await knex.raw(`create trigger tell after insert or update or delete on rowpost_directory.${table}
+      for each statement execute function rowpost_directory.tell()`);
+  }
+}
+
+// knex wants one. Migrations go forward only: what went wrong is mended by the next one.
+export async function down() {
+  throw new Error('Migrations go forward only.');
+}

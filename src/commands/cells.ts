@@ -1,0 +1,55 @@
+import { openInstallation, requireCurrentSchema, withInstallation, type Installation } from '../compose.js';
+import type { MoveDeps, MovingEnd } from '../control/tenants/moveToCell.js';
+import { openDirectory, type Directory } from '../db/directory/directory.js';
+import { UsageError } from '../errors.js';
+import { createLogger } from '../log.js';
+import { loadConfig } from '../config.js';
+
+/** Opens this cell, the one of TARGET_DATABASE_URL and the directory. @returns exit status 0. Throws UsageError when one is not set. */
+export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<number> {
+  return withInstallation(async (source) => {
+    const { config, log, keyRing } = source;
+    if (config.directoryUrl === undefined) throw new UsageError('DIRECTORY_URL and CELL are not set');
+    if (config.targetDatabaseUrl === undefined) throw new UsageError('TARGET_DATABASE_URL is not set');
+    const directory = openDirectory(config.directoryUrl, 'rowpost command', log);
+    try {
+      const target = await openInstallation('command', 'command', {
+        ...config,
+        databaseUrl: config.targetDatabaseUrl,
+        databaseDirectUrl: undefined,
+      });
+      try {
+        await requireCurrentSchema(target.database);
+        await work({ directory, source: endOf(source), target: endOf(target), keyRing });
+      } finally {
+        await target.stop();
+      }
+    } finally {
+      await directory.close();
+    }
+  });
+}
+
+function endOf({ config: { databaseUrl, databaseDirectUrl }, database }: Installation): MovingEnd {
+  const url = databaseDirectUrl ?? databaseUrl;
+  if (url === undefined)
+    throw new UsageError('a cell needs DATABASE_URL: the embedded PostgreSQL is for trying out');
+  return { database, url };
+}
+
+/** Opens the directory alone. @returns exit status 0. Throws UsageError when DIRECTORY_URL is not set. */
+export async function withDirectory(work: (directory: Directory) => Promise<void>): Promise<number> {
+  const config = loadConfig(process.env);
+  if (config.directoryUrl === undefined) throw new UsageError('DIRECTORY_URL is not set');
+  const directory = openDirectory(
+    config.directoryUrl,
+    'rowpost command',
+    createLogger(config.logLevel, 'command'),
+  );
+  try {
+    await work(directory);
+    return 0;
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,34 @@
+import { readCells, readMovedTenants } from '../db/directory/cells.js';
+import { migrateDirectory, type Directory } from '../db/directory/directory.js';
+import { withDirectory } from './cells.js';
+import { ArgumentError, type Command } from './command.js';
+
+const SUBCOMMANDS: Readonly<Record<string, (directory: Directory) => Promise<void>>> = {
+  /** Prints one JSON line: {"applied":[…]}. */
+  async release(directory) {
+    print(JSON.stringify({ applied: await migrateDirectory(directory) }));
+  },
+  /** Prints one JSON line per cell. */
+  async list(directory) {
+    for (const { name, baseUrl, idRange } of await readCells(directory)) {
+      print(JSON.stringify({ cell: name, base_url: baseUrl, id_range: idRange }));
+    }
+  },
+  /** For deploy/proxy/cells.cfg: the cell of each tenant that has moved, and of each id range. */
+  async map(directory) {
+    for (const { tenantid, cell } of await readMovedTenants(directory)) print(`${tenantid} ${cell}`);
+    for (const { idRange, name } of await readCells(directory)) print(`range-${idRange} ${name}`);
+  },
+};
+
+export const directory: Command = async ([name = '', ...args]) => {
+  const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  if (!run || args.length > 0) {
+    throw new ArgumentError(`directory takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
+  }
+  return withDirectory(run);
+};
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,268 @@
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../db/connection/database.js';
+import { copyDirectory } from '../../db/directory/copyDirectory.js';
+import { readOwnCell } from '../../db/directory/cells.js';
+import type { Directory } from '../../db/directory/directory.js';
+import {
+  advanceMove,
+  beginMove,
+  readOpenMove,
+  turnDirectory,
+  withTenantMoves,
+  type Move,
+} from '../../db/directory/moves.js';
+import { carryHistory, carryOpen, endOfAttempts } from '../../db/moving/carryLedger.js';
+import { copyRows, copySequences } from '../../db/moving/copyRows.js';
+import { applyChanges, copyKeyless, noteChanges, stopNotingChanges } from '../../db/moving/followChanges.js';
+import {
+  activateTenant,
+  fenceTenant,
+  structureOf,
+  unfenceTenant,
+  type MovingTenant,
+} from '../../db/moving/handOver.js';
+import { leaveCell } from '../../db/moving/leaveCell.js';
+import { listTables, otherWriters, type MovedTable } from '../../db/moving/movedTables.js';
+import {
+  dumpSchema,
+  fillViews,
+  makeReferences,
+  validateReferences,
+  type SchemaDump,
+} from '../../db/moving/schemaDump.js';
+import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
+import { UsageError } from '../../errors.js';
+import type { KeyRing } from '../../secrets.js';
+import { exportTenant, importTenant } from './moveTenant.js';
+import { readTenant } from './tenants.js';
+
+/** One end of a move. */
+export interface MovingEnd {
+  readonly database: Database;
+  /** Past a pooler. */
+  readonly url: string;
+}
+
+export interface MoveDeps {
+  readonly directory: Directory;
+  readonly source: MovingEnd;
+  readonly target: MovingEnd;
+  /** Of all cells. */
+  readonly keyRing: KeyRing;
+}
+
+interface MoveResult {
+  readonly cell: string;
+  /** For how long nobody served the tenant; undefined where an earlier run of the command had stopped it. */
+  readonly pauseMs: number | undefined;
+}
+
+/** A round with fewer changes takes less time than what the pause needs anyway. */
+const FEW_CHANGES = 200;
+const MAX_ROUNDS = 1_000;
+/** With a margin: by then no process serves the tenant from what it remembers. */
+const FORGOTTEN_MS = PRINCIPAL_MAX_AGE_MS + 100;
+
+/**
+ * Moves a tenant from the source to the target. What an earlier run left is finished if the directory had been turned, else
+ * undone and begun anew. Throws UsageError, AppError or what pg throws; run it again then.
+ */
+export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): Promise<MoveResult> {
+  return withTenantMoves(deps.directory, tenantid, async () => {
+    const open = await readOpenMove(deps.directory, tenantid);
+    if (open?.step === 'turned') {
+      await requireEnds(deps, open.source, open.target);
+      await arrive(deps, open);
+      return { cell: open.target, pauseMs: undefined };
+    }
+    if (open) await undo(deps, open);
+    const own = await readOwnCell(deps.source.database.pool);
+    if (!own) throw new UsageError('this installation has not joined a directory: see docs/cells.md');
+    if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
+    await requireEnds(deps, own.name, to);
+    await copyDirectory(deps.directory, deps.target.database.pool, to);
+    await requireMovable(deps, tenantid);
+    const move = await beginMove(deps.directory, { tenantid, source: own.name, target: to });
+    try {
+      return await run(deps, move);
+    } catch (error) {
+      // If this fails as well, the next run does it.
+      const left = await readOpenMove(deps.directory, tenantid).catch(() => undefined);
+      if (left && left.step !== 'turned') await undo(deps, left).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** Undoes what a run of the command left. Throws UsageError when the directory has been turned, or nothing is open. */
+export function breakOffMove(deps: MoveDeps, tenantid: number): Promise<void> {
+  return withTenantMoves(deps.directory, tenantid, async () => {
+    const open = await readOpenMove(deps.directory, tenantid);
+    if (!open) throw new UsageError(`tenant ${tenantid} is not being moved`);
+    if (open.step === 'turned') {
+      throw new UsageError(
+        `tenant ${tenantid} is in "${open.target}" already: run the move to its end, then move it back`,
+      );
+    }
+    await undo(deps, open);
+  });
+}
+
+async function requireEnds({ source, target }: MoveDeps, from: string, to: string): Promise<void> {
+  for (const [end, name, setting] of [
+    [source, from, 'DATABASE_URL'],
+    [target, to, 'TARGET_DATABASE_URL'],
+  ] as const) {
+    const own = await readOwnCell(end.database.pool);
+    if (own?.name === name) continue;
+    throw new UsageError(
+      `${setting} is ${own ? `that of cell "${own.name}"` : 'not that of a cell'}, and not that of "${name}"`,
+    );
+  }
+}
+
+async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<void> {
+  const tenant = await readTenant(source.database.knex, tenantid);
+  if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
+  if (tenant.adopted) {
+    throw new UsageError(
+      `the schema of tenant ${tenantid} belongs to an application: see docs/backup.md for how to move it`,
+    );
+  }
+  const moving = await placeOf(source, tenantid, tenant.schema);
+  const writers = await otherWriters(source.database.pool, moving);
+  if (writers.length > 0) {
+    throw new UsageError(
+      `${writers.join(', ')} may write to the tenant's tables, which nothing would stop during the move: revoke that first`,
+    );
+  }
+}
+
+async function placeOf({ database }: MovingEnd, tenantid: number, schema: string): Promise<MovingTenant> {
+  return { tenantid, schema, role: (await database.tenants.names()).tenant(tenantid) };
+}
+
+/** The tenant at both ends. */
+interface Places {
+  readonly here: MovingTenant;
+  readonly there: MovingTenant;
+}
+
+async function placesOf({ source, target }: MoveDeps, { tenantid }: Move): Promise<Places | undefined> {
+  const known =
+    (await readTenant(source.database.knex, tenantid)) ?? (await readTenant(target.database.knex, tenantid));
+  if (known?.schema == null) return undefined;
+  return {
+    here: await placeOf(source, tenantid, known.schema),
+    there: await placeOf(target, tenantid, known.schema),
+  };
+}
+
+async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
+  const places = await placesOf(deps, copying);
+  if (!places) throw new UsageError(`there is no tenant ${copying.tenantid} in this cell`);
+  const { here, there } = places;
+  const [from, to] = [deps.source.database.pool, deps.target.database.pool];
+  if (!(await leaveCell(to, there, copying.moveid))) {
+    throw new UsageError(`tenant ${copying.tenantid} is served by both cells: see docs/cells.md`);
+  }
+  const tables = await listTables(from, here.schema);
+  await noteChanges(from, here, tables);
+  const structure = await structureOf(from, here);
+  const dump = await dumpSchema(deps.source.url, here.schema);
+  try {
+    await copyWhileServed(deps, here, tables, dump);
+    const fenced = await advanceMove(deps.directory, copying, 'fenced');
+    const stoppedAt = performance.now();
+    await fenceTenant(from, here, { move: fenced.moveid, movedTo: fenced.target, structure });
+    const fencedAt = performance.now();
+    await copyRest(deps, fenced, here, tables, dump);
+    await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
+    const turned = await turnDirectory(deps.directory, fenced);
+    await activateTenant(to, turned.tenantid, turned.moveid);
+    const pauseMs = Math.round(performance.now() - stoppedAt);
+    await arrive(deps, turned);
+    return { cell: turned.target, pauseMs };
+  } finally {
+    await dump.delete();
+  }
+}
+
+async function copyWhileServed(
+  { source, target }: MoveDeps,
+  here: MovingTenant,
+  tables: readonly MovedTable[],
+  dump: SchemaDump,
+): Promise<void> {
+  const [from, to] = [source.database.pool, target.database.pool];
+  const followed = tables.filter(({ key }) => key.length > 0);
+  await dump.restoreTables(target.url);
+  await copyRows(from, to, here.schema, followed);
+  await dump.restoreIndexes(target.url);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    if ((await applyChanges(from, to, here, tables)) < FEW_CHANGES) return;
+  }
+  throw new UsageError("the tenant's rows change faster than they are copied");
+}
+
+/** Within the pause. */
+async function copyRest(
+  { source, target, keyRing }: MoveDeps,
+  { tenantid, source: cell, moveid }: Move,
+  here: MovingTenant,
+  tables: readonly MovedTable[],
+  dump: SchemaDump,
+): Promise<void> {
+  const [from, to] = [source.database.pool, target.database.pool];
+  const { schema } = here;
+  while ((await applyChanges(from, to, here, tables)) > 0);
+  await copyKeyless(from, to, schema, tables);
+  await copySequences(from, to, schema);
+  await makeReferences(from, to, schema);
+  await fillViews(from, to, schema);
+  await dump.restoreTriggers(target.url);
+  await endOfAttempts(source.database.ledger, tenantid);
+  const lines: string[] = [];
+  const keep = (line: string): Promise<void> => {
+    lines.push(line);
+    return Promise.resolve();
+  };
+  await exportTenant(from, tenantid, keep, true);
+  await importTenant(target.database, { from: keyRing, to: keyRing }, () => Readable.from(lines), {
+    from: cell,
+    move: moveid,
+  });
+  await carryOpen(from, to, tenantid);
+}
+
+/** After the directory was turned. Idempotent. */
+async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
+  const [from, to] = [deps.source.database.pool, deps.target.database.pool];
+  await activateTenant(to, turned.tenantid, turned.moveid);
+  const places = await placesOf(deps, turned);
+  // Without waiting for their relays.
+  await copyDirectory(deps.directory, from, turned.source);
+  await copyDirectory(deps.directory, to, turned.target);
+  if (places) {
+    await carryHistory(from, to, turned.tenantid);
+    await leaveCell(from, places.here, turned.moveid);
+    await validateReferences(to, places.there.schema);
+  }
+  await advanceMove(deps.directory, turned, 'done');
+}
+
+/** Back to where only the source knows the tenant. Idempotent. */
+async function undo(deps: MoveDeps, open: Move): Promise<void> {
+  await requireEnds(deps, open.source, open.target);
+  // From this commit on, the directory can't be turned by whoever began the move.
+  const breaking =
+    open.step === 'breaking_off' ? open : await advanceMove(deps.directory, open, 'breaking_off');
+  const places = await placesOf(deps, open);
+  if (places) {
+    await unfenceTenant(deps.source.database.pool, places.here, open.moveid);
+    await stopNotingChanges(deps.source.database.pool, places.here);
+    await leaveCell(deps.target.database.pool, places.there, open.moveid);
+  }
+  await advanceMove(deps.directory, breaking, 'broken_off');
+}

@@ -1,0 +1,96 @@
+import type pg from 'pg';
+import { inTransaction } from '../connection/inTransaction.js';
+import { ID_RANGE_SIZE } from '../tenants/idRange.js';
+import type { Directory } from './directory.js';
+
+/** The directory as one JSON text per table. */
+interface Snapshot {
+  readonly cells: string;
+  readonly tenants: string;
+  readonly keys: string;
+  readonly providers: string;
+}
+
+/**
+ * Makes the cell's copy what the directory is now. Its processes never ask the directory itself.
+ * @param own the cell's name
+ */
+export async function copyDirectory(directory: Directory, cellPool: pg.Pool, own: string): Promise<void> {
+  const { rows } = await directory.pool.query<Snapshot>(SNAPSHOT_SQL);
+  const [snapshot] = rows;
+  if (!snapshot) throw new Error('the directory gave no snapshot');
+  await inTransaction(cellPool, async (client) => {
+    // Copies that run at once would wait for each other's rows in different orders.
+    await client.query('lock table rowpost.cell in share row exclusive mode');
+    for (const [text, json] of [
+      [DROP_CELLS, snapshot.cells],
+      [COPY_CELLS, snapshot.cells],
+      [DROP_TENANTS, snapshot.tenants],
+      [COPY_TENANTS, snapshot.tenants],
+      [COPY_KEYS, snapshot.keys],
+      [DROP_KEYS, snapshot.keys],
+      [COPY_PROVIDERS, snapshot.providers],
+      [DROP_PROVIDERS, snapshot.providers],
+    ] as const) {
+      await client.query(text, text.includes('$2') ? [json, own] : [json]);
+    }
+  });
+}
+
+const rowsOf = (table: string): string =>
+  `(select coalesce(json_agg(t), '[]')::text from rowpost_directory.${table} t)`;
+
+const SNAPSHOT_SQL = `select ${rowsOf('cell')} as cells, ${rowsOf('tenant')} as tenants,
+  ${rowsOf('signing_key')} as keys, ${rowsOf('oidc_provider')} as providers`;
+
+const GIVEN_CELLS = 'json_to_recordset($1::json) as g(name text, base_url text, id_range int)';
+const DROP_CELLS = `delete from rowpost.cell where name not in (select name from ${GIVEN_CELLS})`;
+const COPY_CELLS = `
+  insert into rowpost.cell as c (name, base_url, id_range, own)
+  select name, base_url, id_range, name = $2::text from ${GIVEN_CELLS} order by name
+  on conflict (name) do update set base_url = excluded.base_url, id_range = excluded.id_range, own = excluded.own
+  where c.* is distinct from excluded.*`;
+
+const GIVEN_TENANTS = 'json_to_recordset($1::json) as g(tenantid int, cell text)';
+const DROP_TENANTS = `delete from rowpost.cell_tenant where tenantid not in (select tenantid from ${GIVEN_TENANTS})`;
+const COPY_TENANTS = `
+  insert into rowpost.cell_tenant as c (tenantid, cell)
+  select tenantid, cell from ${GIVEN_TENANTS} order by tenantid
+  on conflict (tenantid) do update set cell = excluded.cell where c.cell <> excluded.cell`;
+
+const COPY_KEYS = `
+  insert into rowpost.signing_key (kid, public_jwk, private_jwk_encrypted, createtime)
+  select kid, public_jwk, private_jwk_encrypted, createtime
+  from json_populate_recordset(null::rowpost.signing_key, $1::json)
+  on conflict do nothing`;
+const DROP_KEYS = `
+  delete from rowpost.signing_key where kid not in (select kid from json_to_recordset($1::json) as g(kid text))
+    and json_array_length($1::json) > 0`;
+
+// Those of its own range are the cell's own to enter.
+const GIVEN_PROVIDERS = `(
+  select p.* from json_to_recordset($1::json) as g(providerid int, provider json),
+    json_populate_record(null::rowpost.oidc_providers, g.provider) p) g`;
+const IS_OF_ANOTHER_CELL = `providerid / ${ID_RANGE_SIZE} <> (select id_range from rowpost.cell where name = $2::text)`;
+const PROVIDER_COLUMNS = [
+  'name',
+  'auth_uri',
+  'token_uri',
+  'jwks_uri',
+  'issuer',
+  'comparison_field',
+  'email_always_verified',
+  'creatorid',
+  'createtime',
+];
+const COPY_PROVIDERS = `
+  insert into rowpost.oidc_providers as p (providerid, ${PROVIDER_COLUMNS.join(', ')})
+  select providerid, ${PROVIDER_COLUMNS.join(', ')} from ${GIVEN_PROVIDERS}
+  where ${IS_OF_ANOTHER_CELL} and not exists (select from rowpost.oidc_providers named
+    where named.tenantid is null and named.name = g.name and named.providerid <> g.providerid)
+  on conflict (providerid) do update set ${PROVIDER_COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}
+  where p.tenantid is null`;
+const DROP_PROVIDERS = `
+  delete from rowpost.oidc_providers p
+  where tenantid is null and ${IS_OF_ANOTHER_CELL} and providerid not in (select providerid from ${GIVEN_PROVIDERS})
+    and not exists (select from rowpost.oidc_config c where c.providerid = p.providerid)`;

@@ -1,0 +1,62 @@
+import { fileURLToPath } from 'node:url';
+import knexFactory from 'knex';
+import pg from 'pg';
+import { createConnector, type Connector } from '../connection/connector.js';
+import { startListening } from '../connection/listening.js';
+import type { Logger } from '../../log.js';
+import type { Stoppable } from '../../shutdown.js';
+
+// Resolves from both src/db/directory and dist/db/directory.
+const MIGRATIONS_DIR = fileURLToPath(new URL('../../../migrations/directory', import.meta.url));
+const SCHEMA = 'rowpost_directory';
+const MAX_CONNECTIONS = 3;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** The database that knows all cells. Cells copy it, so that only moves and releases need it. */
+export interface Directory {
+  readonly pool: pg.Pool;
+  /** A connection of its own, not open yet. */
+  createClient(): pg.Client;
+  /** Calls `onChange` for each change, and after every (re)connect. */
+  listen(onChange: () => void): Stoppable;
+  close(): Promise<void>;
+}
+
+/** @param url as `DIRECTORY_URL` */
+export function openDirectory(url: string, applicationName: string, log: Logger): Directory {
+  const connector: Connector = createConnector({
+    url,
+    config: {
+      application_name: applicationName,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      options: '-c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=30s',
+    },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    log,
+  });
+  const pool = new pg.Pool({ ...connector.config, Client: connector.Client, max: MAX_CONNECTIONS });
+  // An idle connection that breaks is replaced at the next use.
+  pool.on('error', (error) => log.warn({ err: error }, 'a connection to the directory broke'));
+  return {
+    pool,
+    createClient: () => connector.createClient(),
+    listen: (onChange) =>
+      startListening({ createClient: () => connector.createClient(), channel: SCHEMA, log }, onChange),
+    close: () => pool.end(),
+  };
+}
+
+/** Brings the directory's tables up to date. @returns the names of the applied migrations */
+export async function migrateDirectory({ pool }: Directory): Promise<readonly string[]> {
+  const knex = knexFactory({ client: 'pg', connectionPool: pool });
+  await knex.raw(`create schema if not exists ${SCHEMA}`);
+  const [, applied] = (await knex.migrate.latest({
+    directory: MIGRATIONS_DIR,
+    schemaName: SCHEMA,
+    tableName: 'migration',
+    loadExtensions: ['.js'],
+    disableMigrationsListValidation: true,
+  })) as [number, string[]];
+  return applied;
+}

@@ -1,0 +1,192 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Pool } from 'pg';
+import { UsageError } from '../../errors.js';
+import { inTransaction } from '../connection/inTransaction.js';
+import type { Ledger } from '../connection/ledger.js';
+import type { DeliveryKey } from '../delivery/batches.js';
+import { LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
+import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
+import { EVALUATED, HELD_BACK } from './handOver.js';
+
+// A fenced tenant's mail: nothing begins to be sent, and no rule is evaluated. Events whose rules were not evaluated, and
+// deliveries that have not ended, are carried before the other cell takes over; the history of those that have ended, after.
+
+/** A call of a provider ends before, or its lease does. */
+const PATIENCE_MS = 120_000;
+const POLL_MS = 20;
+const ROWS_AT_ONCE = 500;
+
+/** Waits for the attempts in flight of a fenced tenant. All of its open deliveries are tracked then. */
+export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<void> {
+  await trackDeliveries(ledger, await ledger.query<DeliveryKey>(UNTRACKED, [tenantid]));
+  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await delay(POLL_MS)) {
+    const rows = await ledger.query(SENDING, [tenantid]);
+    if (rows.length === 0) return;
+  }
+  throw new UsageError('attempts to send mail do not end: do a relay and a worker run?');
+}
+
+const UNTRACKED = {
+  text: `
+    select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime from rowpost.delivery d
+    where d.tenantid = $1::int and ${NOT_ENDED}
+      and d.xid >= (select pg_snapshot_xmin(since) from rowpost.delivery_sweep order by sweepid desc limit 1)`,
+};
+
+const SENDING = {
+  text: `select from rowpost.delivery where tenantid = $1::int and due is not null and state = 'sending' limit 1`,
+};
+
+/** What no tick has read, and what is in batches that are not done. */
+const OPEN_EVENTS = `
+  ${LOW_WATER_SQL}, open_batch as materialized (
+    select b.batchid, b.createtime, b.eventids, b.mintime, b.maxtime from rowpost.relay_batch b
+    where b.tenantid = $1::int and b.batchid >= (select from_batchid from low_water)
+      and not exists (select from rowpost.relay_batch_done d where d.batchid = b.batchid and d.createtime = b.createtime)
+  ), last as materialized (
+    select snapshot from rowpost.relay_tick order by tickid desc limit 1
+  ), unread as materialized (
+    select eventid, time from rowpost.outbox o
+    where o.tenantid = $1::int and o.xid >= (select pg_snapshot_xmin(snapshot) from last)
+      and not pg_visible_in_snapshot(o.xid, (select snapshot from last))
+    union all
+    select eventid, time from rowpost.outbox where tenantid = $1::int and xid = '${HELD_BACK}'
+  ), open_event as materialized (
+    select eventid, time from unread
+    union
+    select o.eventid, o.time from open_batch b
+      join rowpost.outbox o on o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
+  )`;
+
+const OPEN_DELIVERIES = `
+  open_delivery as materialized (
+    select tenantid, deliveryid, createtime, eventid from rowpost.delivery
+    where tenantid = $1::int and due is not null and state in ('pending', 'retrying')
+    union all
+    select tenantid, deliveryid, createtime, eventid from rowpost.delivery
+    where tenantid = $1::int and state = 'paused'
+  )`;
+
+interface Carried {
+  readonly table: string;
+  /** What rows are marked with, where they have one. */
+  readonly xid?: string;
+  /** Selects rows of tenant `$1` as JSON. */
+  readonly rows: string;
+}
+
+const OPEN: readonly Carried[] = [
+  {
+    table: 'outbox',
+    xid: HELD_BACK,
+    rows: `with ${OPEN_EVENTS} select row_to_json(o)::text as row from rowpost.outbox o join open_event using (eventid, time)`,
+  },
+  {
+    table: 'outbox',
+    xid: EVALUATED,
+    rows: `with ${OPEN_DELIVERIES} select row_to_json(o)::text as row from rowpost.outbox o
+      where (eventid, time) in (select eventid, createtime from open_delivery)`,
+  },
+  ...['delivery', 'email_attempt', 'email_event'].map((table) => ({
+    table,
+    rows: `with ${OPEN_DELIVERIES} select row_to_json(r)::text as row from rowpost.${table} r
+      join open_delivery using (tenantid, deliveryid, createtime)`,
+  })),
+  {
+    table: 'email_pace',
+    rows: 'select row_to_json(r)::text as row from rowpost.email_pace r where tenantid = $1::int',
+  },
+];
+
+const OF_TENANT = ['email_attempt', 'delivery_start', 'email_event', 'sent_mail', 'delivery'];
+
+const HISTORY: readonly Carried[] = [
+  {
+    table: 'outbox',
+    xid: EVALUATED,
+    rows: `select row_to_json(o)::text as row from rowpost.outbox o
+      where (eventid, time) in (select eventid, createtime from rowpost.delivery where tenantid = $1::int)`,
+  },
+  ...OF_TENANT.map((table) => ({
+    table,
+    rows: `select row_to_json(r)::text as row from rowpost.${table} r where tenantid = $1::int`,
+  })),
+];
+
+/** Copies a fenced tenant's open events and deliveries to where it is expected, all or nothing. */
+export function carryOpen(source: Pool, target: Pool, tenantid: number): Promise<void> {
+  return carry(source, target, tenantid, OPEN);
+}
+
+/** Copies the deliveries that had ended when the tenant was fenced, all or nothing. Idempotent: what is there stays. */
+export function carryHistory(source: Pool, target: Pool, tenantid: number): Promise<void> {
+  return carry(source, target, tenantid, HISTORY);
+}
+
+async function carry(source: Pool, target: Pool, tenantid: number, parts: readonly Carried[]): Promise<void> {
+  await inTransaction(source, async (from) => {
+    await from.query(
+      `set transaction isolation level repeatable read, read only; set local statement_timeout = 0;
+       set local idle_in_transaction_session_timeout = 0`,
+    );
+    await inTransaction(target, async (to) => {
+      await to.query('set local statement_timeout = 0');
+      for (const { table, xid, rows: select } of parts) {
+        await from.query(`declare carried no scroll cursor for ${select}`, [tenantid]);
+        for (;;) {
+          const { rows } = await from.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from carried`);
+          if (rows.length > 0) {
+            await insertCarried(
+              to,
+              table,
+              xid,
+              rows.map(({ row }) => row),
+            );
+          }
+          if (rows.length < ROWS_AT_ONCE) break;
+        }
+        await from.query('close carried');
+      }
+    });
+  });
+}
+
+async function insertCarried(
+  to: pg.ClientBase,
+  table: string,
+  xid: string | undefined,
+  rows: readonly string[],
+): Promise<void> {
+  const { rows: found } = await to.query<{ columns: string }>(
+    `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_catalog.pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attname <> 'xid'`,
+    [`rowpost.${table}`],
+  );
+  const columns = found[0]?.columns ?? '';
+  await to.query(
+    `insert into rowpost.${table} (${columns}${xid === undefined ? '' : ', xid'}) overriding system value
+     select ${columns}${xid === undefined ? '' : `, '${xid}'`}
+     from unnest($1::json[]) l(line), json_populate_record(null::rowpost.${table}, line) r
+     on conflict do nothing`,
+    [rows],
+  );
+}
+
+/**
+ * Forgets a tenant's mail where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay ticks meanwhile, and none finds them later, should the tenant come back.
+ */
+export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
+  await client.query('lock table rowpost.relay_lock in share update exclusive mode');
+  await client.query(
+    `with ${OPEN_EVENTS}, done as (
+       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from open_batch
+       on conflict do nothing
+     )
+     delete from rowpost.outbox o using unread u where o.eventid = u.eventid and o.time = u.time`,
+    [tenantid],
+  );
+  for (const table of [...OF_TENANT, 'email_pace']) {
+    await client.query(`delete from rowpost.${table} where tenantid = $1`, [tenantid]);
+  }
+}

@@ -1,0 +1,85 @@
+import type pg from 'pg';
+import type { Pool } from 'pg';
+import { inTransaction } from '../connection/inTransaction.js';
+import { quoted } from '../sql.js';
+import type { MovedTable } from './movedTables.js';
+
+const ROWS_AT_ONCE = 500;
+
+/** Both ends write and read values alike, so each row travels as PostgreSQL's own text of it. */
+export const EXACT = `set local extra_float_digits = 1; set local bytea_output = 'hex';
+  set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+
+/** Copies all rows of the tables, from one snapshot. The target's tables are empty, without constraints and triggers. */
+export async function copyRows(
+  source: Pool,
+  target: Pool,
+  schema: string,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  await inTransaction(source, async (from) => {
+    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
+    await inTransaction(target, async (to) => {
+      await to.query(EXACT);
+      for (const table of tables) await copyTable(from, to, schema, table);
+    });
+  });
+}
+
+/** Within transactions of both ends. */
+export async function copyTable(
+  from: pg.ClientBase,
+  to: pg.ClientBase,
+  schema: string,
+  table: MovedTable,
+): Promise<void> {
+  await from.query(`declare moved no scroll cursor for select t::text as row from ${table.from} t`);
+  for (;;) {
+    const { rows } = await from.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from moved`);
+    await insertRows(
+      to,
+      schema,
+      table,
+      rows.map(({ row }) => row),
+    );
+    if (rows.length < ROWS_AT_ONCE) break;
+  }
+  await from.query('close moved');
+}
+
+/** @param rows PostgreSQL's texts of them */
+export async function insertRows(
+  to: pg.ClientBase,
+  schema: string,
+  { name, columns }: MovedTable,
+  rows: readonly string[],
+): Promise<void> {
+  const table = quoted(schema, name);
+  if (rows.length === 0) return;
+  await to.query(
+    `insert into ${table} (${columns.map((column) => quoted(column)).join(', ')}) overriding system value
+     select ${columns.map((column) => `(r.row).${quoted(column)}`).join(', ')}
+     from (select line::${table} as row from unnest($1::text[]) line offset 0) r`,
+    [rows],
+  );
+}
+
+/** Sets the target's sequences as the source's are. */
+export async function copySequences(source: Pool, target: Pool, schema: string): Promise<void> {
+  const { rows } = await source.query<{ name: string }>(
+    `select relname::text as name from pg_catalog.pg_class
+     where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'S'`,
+    [schema],
+  );
+  for (const { name } of rows) {
+    const sequence = quoted(schema, name);
+    const { rows: values } = await source.query<{ last_value: string; is_called: boolean }>(
+      `select last_value::text, is_called from ${sequence}`,
+    );
+    await target.query('select setval($1::regclass, $2::bigint, $3)', [
+      sequence,
+      values[0]?.last_value,
+      values[0]?.is_called,
+    ]);
+  }
+}

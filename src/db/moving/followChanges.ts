@@ -1,0 +1,180 @@
+import type pg from 'pg';
+import type { Pool } from 'pg';
+import { UsageError } from '../../errors.js';
+import { inTransaction } from '../connection/inTransaction.js';
+import { literal, quoted } from '../sql.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { copyTable, EXACT, insertRows } from './copyRows.js';
+import type { MovingTenant } from './handOver.js';
+import type { MovedTable } from './movedTables.js';
+
+// Logical replication would need wal_level = logical, the attribute REPLICATION and, for the subscription, a superuser or
+// pg_create_subscription. Triggers need none of these: they note the keys of rows that change while their table is copied.
+
+export const MOVE_TRIGGER = 'rowpost_move';
+const CHANGES_AT_ONCE = 5_000;
+/** Writers wait behind a trigger's creation. */
+const LOCK_TIMEOUT_MS = 300;
+const MAX_TRIES = 100;
+
+/** From the commit of each trigger on, changes of its table are noted. Tables without a primary key are not followed. */
+export async function noteChanges(
+  pool: Pool,
+  { tenantid, schema }: MovingTenant,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  for (const { name, key } of tables) {
+    if (key.length === 0) continue;
+    const table = quoted(schema, name);
+    const noting = `execute function rowpost.note_move_change(${[String(tenantid), name, ...key].map(literal).join(', ')})`;
+    await givingWay(async () => {
+      await inTransaction(pool, async (client) => {
+        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await client.query(
+          `create trigger ${MOVE_TRIGGER} after insert or update or delete on ${table} for each row ${noting}`,
+        );
+        await client.query(
+          `create trigger ${MOVE_TRIGGER}_all after truncate on ${table} for each statement ${noting}`,
+        );
+      });
+    });
+  }
+}
+
+/** Idempotent. */
+export async function stopNotingChanges(pool: Pool, { tenantid, schema }: MovingTenant): Promise<void> {
+  const { rows } = await pool.query<{ drop: string }>(
+    `select format('drop trigger if exists %I on %s', t.tgname, t.tgrelid::regclass) as drop
+     from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
+     where c.relnamespace = to_regnamespace(quote_ident($1)) and t.tgname::text in ($2::text, $2::text || '_all') and t.tgparentid = 0`,
+    [schema, MOVE_TRIGGER],
+  );
+  for (const { drop } of rows) {
+    await givingWay(async () => {
+      await inTransaction(pool, async (client) => {
+        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await client.query(drop);
+      });
+    });
+  }
+  await pool.query('delete from rowpost.move_change where tenantid = $1', [tenantid]);
+}
+
+async function givingWay(change: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await change();
+      return;
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (tries === MAX_TRIES) {
+        throw new UsageError("transactions on the tenant's tables don't end: see pg_stat_activity");
+      }
+    }
+  }
+}
+
+interface Change {
+  readonly changeid: string;
+  readonly table_name: string;
+  /** JSON text; null for a table that was truncated. */
+  readonly key: string | null;
+}
+
+/**
+ * Brings rows that changed up to date in the target, as they are by now. Applying a change twice is harmless, so it is
+ * forgotten only afterwards.
+ * @returns the number of changes; fewer than a round takes means that none is left, for the moment
+ */
+export async function applyChanges(
+  source: Pool,
+  target: Pool,
+  { tenantid, schema }: MovingTenant,
+  tables: readonly MovedTable[],
+): Promise<number> {
+  const changes = await inTransaction(source, async (from) => {
+    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
+    const { rows } = await from.query<Change>(
+      `select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
+       order by changeid limit ${CHANGES_AT_ONCE}`,
+      [tenantid],
+    );
+    if (rows.length > 0) {
+      await inTransaction(target, async (to) => {
+        await to.query(EXACT);
+        await applyRound(from, to, schema, tables, rows);
+      });
+    }
+    return rows;
+  });
+  await source.query('delete from rowpost.move_change where changeid = any ($1::bigint[])', [
+    changes.map(({ changeid }) => changeid),
+  ]);
+  return changes.length;
+}
+
+/** Deletes first: a value of a unique column may have gone from one row to another. */
+async function applyRound(
+  from: pg.ClientBase,
+  to: pg.ClientBase,
+  schema: string,
+  tables: readonly MovedTable[],
+  changes: readonly Change[],
+): Promise<void> {
+  const concerned = tables
+    .map((table) => ({ table, of: changes.filter(({ table_name: name }) => name === table.name) }))
+    .filter(({ of }) => of.length > 0)
+    .map(({ table, of }) => ({
+      table,
+      isTruncated: of.some(({ key }) => key === null),
+      keys: [...new Set(of.flatMap(({ key }) => key ?? []))],
+    }));
+  for (const { table, isTruncated, keys } of concerned) {
+    if (isTruncated) await to.query(`delete from ${quoted(schema, table.name)}`);
+    else await to.query(`delete from ${quoted(schema, table.name)} t using ${keyed(schema, table)}`, [keys]);
+  }
+  for (const { table, isTruncated, keys } of concerned) {
+    if (isTruncated) {
+      await copyTable(from, to, schema, table);
+      continue;
+    }
+    const { rows } = await from.query<{ row: string }>(
+      `select t::text as row from ${table.from} t, ${keyed(schema, table)}`,
+      [keys],
+    );
+    await insertRows(
+      to,
+      schema,
+      table,
+      rows.map(({ row }) => row),
+    );
+  }
+}
+
+/** SQL: joins table `t` with the keys `$1`. */
+function keyed(schema: string, { name, key }: MovedTable): string {
+  const columns = key.map((column) => quoted(column));
+  return `(select r.* from unnest($1::text[]) k, jsonb_populate_record(null::${quoted(schema, name)}, k::jsonb) r) k
+    where ${columns.map((column) => `t.${column} = k.${column}`).join(' and ')}`;
+}
+
+/** Copies tables without a key anew. Nothing changes them meanwhile. */
+export async function copyKeyless(
+  source: Pool,
+  target: Pool,
+  schema: string,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  const keyless = tables.filter(({ key }) => key.length === 0);
+  if (keyless.length === 0) return;
+  await inTransaction(source, async (from) => {
+    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
+    await inTransaction(target, async (to) => {
+      await to.query(EXACT);
+      for (const table of keyless) {
+        await to.query(`delete from ${quoted(schema, table.name)}`);
+        await copyTable(from, to, schema, table);
+      }
+    });
+  });
+}

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { UsageError } from '../../errors.js';
+import { readFingerprint } from '../catalog/fingerprint.js';
+import { inTransaction } from '../connection/inTransaction.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { quoted } from '../sql.js';
+import { listTables } from './movedTables.js';
+
+/** A tenant as one cell has it. */
+export interface MovingTenant {
+  readonly tenantid: number;
+  readonly schema: string;
+  /** Its database role there. */
+  readonly role: string;
+}
+
+/** Below PostgreSQL's deadlock_timeout: where a request and the fence wait for each other, the fence gives way. */
+const LOCK_TIMEOUT_MS = 300;
+const DEADLOCK = '40P01';
+const RETRY_MS = 200;
+/** Transactions of the tenant end before, at REQUEST_TIMEOUT_MS. */
+const PATIENCE_MS = 60_000;
+const POLL_MS = 10;
+
+/** Of schemas that are compared with themselves only. */
+const FINGERPRINT_SEED = 0n;
+
+/** Changes with every change of the schema's structure. */
+export function structureOf(pool: Pool, { schema }: MovingTenant): Promise<string> {
+  return readFingerprint(pool, schema, FINGERPRINT_SEED);
+}
+
+/**
+ * Takes the tenant's rights on its tables and says where it went, in one transaction that waits for all writers: what they
+ * committed is there, and nothing is written or read by the tenant afterwards, whatever a process remembers. The service
+ * itself may still read. Throws UsageError when the structure is not the expected one any more, or writers don't end.
+ */
+export async function fenceTenant(
+  pool: Pool,
+  tenant: MovingTenant,
+  {
+    move,
+    movedTo,
+    structure,
+  }: { readonly move: number; readonly movedTo: string; readonly structure: string },
+): Promise<void> {
+  const { tenantid, schema, role } = tenant;
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await inTransaction(pool, async (client) => {
+        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        // Whoever changes the schema holds it.
+        await client.query('insert into rowpost.tenant_access values ($1) on conflict do nothing', [
+          tenantid,
+        ]);
+        await client.query('select from rowpost.tenant_access where tenantid = $1 for update', [tenantid]);
+        // For update: control mutations hold a key share.
+        const { rowCount } = await client.query(
+          'select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update',
+          [tenantid, move],
+        );
+        if (rowCount === 0) throw new UsageError(`tenant ${tenantid} is not here, or was moved again`);
+        const tables = await listTables(client, schema);
+        if (tables.length > 0) {
+          const names = tables.map(({ name }) => quoted(schema, name)).join(', ');
+          await client.query(`lock table ${names} in share mode`);
+        }
+        if ((await structureOf(pool, tenant)) !== structure) {
+          throw new UsageError('the structure of the tables changed during the move: run the command again');
+        }
+        const all = `all on all tables in schema ${quoted(schema)}`;
+        await client.query(`revoke ${all} from ${quoted(role)}`);
+        await client.query(`grant select on all tables in schema ${quoted(schema)} to current_user`);
+        await client.query('update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1', [
+          tenantid,
+          movedTo,
+          move,
+        ]);
+      });
+      break;
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE && sqlState(error) !== DEADLOCK) throw error;
+      if (performance.now() > until) {
+        throw new UsageError(
+          "transactions on the tenant's tables don't end: see pg_stat_activity, and run the command again",
+        );
+      }
+      await delay(RETRY_MS * (0.5 + Math.random()));
+    }
+  }
+  await endOfEarlierTransactions(pool);
+}
+
+/**
+ * Statements that ask whether the tenant is handed over lock the table of tenants before they take their snapshot. So those
+ * that lock it later know, and of those that hold it the earlier ones are waited for: they are short.
+ */
+async function endOfEarlierTransactions(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
+  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await delay(POLL_MS)) {
+    const { rowCount } = await pool.query(
+      `select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
+       where l.locktype = 'relation' and l.relation = 'rowpost.tenant'::regclass and l.granted
+         and a.datname = current_database() and l.pid <> pg_backend_pid() and a.xact_start <= $1::timestamptz limit 1`,
+      [rows[0]?.now],
+    );
+    if (rowCount === 0) return;
+  }
+  throw new UsageError(
+    "statements on the control tables don't end: see pg_stat_activity, and run the command again",
+  );
+}
+
+/** Undoes a fence, and makes it impossible for this move to fence any more. Idempotent. */
+export async function unfenceTenant(pool: Pool, tenant: MovingTenant, move: number): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ fenced: boolean }>(
+      `select moved_to is not null as fenced from rowpost.tenant where tenantid = $1 and move <= $2 for update`,
+      [tenant.tenantid, move],
+    );
+    const [row] = rows;
+    if (!row) return;
+    if (row.fenced) {
+      const all = `on all tables in schema ${quoted(tenant.schema)}`;
+      await client.query(`grant all ${all} to ${quoted(tenant.role)}`);
+      await client.query(`revoke select ${all} from current_user`);
+    }
+    await client.query('update rowpost.tenant set moved_to = null, move = $2 where tenantid = $1', [
+      tenant.tenantid,
+      move,
+    ]);
+  });
+}
+
+/** Marks an arriving tenant as of this cell: from this commit on it is served, and its mail sent. Idempotent. */
+export async function activateTenant(pool: Pool, tenantid: number, move: number): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      'update rowpost.tenant set moved_to = null where tenantid = $1 and move = $2 and moved_to is not null',
+      [tenantid, move],
+    );
+    if (rowCount === 0) return;
+    // New to the relay from now on.
+    await client.query(
+      `update rowpost.outbox set xid = pg_current_xact_id() where xid = '${HELD_BACK}' and tenantid = $1`,
+      [tenantid],
+    );
+    await client.query('notify rowpost_relay');
+  });
+}
+
+/** `xid` of carried events. No transaction has these: no tick of the relay finds them. */
+export const HELD_BACK = '2';
+export const EVALUATED = '1';

@@ -1,0 +1,37 @@
+import type { Knex } from 'knex';
+import { AppError } from '../errors.js';
+import { ID_RANGE_SIZE } from './tenants/idRange.js';
+
+interface Placement {
+  /** Null for a tenant that this cell does not know. */
+  readonly held: boolean | null;
+  /** The cell that holds it according to the directory; null without a directory. */
+  readonly base_url: string | null;
+  readonly own: boolean | null;
+}
+
+/**
+ * Throws AppError TENANT_MOVED for a tenant of another cell, TENANT_MOVING for one that is being handed over. The truth is
+ * the tenant's own row; the copy of the directory only says where else to ask.
+ */
+export async function requireHere(knex: Knex, tenantid: number): Promise<void> {
+  const { rows } = await knex.raw<{ rows: Placement[] }>(PLACEMENT_SQL, { tenantid });
+  const [place] = rows;
+  if (!place || place.held === true) return;
+  if (place.base_url !== null && place.own === false) {
+    throw new AppError('TENANT_MOVED', `The tenant is served at ${place.base_url}.`, {
+      details: { base_url: place.base_url },
+    });
+  }
+  // Unknown, and not known to be elsewhere either.
+  if (place.held === null) return;
+  throw new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
+}
+
+const PLACEMENT_SQL = `
+  select case when t.tenantid is not null then t.moved_to is null end as held, c.base_url, c.own
+  from (select) one
+    left join rowpost.tenant t on t.tenantid = :tenantid
+    left join rowpost.cell c on c.name = coalesce(
+      (select cell from rowpost.cell_tenant where tenantid = :tenantid),
+      (select name from rowpost.cell where :tenantid > 0 and id_range = :tenantid / ${ID_RANGE_SIZE}))`;

@@ -1,0 +1,32 @@
+import type { Config } from '../config.js';
+import type { Database } from '../db/connection/database.js';
+import { copyDirectory } from '../db/directory/copyDirectory.js';
+import { openDirectory } from '../db/directory/directory.js';
+import type { Logger } from '../log.js';
+import type { Stoppable } from '../shutdown.js';
+import { startLoop } from './loop.js';
+
+/** Changes are told; this is for those that were missed. */
+const EVERY_MS = 30_000;
+
+/** Keeps the cell's copy of the directory. While the directory is away, the copy is as good as it was. */
+export function followDirectory(
+  { directoryUrl, cell }: Pick<Config, 'directoryUrl' | 'cell'>,
+  { database, log }: { readonly database: Pick<Database, 'pool'>; readonly log: Logger },
+): Stoppable | undefined {
+  if (directoryUrl === undefined || cell === undefined) return undefined;
+  const directory = openDirectory(directoryUrl, 'rowpost relay', log);
+  const loop = startLoop(() => copyDirectory(directory, database.pool, cell), {
+    name: 'copying the directory',
+    everyMs: EVERY_MS,
+    log,
+  });
+  const listening = directory.listen(() => loop.wake());
+  return {
+    async stop() {
+      await listening.stop();
+      await loop.stop();
+      await directory.close();
+    },
+  };
+}
