@@ -164,9 +164,15 @@ function erlangC(servers: number, utilization: number): number {
 function runInstallation(seed: number): Installation {
   const simulation = new Simulation();
   const random = new Random(seed);
-  const each = { idle: 1, wake: 0.05, batch: 0.1, mail: 0.4, mutation: 0.2, cold: 0, strange: 0 };
+  const each = { idle: 1, wake: 0.05, batch: 0.1, mail: 0.4, mutation: 0.2, cold: 2, strange: 1 };
   const costMs = Object.fromEntries(COMPONENTS.map((component) => [component, each])) as Costs;
-  const terms = { costMs, flushMs: [0.5, 1, 5], providerMs: () => 20, hopMs: 0.1 };
+  const crowd = {
+    tenants: 20,
+    perProcess: 5,
+    draw: (from: Random) => 1 + Math.floor(from.next() * 20),
+    strangeness: () => 0.1,
+  };
+  const terms = { costMs, flushMs: [0.5, 1, 5], providerMs: () => 20, hopMs: 0.1, crowd };
   const site = new Site(simulation, random, terms, 4);
   const processes = { web: 2, workers: 2, relayBatch: 100, concurrency: 64, withPeers: true };
   const installation = new Installation(site, processes);
