@@ -28,7 +28,7 @@ export async function strikeMove(
   const to = ['--to', otherCell(from)];
   const child = spawnRowpost([...move, ...to], env);
   const closed = once(child, 'close') as Promise<[number | null]>;
-  const said = Promise.all([child.stdout, child.stderr].map((part) => (part ? text(part) : '')));
+  const said = Promise.all([child.stdout, child.stderr].map(async (part) => (part ? text(part) : '')));
   if (strike !== 'none') {
     await Promise.race([stepOf(rig, tenantid, strike), closed]);
     await delay(random() * 600);

@@ -20,9 +20,11 @@ const ROWS_AT_ONCE = 500;
 /** Waits for the attempts in flight of a fenced tenant. All of its open deliveries are tracked then. */
 export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<void> {
   await trackDeliveries(ledger, await ledger.query<DeliveryKey>(UNTRACKED, [tenantid]));
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await delay(POLL_MS)) {
+  const until = performance.now() + PATIENCE_MS;
+  while (performance.now() < until) {
     const rows = await ledger.query(SENDING, [tenantid]);
     if (rows.length === 0) return;
+    await delay(POLL_MS);
   }
   throw new UsageError('attempts to send mail do not end: do a relay and a worker run?');
 }

@@ -99,7 +99,8 @@ export async function fenceTenant(
  */
 async function endOfEarlierTransactions(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await delay(POLL_MS)) {
+  const until = performance.now() + PATIENCE_MS;
+  while (performance.now() < until) {
     const { rowCount } = await pool.query(
       `select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
        where l.locktype = 'relation' and l.relation = 'rowpost.tenant'::regclass and l.granted
@@ -107,6 +108,7 @@ async function endOfEarlierTransactions(pool: Pool): Promise<void> {
       [rows[0]?.now],
     );
     if (rowCount === 0) return;
+    await delay(POLL_MS);
   }
   throw new UsageError(
     "statements on the control tables don't end: see pg_stat_activity, and run the command again",

@@ -48,7 +48,7 @@ describe('rows that are copied while they change', () => {
   after(() => Promise.all([source.drop(), target.drop()]));
 
   const contents = async ({ database }: TestDatabase): Promise<readonly unknown[]> => {
-    const { rows } = await database.pool.query(`
+    const { rows } = await database.pool.query<object>(`
       select (select array_agg(t::text order by t::text) from ${SCHEMA}.item t) as item,
         (select array_agg(t::text || tableoid::regclass order by t::text) from ${SCHEMA}.part t) as part,
         (select array_agg(t::text order by t::text) from ${SCHEMA}.line t) as line,
