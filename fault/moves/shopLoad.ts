@@ -16,7 +16,7 @@ export interface ShopLoad {
 interface Answer {
   readonly status: number;
   readonly code: string | undefined;
-  readonly data: Readonly<Record<string, readonly { readonly order_id: number }[]>> | undefined;
+  readonly data: Readonly<Record<string, readonly { readonly order_id: string }[]>> | undefined;
 }
 
 const RETRY_MS = 50;
@@ -57,7 +57,7 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     acknowledged.set(id, Date.now());
     const read = await ask(`{ orders(filter: "order_id = ${id}") { order_id } }`);
     const rows = read.data?.['orders'] ?? [];
-    if (rows.length !== 1 || rows[0]?.order_id !== id) {
+    if (rows.length !== 1 || rows[0]?.order_id !== String(id)) {
       wrong.push(`order ${id} was read as ${JSON.stringify(read)}`);
     }
   };
