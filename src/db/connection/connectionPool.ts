@@ -24,6 +24,8 @@ export interface ConnectionPoolOptions {
   readonly acquireTimeoutMs: number;
   /** Idle connections are closed after this time. */
   readonly idleTimeoutMs: number;
+  /** A shared connection is closed after it has served this many tenants. */
+  readonly maxTenantsServed: number;
   /** Opens a connection; rejects with what pg throws. */
   readonly connect: (login: Login) => Promise<pg.Client>;
   readonly onIdleError: (error: Error) => void;
@@ -33,6 +35,8 @@ interface Connection {
   readonly client: pg.Client;
   readonly login: Login;
   servedTenant: number | undefined;
+  /** Every tenant that it has served. */
+  readonly served: Set<number>;
   idleSinceMs: number;
 }
 
@@ -165,7 +169,8 @@ export class ConnectionPool {
     this.#counted(login, 1);
     this.options.connect(login).then(
       (client) => {
-        const connection: Connection = { client, login, servedTenant: undefined, idleSinceMs: 0 };
+        const served = new Set<number>();
+        const connection: Connection = { client, login, servedTenant: undefined, served, idleSinceMs: 0 };
         client.on('error', (error) => this.#broken(connection, error));
         if (this.#isClosed) {
           waiter.reject(new Error('the connection pool is closed'));
@@ -183,7 +188,7 @@ export class ConnectionPool {
   }
 
   #release(connection: Connection, destroy: boolean): void {
-    if (destroy || this.#isClosed) {
+    if (destroy || this.#isClosed || connection.served.size >= this.options.maxTenantsServed) {
       this.#discard(connection);
       this.#serve();
       return;
@@ -266,6 +271,7 @@ class ConnectionLease implements Lease {
 
   set servedTenant(tenantid: number | undefined) {
     this.connection.servedTenant = tenantid;
+    if (tenantid !== undefined) this.connection.served.add(tenantid);
   }
 
   release(destroy: boolean): void {

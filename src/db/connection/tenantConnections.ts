@@ -34,6 +34,8 @@ const MAX_SHARE_PER_TENANT = 0.5;
 const MAX_SHARE_OF_OWN = 0.75;
 const MIN_PER_TENANT = 2;
 const IDLE_TIMEOUT_MS = 10_000;
+/** A session keeps the catalogs of each tenant that it serves in memory, 56 KiB for 30 tables, until it ends. */
+const MAX_TENANTS_SERVED = 500;
 
 /**
  * The connections that run tenants' statements. A tenant whose schema contains no code of its own is served by shared
@@ -60,6 +62,7 @@ export class TenantConnections {
       maxOwn: Math.max(1, Math.floor(max * MAX_SHARE_OF_OWN)),
       acquireTimeoutMs: options.acquireTimeoutMs,
       idleTimeoutMs: IDLE_TIMEOUT_MS,
+      maxTenantsServed: MAX_TENANTS_SERVED,
       connect: async (login) => {
         const client = await this.#logins.connect(login);
         limitMessages(client);

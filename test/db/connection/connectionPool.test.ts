@@ -9,11 +9,17 @@ describe('the connection pool for all logins', () => {
   after(() => test.drop());
 
   let opened: Login[];
-  function openPool(options: { max: number; maxPerTenant?: number; maxOwn?: number }): ConnectionPool {
+  function openPool(options: {
+    max: number;
+    maxPerTenant?: number;
+    maxOwn?: number;
+    maxTenantsServed?: number;
+  }): ConnectionPool {
     opened = [];
     return new ConnectionPool({
       maxPerTenant: options.max,
       maxOwn: options.max,
+      maxTenantsServed: 1_000,
       ...options,
       acquireTimeoutMs: 200,
       idleTimeoutMs: 10_000,
@@ -45,6 +51,21 @@ describe('the connection pool for all logins', () => {
     expect(again.client).to.equal(one.client);
     again.release(false);
     expect(opened).to.deep.equal(['shared', 'shared']);
+    await pool.close();
+  });
+
+  it('closes a connection that has served many tenants, whose catalogs fill its memory', async () => {
+    const pool = openPool({ max: 1, maxTenantsServed: 3 });
+    const clients = new Set<unknown>();
+    for (const tenantid of [1, 2, 1, 2, 1, 3, 4, 4, 5, 6]) {
+      const lease = await pool.acquire('shared', tenantid);
+      lease.servedTenant = tenantid;
+      clients.add(lease.client);
+      lease.release(false);
+    }
+    // 1, 2 and 3; then 4, 5 and 6.
+    expect(clients.size).to.equal(2);
+    expect(opened).to.have.length(2);
     await pool.close();
   });
 
