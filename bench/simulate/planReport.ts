@@ -105,6 +105,9 @@ const JOB_KIB = 1.01;
 /** How long jobs pile up before somebody has looked. */
 const STALL_SECONDS = 60;
 
+/** After which a session is closed; see tenantConnections.ts. */
+const MAX_TENANTS_SERVED = 500;
+
 function reportFootprint(plans: readonly Plan[]): void {
   table(
     'What that takes: cores of all cells together, the rest of the busiest cell',
@@ -127,7 +130,8 @@ function reportFootprint(plans: readonly Plan[]): void {
       const connections = (size.web + size.workers + 2) * PG_POOL;
       const ofTenants = (size.web + size.workers) * TENANT_CONNECTIONS;
       const transactions = (MAILS_A_DAY * share * TRANSACTIONS_A_MAIL) / ofTenants;
-      const grownKiB = ofTenants * tenants.expectDistinct(transactions) * SESSION_KIB_A_TENANT;
+      const grownKiB =
+        ofTenants * Math.min(MAX_TENANTS_SERVED, tenants.expectDistinct(transactions)) * SESSION_KIB_A_TENANT;
       const newGiB = (connections * SESSION_MIB) / 1024;
       const { web, relay, worker } = PROCESS_MIB;
       return [

@@ -150,7 +150,7 @@ export async function runCommandLine(
 }
 
 function overview(): string {
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(9)}${summary}\n`);
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`);
   return `Usage: rowpost <command> [options]\n\n${lines.join('')}\nrowpost <command> --help says more, rowpost --version which release this is.\n`;
 }
 
