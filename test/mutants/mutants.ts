@@ -129,11 +129,18 @@ const FENCES: readonly Mutant[] = [
     tests: [LEDGER, 'test/commands/redrive.test.ts'],
   },
   {
+    name: 'the mail of a tenant that moved to another cell is evaluated here as well',
+    file: 'src/db/delivery/closeBatchSql.ts',
+    find: "where ${mayClose} and not ${isHandedOverSql('tenantid')}",
+    replace: 'where ${mayClose}',
+    tests: ['test/db/moving/handOver.test.ts'],
+  },
+  {
     name: 'a batch is done twice',
     file: 'src/db/delivery/closeBatchSql.ts',
-    find: 'where ${mayClose}\n      on conflict do nothing',
+    find: "isHandedOverSql('tenantid')}\n      on conflict do nothing",
     replace:
-      'where ${mayClose}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid',
+      "isHandedOverSql('tenantid')}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid",
     tests: [LEDGER],
   },
 ];
