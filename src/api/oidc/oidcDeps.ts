@@ -10,7 +10,10 @@ import type { ProviderKeys } from './providerKeys.js';
 export interface OidcDeps extends SignInDeps {
   readonly keyRing: KeyRing;
   readonly log: Logger;
-  readonly config: Pick<Config, 'baseUrl' | 'production' | 'oidcAllowPrivateNetwork' | 'oidcReturnOrigins'>;
+  readonly config: Pick<
+    Config,
+    'baseUrl' | 'cell' | 'production' | 'oidcAllowPrivateNetwork' | 'oidcReturnOrigins'
+  >;
   readonly callProvider: ProviderClient;
   readonly providerKeys: ProviderKeys;
   readonly issuers: ProviderIssuers;

@@ -35,9 +35,10 @@ export async function startSignIn(
   await findMapping(deps, tenantid, roleid, confid);
   const returnTo = consolePath ?? readReturnTo(values['return_to'], deps);
 
-  // A front of several cells reads the tenant when the browser comes back.
+  const state = randomState();
   const secrets = {
-    state: `${tenantid}-${randomState()}`,
+    // A proxy in front of several cells reads the tenant from it when the browser comes back.
+    state: deps.config.cell === undefined ? state : `${tenantid}-${state}`,
     nonce: randomNonce(),
     codeVerifier: randomPKCECodeVerifier(),
   };
