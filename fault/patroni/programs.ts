@@ -20,7 +20,7 @@ export function requirePatroni(): void {
   if (missingPackages().length > 0) throw new Error(`apt-get did not bring ${missingPackages().join(', ')}`);
 }
 
-export function missingPackages(): readonly string[] {
+function missingPackages(): readonly string[] {
   return Object.entries(PROGRAMS).flatMap(([name, program]) => (exists(program) ? [] : [name]));
 }
 
