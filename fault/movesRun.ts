@@ -25,6 +25,8 @@ export interface MovesResult {
   readonly double: readonly string[];
   /** What clients must not meet, and tenants held by no cell or by two. */
   readonly wrong: readonly string[];
+  /** Refusals as PERMISSION_DENIED where TENANT_MOVING is meant. */
+  readonly misreported: number;
   /** Pauses as the command says, sorted, of moves that nothing disturbed. */
   readonly pausesMs: readonly number[];
   /** The other cell's orders a second while one is down, as a share of before. */
@@ -114,7 +116,7 @@ async function killOne(rig: CellsRig, loads: readonly ShopLoad[], seconds: numbe
 async function judge(
   rig: CellsRig,
   loads: readonly ShopLoad[],
-): Promise<Pick<MovesResult, 'orders' | 'mails' | 'lost' | 'double' | 'wrong'>> {
+): Promise<Pick<MovesResult, 'orders' | 'mails' | 'lost' | 'double' | 'wrong' | 'misreported'>> {
   const due = loads.flatMap(({ shop, acknowledged }) =>
     [...acknowledged.keys()].map((id) => `${id} of ${shop.tenantid}`),
   );
@@ -159,5 +161,6 @@ async function judge(
       .filter(([, count]) => count > 1)
       .map(([order, count]) => `${count} mails for order ${order}`),
     wrong,
+    misreported: loads.reduce((sum, load) => sum + load.misreported, 0),
   };
 }

@@ -87,12 +87,23 @@ export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): 
     try {
       return await run(deps, move);
     } catch (error) {
-      // If this fails as well, the next run does it.
-      const left = await readOpenMove(deps.directory, tenantid).catch(() => undefined);
-      if (left && left.step !== 'turned') await undo(deps, left).catch(() => undefined);
+      await undoFailedMove(deps, tenantid, error);
       throw error;
     }
   });
+}
+
+/** Throws UsageError when that fails as well: the tenant may be fenced then, and is served by no cell. */
+async function undoFailedMove(deps: MoveDeps, tenantid: number, failure: unknown): Promise<void> {
+  try {
+    const open = await readOpenMove(deps.directory, tenantid);
+    if (open && open.step !== 'turned') await undo(deps, open);
+  } catch (error) {
+    const reasons = [failure, error].map((each) => (each instanceof Error ? each.message : String(each)));
+    throw new UsageError(
+      `the move failed (${reasons.join('), and so did undoing it (')}): until the command is run again, also with --abort, the tenant may not be served`,
+    );
+  }
 }
 
 /** Undoes what a run of the command left. Throws UsageError when the directory has been turned, or nothing is open. */
