@@ -3,8 +3,8 @@ import type { AttemptRow, DeliveryRow } from '../rig/ledger.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
-import { isLost } from '../rig/timeMachine.js';
 import { groupBy } from './groupBy.js';
+import { standingMails } from './standingMails.js';
 
 /** A mail that has to be accounted for: a committed order and a rule that matches it. */
 export interface Expected {
@@ -23,7 +23,7 @@ export interface Accounts {
   readonly unexpected: readonly DeliveryRow[];
   readonly attempts: ReadonlyMap<string, readonly AttemptRow[]>;
   /**
-   * Mails accepted by the provider by delivery, oldest first; without those from a time that PostgreSQL has lost.
+   * Mails accepted by the provider by delivery, oldest first; see standingMails.
    */
   readonly accepted: ReadonlyMap<string, readonly ProviderEntry[]>;
   /** Marks of the orders in each batch. */
@@ -61,16 +61,13 @@ export async function readAccounts(rig: Rig): Promise<Accounts> {
   const struckBatches = rig.strikes.flatMap(({ batchids }) => batchids ?? []);
   const byTenant = new Map(rig.shops.map((shop) => [String(shop.tenantid), shop]));
   const { lostTimes } = rig.timeMachine;
-  const accepted = rig.provider.entries.filter(
-    (entry) => entry.accepted && !isLost(lostTimes, entry.receivedAtMs),
-  );
   return {
     expected,
     rolledBack,
     deliveries: new Map(deliveries.map((row) => [row.deliveryid, row])),
     unexpected: [...byRuleAndOrder.values()],
     attempts,
-    accepted: groupBy(accepted, ({ deliveryid }) => deliveryid),
+    accepted: groupBy(standingMails(rig.provider.entries, lostTimes), ({ deliveryid }) => deliveryid),
     batches: await rig.ledger.ordersOfBatches(struckBatches),
     ofOrder,
     shopOf: (tenantid) => byTenant.get(String(tenantid)),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { standingMails } from '../analysis/standingMails.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
-import { isLost } from '../rig/timeMachine.js';
 
 const ASK_MS = 100;
 const MAX_MS = 60_000;
@@ -17,12 +17,7 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   while (Date.now() - begunAtMs < MAX_MS) {
     await rig.provider.refresh();
     const accepted = new Set(
-      rig.provider.entries
-        .filter(
-          ({ accepted: isAccepted, receivedAtMs }) =>
-            isAccepted && !isLost(rig.timeMachine.lostTimes, receivedAtMs),
-        )
-        .map(({ subject }) => subject),
+      standingMails(rig.provider.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
     );
     missing = missing.filter((subject) => !accepted.has(subject));
     if (missing.length === 0) return Date.now() - begunAtMs;
@@ -32,11 +27,22 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   const described = await Promise.all(
     stuck.slice(0, SHOWN).map(async ({ mark, shop, orderId }) => {
       const deliveries = await rig.ledger.describeOrder(shop, orderId).catch(String);
-      return `${mark}: ${deliveries.length === 0 ? 'no delivery' : String(deliveries)}`;
+      const mails = rig.provider.entries
+        .filter(({ subject }) => subject === `confirm ${mark}`)
+        .map(
+          ({ receivedAtMs, accepted: isAccepted }) =>
+            `${isAccepted ? 'accepted' : 'refused'} at ${new Date(receivedAtMs).toISOString()}`,
+        );
+      return `${mark}: ${deliveries.length === 0 ? 'no delivery' : String(deliveries)}; ${mails.join(', ') || 'no mail'}`;
     }),
   );
   rig.complaints.push(
-    `not sent ${MAX_MS / 1000} s after the fault was over: ${stuck.length} orders\n${described.join('\n')}`,
+    `not sent ${MAX_MS / 1000} s after the fault was over: ${stuck.length} orders\n${described.join('\n')}${lostTimesOf(rig)}`,
   );
   return undefined;
+}
+
+function lostTimesOf({ timeMachine: { lostTimes } }: Rig): string {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  return lostTimes.map(({ fromMs, toMs }) => `\nlost: ${iso(fromMs)} to ${iso(toMs)}`).join('');
 }

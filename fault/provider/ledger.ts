@@ -13,6 +13,8 @@ export interface ProviderEntry {
   readonly answeredAtMs: number | null;
   /** Whether the provider accepted the mail, whatever it responded. */
   readonly accepted: boolean;
+  /** Whether it had accepted the mail before, as the idempotency key says, and responded with that. */
+  readonly isRepeated: boolean;
   /** How it handled the call. */
   readonly behaviour: Behaviour['kind'];
   /** Secrets found anywhere but in the Authorization header. */

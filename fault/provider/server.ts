@@ -102,6 +102,7 @@ async function takeCall(response: ServerResponse, call: Call): Promise<void> {
     receivedAtMs: Date.now(),
     answeredAtMs: null,
     accepted: accepts(behaviour) && honoured?.kind !== 'same',
+    isRepeated: accepts(behaviour) && honoured?.kind === 'same',
     behaviour: behaviour.kind,
     secrets: namesIn(body + headers, canaries),
   });

@@ -44,6 +44,7 @@ export function startSmtpServer({ record, canaries }: SmtpBooks): Promise<number
             receivedAtMs,
             answeredAtMs: Date.now(),
             accepted: !isBusy,
+            isRepeated: false,
             behaviour: isBusy ? 'answer' : 'accept',
             secrets: namesIn(raw.toString('latin1'), canaries()),
           });

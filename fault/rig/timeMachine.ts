@@ -50,8 +50,10 @@ export function createTimeMachine(
     const home = await homeOf();
     await postgres.crash();
     const fromMs = await change(home);
+    // Processes reconnect, and send, before the start is reported.
+    const toMs = Date.now();
     await postgres.start();
-    const lost: LostTime = { fromMs, toMs: Date.now() };
+    const lost: LostTime = { fromMs, toMs };
     lostTimes.push(lost);
     for (const listener of listeners) listener();
     return lost;
