@@ -21,12 +21,12 @@ export interface MovesResult {
   readonly mails: number;
   /** Orders acknowledged without a row or a mail. */
   readonly lost: readonly string[];
-  /** Orders with two mails. */
+  /** Orders with more mails than the ledger has ambiguous attempts for. */
   readonly double: readonly string[];
+  /** Mails sent again, each with an ambiguous attempt on record. */
+  readonly duplicates: number;
   /** What clients must not meet, and tenants held by no cell or by two. */
   readonly wrong: readonly string[];
-  /** Refusals as PERMISSION_DENIED where TENANT_MOVING is meant. */
-  readonly misreported: number;
   /** Pauses as the command says, sorted, of moves that nothing disturbed. */
   readonly pausesMs: readonly number[];
   /** The other cell's orders a second while one is down, as a share of before. */
@@ -116,7 +116,7 @@ async function killOne(rig: CellsRig, loads: readonly ShopLoad[], seconds: numbe
 async function judge(
   rig: CellsRig,
   loads: readonly ShopLoad[],
-): Promise<Pick<MovesResult, 'orders' | 'mails' | 'lost' | 'double' | 'wrong' | 'misreported'>> {
+): Promise<Pick<MovesResult, 'orders' | 'mails' | 'lost' | 'double' | 'wrong' | 'duplicates'>> {
   const due = loads.flatMap(({ shop, acknowledged }) =>
     [...acknowledged.keys()].map((id) => `${id} of ${shop.tenantid}`),
   );
@@ -134,6 +134,7 @@ async function judge(
   const mails = mailsOf();
   const lost = due.filter((order) => !mails.has(order)).map((order) => `no mail for order ${order}`);
   const wrong = loads.flatMap((load) => load.wrong);
+  const ambiguous = new Map<string, number>();
   for (const { shop, acknowledged } of loads) {
     const holders = await holdersOf(rig, shop.tenantid);
     if (holders.length !== 1)
@@ -147,20 +148,44 @@ async function judge(
     for (const id of acknowledged.keys()) {
       if (!stored.has(id)) lost.push(`order ${id} of ${shop.tenantid} has no row`);
     }
+    for (const [order, attempts] of await ambiguousAttempts(rig, holder, shop.tenantid)) {
+      ambiguous.set(order, attempts);
+    }
     const { rows: left } = await rig.cells[otherCell(holder)].testDatabase.database.pool.query(
       'select from pg_namespace where nspname = $1',
       [schema],
     );
     if (left.length > 0) wrong.push(`${otherCell(holder)} still has ${schema}`);
   }
+  const again = [...mails].filter(([, count]) => count > 1);
+  const double = again
+    .filter(([order, count]) => count > 1 + (ambiguous.get(order) ?? 0))
+    .map(([order, count]) => `${count} mails for order ${order}`);
+  const duplicates = again.reduce((sum, [, count]) => sum + count - 1, 0);
   return {
     orders: due.length,
     mails: [...mails.values()].reduce((sum, count) => sum + count, 0),
     lost,
-    double: [...mails]
-      .filter(([, count]) => count > 1)
-      .map(([order, count]) => `${count} mails for order ${order}`),
+    double,
+    duplicates,
     wrong,
-    misreported: loads.reduce((sum, load) => sum + load.misreported, 0),
   };
+}
+
+/** How often it is not known whether the mail of an order was sent, by order. */
+async function ambiguousAttempts(
+  rig: CellsRig,
+  holder: CellName,
+  tenantid: number,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await rig.cells[holder].testDatabase.database.pool.query<{
+    order: string;
+    attempts: number;
+  }>(
+    `select d.key ->> 'order_id' as order, count(*)::int as attempts
+     from rowpost.email_attempt a join rowpost.email_delivery d using (tenantid, deliveryid)
+     where tenantid = $1 and a.outcome = 'ambiguous' group by 1`,
+    [tenantid],
+  );
+  return new Map(rows.map(({ order, attempts }) => [`${order} of ${tenantid}`, attempts]));
 }

@@ -63,13 +63,13 @@ function print(result: RunResult<unknown>, rows: string): void {
 /** @returns whether nothing was lost, sent twice or wrong */
 async function moveTenants(): Promise<boolean> {
   const result = await runMoves({ ...options, strikes: STRIKES, killSeconds: options.seconds, say });
-  const { moves, orders, mails, lost, double, wrong, misreported, pausesMs, otherRate } = result;
+  const { moves, orders, mails, lost, double, duplicates, wrong, pausesMs, otherRate } = result;
   const at = (share: number): string => String(pausesMs[Math.ceil(pausesMs.length * share) - 1] ?? 'none');
   say(
     `\n${moves.length} moves, ${moves.filter(({ end }) => end === 'broken off').length} of them broken off`,
   );
   say(
-    `${orders} orders, ${mails} mails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${misreported} refused as PERMISSION_DENIED instead of TENANT_MOVING`,
+    `${orders} orders, ${mails} mails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${duplicates} sent again, on record as ambiguous`,
   );
   say(`pause of ${pausesMs.length} undisturbed moves: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
   say(`a cell killed: the other took ${Math.round(100 * (otherRate ?? 0))} % of its orders`);

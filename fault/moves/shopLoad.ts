@@ -8,8 +8,6 @@ export interface ShopLoad {
   readonly acknowledged: ReadonlyMap<number, number>;
   /** What no client may meet: an answer without the row, or with another one; an unexpected refusal. */
   readonly wrong: readonly string[];
-  /** Refusals as PERMISSION_DENIED while the tenant was handed over. */
-  readonly misreported: number;
   /** Longest time from an order to its acknowledgement, since the last call. */
   takeLongestMs(): number;
   stop(): Promise<void>;
@@ -18,6 +16,8 @@ export interface ShopLoad {
 interface Answer {
   readonly status: number;
   readonly code: string | undefined;
+  /** The first error's. */
+  readonly message: string | undefined;
   readonly data: Readonly<Record<string, readonly { readonly order_id: string }[]>> | undefined;
 }
 
@@ -33,7 +33,6 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
   const inHand = new Set<Promise<void>>();
   let cell: CellName = shop.home;
   let longestMs = 0;
-  let misreported = 0;
   let next = 1;
 
   /** Follows the tenant: 421 names its cell. While a cell is down, the other is asked. */
@@ -41,12 +40,6 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     for (;;) {
       const asked = cell;
       const answer = await send(rig.cells[asked].url, shop.token, query).catch(() => undefined);
-      if (answer?.code === 'PERMISSION_DENIED') {
-        // Known gap, see docs/cells.md: TENANT_MOVING is meant.
-        misreported += 1;
-        await delay(RETRY_MS);
-        continue;
-      }
       if (answer && !TRY_AGAIN.has(answer.status)) return answer;
       if (answer?.status === 421 && cell === asked) {
         cell = CELL_NAMES.find((name) => rig.cells[name].url === answer.cellUrl) ?? otherCell(asked);
@@ -59,7 +52,9 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     const created = await ask(`mutation { create_orders(input: {order_id: ${id}}) { order_id } }`);
     // An earlier try was committed, and its answer lost.
     if (created.code !== undefined && created.code !== 'UNIQUE_VIOLATION') {
-      wrong.push(`order ${id} was answered ${created.status} ${created.code}`);
+      wrong.push(
+        `order ${id} was answered ${created.status} ${created.code} by ${cell}: ${String(created.message)}`,
+      );
       return;
     }
     longestMs = Math.max(longestMs, performance.now() - begunMs);
@@ -67,7 +62,7 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     const read = await ask(`{ orders(filter: "order_id = ${id}") { order_id } }`);
     const rows = read.data?.['orders'] ?? [];
     if (rows.length !== 1 || rows[0]?.order_id !== String(id)) {
-      wrong.push(`order ${id} was read as ${JSON.stringify(read)}`);
+      wrong.push(`order ${id} was read in ${cell} as ${JSON.stringify(read)}`);
     }
   };
   const timer = setInterval(() => {
@@ -79,9 +74,6 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     shop,
     acknowledged,
     wrong,
-    get misreported() {
-      return misreported;
-    },
     takeLongestMs() {
       const taken = Math.round(longestMs);
       longestMs = 0;
@@ -108,12 +100,13 @@ async function send(
   const body = (await response.json()) as {
     data?: Answer['data'];
     code?: string;
-    errors?: readonly { extensions?: { code?: string } }[];
+    errors?: readonly { message?: string; extensions?: { code?: string } }[];
   };
   return {
     status: response.status,
     cellUrl: response.headers.get('x-rowpost-cell'),
     code: body.errors?.[0] ? (body.errors[0].extensions?.code ?? 'unknown') : body.code,
     data: body.data,
+    message: body.errors?.[0]?.message,
   };
 }

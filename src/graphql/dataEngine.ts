@@ -8,7 +8,7 @@ import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { requireHere } from '../db/placement.js';
-import { INSUFFICIENT_PRIVILEGE, isStaleSchema, sqlState, toAppError } from '../db/sqlState.js';
+import { isDatabaseAnswer, isSessionEnd, toAppError } from '../db/sqlState.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
@@ -170,7 +170,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         return { ...dataResponse(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
-        return toAnswer(await orMoved(database.knex, tenantid, error), log, requestId);
+        return toAnswer(await orMoved(deps, tenantid, error), log, requestId);
       }
     },
     explain: (principal, request) => explainRequest(engine, principal, request),
@@ -204,7 +204,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       const file = await withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
         recordStoredFile(engine, principal, catalog, upload, bytes),
       ).catch(async (error: unknown) => {
-        throw await orMoved(database.knex, principal.tenantid, error);
+        throw await orMoved(deps, principal.tenantid, error);
       });
       deps.onCommitted?.();
       return file;
@@ -280,17 +280,27 @@ function schemaOf({ schema }: Principal): string {
   return schema;
 }
 
-/** A tenant that was handed over has no rights here any more: its caller is told that, and not what PostgreSQL said. */
-async function orMoved(knex: Database['knex'], tenantid: number, error: unknown): Promise<unknown> {
-  if (!lacksRights(error) && !isStaleSchema(error instanceof FieldError ? error.error : error)) return error;
-  return requireHere(knex, tenantid).then(
+/**
+ * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller is told where it went, and not
+ * what PostgreSQL said.
+ */
+async function orMoved(
+  { config, database }: DataEngineDeps,
+  tenantid: number,
+  error: unknown,
+): Promise<unknown> {
+  if (config.cell === undefined || !isFailedStatement(error)) return error;
+  return requireHere(database.knex, tenantid).then(
     () => error,
     (moved: unknown) => moved,
   );
 }
 
-function lacksRights(error: unknown): boolean {
-  return error instanceof Error && (sqlState(error) === INSUFFICIENT_PRIVILEGE || lacksRights(error.cause));
+/** Whether PostgreSQL refused a statement, or its commit, so that nothing was changed. */
+function isFailedStatement(error: unknown): boolean {
+  if (isDatabaseAnswer(error)) return !isSessionEnd(error);
+  if (error instanceof AppError && error.code === 'OUTCOME_UNKNOWN') return false;
+  return error instanceof Error && isFailedStatement(error.cause);
 }
 
 function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlResponse {

@@ -13,7 +13,8 @@ import {
   type Move,
 } from '../../db/directory/moves.js';
 import { carryHistory, carryOpen, endOfAttempts } from '../../db/moving/carryLedger.js';
-import { copyRows, copySequences } from '../../db/moving/copyRows.js';
+import { copyRows, copySequences, type Ends } from '../../db/moving/copyRows.js';
+import { inTransaction } from '../../db/connection/inTransaction.js';
 import { applyChanges, copyKeyless, noteChanges, stopNotingChanges } from '../../db/moving/followChanges.js';
 import {
   activateTenant,
@@ -31,6 +32,7 @@ import {
   validateReferences,
   type SchemaDump,
 } from '../../db/moving/schemaDump.js';
+import { handOverSchema } from '../../db/tenants/lostRoles.js';
 import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
 import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
@@ -183,12 +185,12 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   const structure = await structureOf(from, here);
   const dump = await dumpSchema(deps.source.url, here.schema);
   try {
-    await copyWhileServed(deps, here, tables, dump);
+    await copyWhileServed(deps, places, tables, dump);
     const fenced = await advanceMove(deps.directory, copying, 'fenced');
     const stoppedAt = performance.now();
     await fenceTenant(from, here, { move: fenced.moveid, movedTo: fenced.target, structure });
     const fencedAt = performance.now();
-    await copyRest(deps, fenced, here, tables, dump);
+    await copyRest(deps, fenced, places, tables, dump);
     await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
     const turned = await turnDirectory(deps.directory, fenced);
     await activateTenant(to, turned.tenantid, turned.moveid);
@@ -200,36 +202,45 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   }
 }
 
+function endsOf({ source, target }: MoveDeps, places: Places): Ends {
+  return { source: source.database.pool, target: target.database.pool, ...places };
+}
+
 async function copyWhileServed(
-  { source, target }: MoveDeps,
-  here: MovingTenant,
+  deps: MoveDeps,
+  places: Places,
   tables: readonly MovedTable[],
   dump: SchemaDump,
 ): Promise<void> {
-  const [from, to] = [source.database.pool, target.database.pool];
+  const { target } = deps;
+  const ends = endsOf(deps, places);
   const followed = tables.filter(({ key }) => key.length > 0);
   await dump.restoreTables(target.url);
-  await copyRows(from, to, here.schema, followed);
+  const names = await target.database.tenants.names();
+  await inTransaction(ends.target, (client) => handOverSchema(client, names, places.there));
+  await copyRows(ends, followed);
   await dump.restoreIndexes(target.url);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    if ((await applyChanges(from, to, here, tables)) < FEW_CHANGES) return;
+    if ((await applyChanges(ends, tables, false)) < FEW_CHANGES) return;
   }
   throw new UsageError("the tenant's rows change faster than they are copied");
 }
 
 /** Within the pause. */
 async function copyRest(
-  { source, target, keyRing }: MoveDeps,
+  deps: MoveDeps,
   { tenantid, source: cell, moveid }: Move,
-  here: MovingTenant,
+  places: Places,
   tables: readonly MovedTable[],
   dump: SchemaDump,
 ): Promise<void> {
-  const [from, to] = [source.database.pool, target.database.pool];
-  const { schema } = here;
-  while ((await applyChanges(from, to, here, tables)) > 0);
-  await copyKeyless(from, to, schema, tables);
-  await copySequences(from, to, schema);
+  const { source, target, keyRing } = deps;
+  const ends = endsOf(deps, places);
+  const [from, to] = [ends.source, ends.target];
+  const { schema } = places.here;
+  while ((await applyChanges(ends, tables, true)) > 0);
+  await copyKeyless(ends, tables);
+  await copySequences(ends);
   await makeReferences(from, to, schema);
   await fillViews(from, to, schema);
   await dump.restoreTriggers(target.url);

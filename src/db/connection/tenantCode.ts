@@ -95,7 +95,7 @@ reference as (
 )
 select distinct kind from called c join pg_catalog.pg_proc p on p.oid = c.function
 where not case
-  when p.oid = 'rowpost.capture_rows'::regproc then true
+  when p.oid in ('rowpost.capture_rows'::regproc, 'rowpost.note_move_change'::regproc) then true
   when p.oid >= 16384 then p.provolatile = 'i' and p.prolang = (select oid from pg_catalog.pg_language where lanname = 'c')
     and exists (select from pg_catalog.pg_depend d where d.classid = 'pg_catalog.pg_proc'::regclass
       and d.objid = p.oid and d.deptype = 'e')

@@ -1,29 +1,32 @@
 import type pg from 'pg';
 import type { Pool } from 'pg';
-import { inTransaction } from '../connection/inTransaction.js';
 import { quoted } from '../sql.js';
+import { readAsTenant, writeAsTenant } from './asTenant.js';
+import type { MovingTenant } from './handOver.js';
 import type { MovedTable } from './movedTables.js';
 
 const ROWS_AT_ONCE = 500;
 
-/** Both ends write and read values alike, so each row travels as PostgreSQL's own text of it. */
-export const EXACT = `set local extra_float_digits = 1; set local bytea_output = 'hex';
-  set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+/** Both ends of the move. */
+export interface Ends {
+  readonly source: Pool;
+  readonly target: Pool;
+  /** As the source has the tenant. */
+  readonly here: MovingTenant;
+  /** As the target has it. */
+  readonly there: MovingTenant;
+}
 
 /** Copies all rows of the tables, from one snapshot. The target's tables are empty, without constraints and triggers. */
-export async function copyRows(
-  source: Pool,
-  target: Pool,
-  schema: string,
+export function copyRows(
+  { source, target, here, there }: Ends,
   tables: readonly MovedTable[],
 ): Promise<void> {
-  await inTransaction(source, async (from) => {
-    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
-    await inTransaction(target, async (to) => {
-      await to.query(EXACT);
-      for (const table of tables) await copyTable(from, to, schema, table);
-    });
-  });
+  return readAsTenant(source, here, false, (from) =>
+    writeAsTenant(target, there, async (to) => {
+      for (const table of tables) await copyTable(from, to, here.schema, table);
+    }),
+  );
 }
 
 /** Within transactions of both ends. */
@@ -33,7 +36,7 @@ export async function copyTable(
   schema: string,
   table: MovedTable,
 ): Promise<void> {
-  await from.query(`declare moved no scroll cursor for select t::text as row from ${table.from} t`);
+  await from.query(`declare moved no scroll cursor for select concat(t) as row from ${table.from} t`);
   for (;;) {
     const { rows } = await from.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from moved`);
     await insertRows(
@@ -65,7 +68,7 @@ export async function insertRows(
 }
 
 /** Sets the target's sequences as the source's are. */
-export async function copySequences(source: Pool, target: Pool, schema: string): Promise<void> {
+export async function copySequences({ source, target, here: { schema } }: Ends): Promise<void> {
   const { rows } = await source.query<{ name: string }>(
     `select relname::text as name from pg_catalog.pg_class
      where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'S'`,

@@ -4,7 +4,8 @@ import { UsageError } from '../../errors.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { literal, quoted } from '../sql.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
-import { copyTable, EXACT, insertRows } from './copyRows.js';
+import { readAsTenant, writeAsTenant } from './asTenant.js';
+import { copyTable, insertRows, type Ends } from './copyRows.js';
 import type { MovingTenant } from './handOver.js';
 import type { MovedTable } from './movedTables.js';
 
@@ -87,26 +88,19 @@ interface Change {
  * @returns the number of changes; fewer than a round takes means that none is left, for the moment
  */
 export async function applyChanges(
-  source: Pool,
-  target: Pool,
-  { tenantid, schema }: MovingTenant,
+  { source, target, here, there }: Ends,
   tables: readonly MovedTable[],
+  isFenced: boolean,
 ): Promise<number> {
-  const changes = await inTransaction(source, async (from) => {
-    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
-    const { rows } = await from.query<Change>(
-      `select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
-       order by changeid limit ${CHANGES_AT_ONCE}`,
-      [tenantid],
-    );
-    if (rows.length > 0) {
-      await inTransaction(target, async (to) => {
-        await to.query(EXACT);
-        await applyRound(from, to, schema, tables, rows);
-      });
-    }
-    return rows;
-  });
+  const { rows: changes } = await source.query<Change>(
+    `select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
+     order by changeid limit ${CHANGES_AT_ONCE}`,
+    [here.tenantid],
+  );
+  if (changes.length === 0) return 0;
+  await readAsTenant(source, here, isFenced, (from) =>
+    writeAsTenant(target, there, (to) => applyRound(from, to, here.schema, tables, changes)),
+  );
   await source.query('delete from rowpost.move_change where changeid = any ($1::bigint[])', [
     changes.map(({ changeid }) => changeid),
   ]);
@@ -139,7 +133,7 @@ async function applyRound(
       continue;
     }
     const { rows } = await from.query<{ row: string }>(
-      `select t::text as row from ${table.from} t, ${keyed(schema, table)}`,
+      `select concat(t) as row from ${table.from} t, ${keyed(schema, table)}`,
       [keys],
     );
     await insertRows(
@@ -158,23 +152,19 @@ function keyed(schema: string, { name, key }: MovedTable): string {
     where ${columns.map((column) => `t.${column} = k.${column}`).join(' and ')}`;
 }
 
-/** Copies tables without a key anew. Nothing changes them meanwhile. */
+/** Copies tables without a key anew, once the tenant is fenced. */
 export async function copyKeyless(
-  source: Pool,
-  target: Pool,
-  schema: string,
+  { source, target, here, there }: Ends,
   tables: readonly MovedTable[],
 ): Promise<void> {
   const keyless = tables.filter(({ key }) => key.length === 0);
   if (keyless.length === 0) return;
-  await inTransaction(source, async (from) => {
-    await from.query(`set transaction isolation level repeatable read, read only; ${EXACT}`);
-    await inTransaction(target, async (to) => {
-      await to.query(EXACT);
+  await readAsTenant(source, here, true, (from) =>
+    writeAsTenant(target, there, async (to) => {
       for (const table of keyless) {
-        await to.query(`delete from ${quoted(schema, table.name)}`);
-        await copyTable(from, to, schema, table);
+        await to.query(`delete from ${quoted(here.schema, table.name)}`);
+        await copyTable(from, to, here.schema, table);
       }
-    });
-  });
+    }),
+  );
 }

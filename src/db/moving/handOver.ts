@@ -33,8 +33,8 @@ export function structureOf(pool: Pool, { schema }: MovingTenant): Promise<strin
 
 /**
  * Takes the tenant's rights on its tables and says where it went, in one transaction that waits for all writers: what they
- * committed is there, and nothing is written or read by the tenant afterwards, whatever a process remembers. The service
- * itself may still read. Throws UsageError when the structure is not the expected one any more, or writers don't end.
+ * committed is there, and nothing is written or read by the tenant afterwards, whatever a process remembers. Throws
+ * UsageError when the structure is not the expected one any more, or writers don't end.
  */
 export async function fenceTenant(
   pool: Pool,
@@ -70,9 +70,10 @@ export async function fenceTenant(
         if ((await structureOf(pool, tenant)) !== structure) {
           throw new UsageError('the structure of the tables changed during the move: run the command again');
         }
-        const all = `all on all tables in schema ${quoted(schema)}`;
-        await client.query(`revoke ${all} from ${quoted(role)}`);
-        await client.query(`grant select on all tables in schema ${quoted(schema)} to current_user`);
+        const all = `on all tables in schema ${quoted(schema)}`;
+        await client.query(`revoke all ${all} from ${quoted(role)}`);
+        // Through the role it has no rights any more, and backups go on.
+        await client.query(`grant select ${all} to current_user`);
         await client.query('update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1', [
           tenantid,
           movedTo,

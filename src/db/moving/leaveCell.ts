@@ -32,6 +32,7 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
   });
   if (!isGone) return false;
   await stopNotingChanges(pool, tenant);
+  await endSessions(pool, role);
   await inTransaction(pool, async (client) => {
     await client.query(`set local statement_timeout = 0; drop schema if exists ${quoted(schema)} cascade`);
     const { rows } = await client.query('select from pg_catalog.pg_roles where rolname = $1', [role]);
@@ -44,4 +45,16 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
     });
   });
   return true;
+}
+
+/** Sessions that outlived their role would have no rights, should the tenant come back. */
+async function endSessions(pool: Pool, role: string): Promise<void> {
+  const { rows } = await pool.query('select from pg_catalog.pg_roles where rolname = $1', [role]);
+  if (rows.length === 0) return;
+  await pool.query(`alter role ${quoted(role)} nologin`);
+  await pool.query(
+    `select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+     where usename = $1 and datname = current_database()`,
+    [role],
+  );
 }

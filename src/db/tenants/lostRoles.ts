@@ -101,13 +101,27 @@ async function restoreTenant(
     await grantSchema(runner, { tenantid, schema });
     return;
   }
-  await ensureTenantRole(runner, names, tenantid);
   const role = names.tenant(tenantid);
   if (owner === names.service) {
-    for (const statement of await statementsToHandOver(runner, schema, role)) await runner.query(statement);
-  } else if (owner !== role && new RegExp(`^rowpost_\\d+_tenant_${tenantid}$`).test(owner ?? '')) {
+    await handOverSchema(runner, names, { tenantid, schema });
+    return;
+  }
+  await ensureTenantRole(runner, names, tenantid);
+  if (owner !== role && new RegExp(`^rowpost_\\d+_tenant_${tenantid}$`).test(owner ?? '')) {
     await ensureRole(runner, owner ?? '');
     await runner.query(`reassign owned by ${quoted(owner ?? '')} to ${quoted(role)}`);
+  }
+}
+
+/** Creates the tenant's role and gives it the schema that the service owns. Call it in a transaction. */
+export async function handOverSchema(
+  runner: StatementRunner,
+  names: RoleNames,
+  { tenantid, schema }: Pick<LostTenant, 'tenantid' | 'schema'>,
+): Promise<void> {
+  await ensureTenantRole(runner, names, tenantid);
+  for (const statement of await statementsToHandOver(runner, schema, names.tenant(tenantid))) {
+    await runner.query(statement);
   }
 }
 
@@ -164,7 +178,8 @@ async function statementsToHandOver(
       pg_catalog.pg_identify_object(d.classid, d.objid, 0) i
     where n.nspname = ${literal(schema)} and ${OWNED_BY_SERVICE}
       and not exists (select from pg_catalog.pg_depend f where f.classid = d.classid and f.objid = d.objid
-        and (f.deptype in ('i', 'e') or i.type = 'sequence' and f.deptype = 'a'))
+        -- Columns of a partition key depend on their table.
+        and f.objsubid = 0 and (f.deptype in ('i', 'e') or i.type = 'sequence' and f.deptype = 'a'))
     order by i.type = 'sequence', i.identity`);
   return [
     `alter schema ${quoted(schema)} owner to ${quoted(role)}`,

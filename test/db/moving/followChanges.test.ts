@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { copyRows, copySequences } from '../../../src/db/moving/copyRows.js';
+import { inTransaction } from '../../../src/db/connection/inTransaction.js';
+import { copyRows, copySequences, type Ends } from '../../../src/db/moving/copyRows.js';
 import {
   applyChanges,
   copyKeyless,
@@ -7,6 +8,8 @@ import {
   stopNotingChanges,
 } from '../../../src/db/moving/followChanges.js';
 import { listTables } from '../../../src/db/moving/movedTables.js';
+import { handOverSchema } from '../../../src/db/tenants/lostRoles.js';
+import type { MovingTenant } from '../../../src/db/moving/handOver.js';
 import { isUniqueViolation } from '../../../src/db/sqlState.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
@@ -40,10 +43,22 @@ const WRITES: readonly string[] = [
 describe('rows that are copied while they change', () => {
   let source: TestDatabase;
   let target: TestDatabase;
+  let ends: Ends;
+  const makeTables = async ({ database }: TestDatabase): Promise<MovingTenant> => {
+    const tenant = { tenantid: 1, schema: SCHEMA };
+    const names = await database.tenants.names();
+    await database.pool.query(TABLES);
+    await inTransaction(database.pool, (client) => handOverSchema(client, names, tenant));
+    return { ...tenant, role: names.tenant(1) };
+  };
   before(async () => {
     [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
-    await source.database.pool.query(TABLES);
-    await target.database.pool.query(TABLES);
+    ends = {
+      source: source.database.pool,
+      target: target.database.pool,
+      here: await makeTables(source),
+      there: await makeTables(target),
+    };
   });
   after(() => Promise.all([source.drop(), target.drop()]));
 
@@ -59,7 +74,6 @@ describe('rows that are copied while they change', () => {
   for (const truncated of [false, true]) {
     it(`are the same in the end${truncated ? ', also where a table was truncated' : ''}`, async () => {
       const [from, to] = [source.database.pool, target.database.pool];
-      const tenant = { tenantid: 1, schema: SCHEMA, role: '' };
       const tables = await listTables(from, SCHEMA);
       expect(tables.map(({ name }) => name)).to.deep.equal(['item', 'line', 'part']);
       let isWriting = true;
@@ -76,24 +90,22 @@ describe('rows that are copied while they change', () => {
       };
       for (const table of tables) await to.query(`truncate ${SCHEMA}."${table.name}"`);
       const writers = [write(), write()];
-      await noteChanges(from, tenant, tables);
+      await noteChanges(from, ends.here, tables);
       await copyRows(
-        from,
-        to,
-        SCHEMA,
+        ends,
         tables.filter(({ key }) => key.length > 0),
       );
       for (let round = 0; round < 10 || writes < 500; round++) {
         if (truncated && round === 5) await from.query(`truncate ${SCHEMA}.item`);
-        await applyChanges(from, to, tenant, tables);
+        await applyChanges(ends, tables, false);
       }
       isWriting = false;
       await Promise.all(writers);
-      while ((await applyChanges(from, to, tenant, tables)) > 0);
-      await copyKeyless(from, to, SCHEMA, tables);
-      await copySequences(from, to, SCHEMA);
+      while ((await applyChanges(ends, tables, true)) > 0);
+      await copyKeyless(ends, tables);
+      await copySequences(ends);
       expect(await contents(target)).to.deep.equal(await contents(source));
-      await stopNotingChanges(from, tenant);
+      await stopNotingChanges(from, ends.here);
       const { rows } = await from.query(`select from pg_trigger where tgname like 'rowpost_move%'`);
       expect(rows).to.have.length(0);
     });

@@ -16,13 +16,18 @@ import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery
 import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 const CREATE = 'mutation { create_notes(input: {id: 2}) { id } }';
+const CELL = {
+  DIRECTORY_URL: 'postgres://directory.example/directory',
+  CELL: 'here',
+  CELL_URL: 'http://here.example',
+};
 const READ = '{ notes { id } }';
 
 describe('a tenant that is handed over to another cell', () => {
   let shop: Shop;
   let moving: MovingTenant;
   before(async () => {
-    shop = await openShop('create table notes (id int primary key); insert into notes values (1)');
+    shop = await openShop('create table notes (id int primary key); insert into notes values (1)', CELL);
     const { tenantid, schema } = shop.tenant;
     moving = { tenantid, schema, role: (await shop.test.database.tenants.names()).tenant(tenantid) };
     await shop.test.database.pool.query(
