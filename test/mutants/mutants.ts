@@ -13,7 +13,7 @@ export interface Mutant {
 const LEDGER = 'test/db/delivery/ledger.test.ts';
 const APPEND_ONLY = 'test/db/delivery/appendOnly.test.ts';
 const TICK = 'test/db/delivery/tick.test.ts';
-const MAIL_EVENTS = 'test/api/webhooks/mailEvents.test.ts';
+const MAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
 const WALL_TWO = 'test/db/connection/wallTwo.test.ts';
 const SIGN_IN = 'test/api/oidc/signIn.test.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { EVENT_READERS } from '../../../src/api/webhooks/carrierEvents.js';
 import { checkEvents } from '../../../src/api/webhooks/eventFields.js';
+import { createEventWebhooks } from '../../../src/api/webhooks/providers.js';
 import type { WebhookKind } from '../../../src/db/delivery/carrierWebhooks.js';
 import type { MailEvent } from '../../../src/db/delivery/mailEvents.js';
 
@@ -215,8 +215,9 @@ const REPORTS: readonly (readonly [WebhookKind, object, Partial<MailEvent> | nul
 ];
 
 describe('carrier webhooks', () => {
+  const webhooks = createEventWebhooks();
   const read = (kind: WebhookKind, report: object) =>
-    checkEvents(EVENT_READERS[kind](report as never, 'r1'), 7, NOW_MS);
+    checkEvents(webhooks[kind].read(report as never, { reportId: 'r1', tenantid: 7 }), 7, NOW_MS);
 
   for (const [kind, report, expected] of REPORTS) {
     const name = JSON.stringify(report).slice(0, 90);
