@@ -8,7 +8,8 @@ import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { requireHere } from '../db/placement.js';
-import { INSUFFICIENT_PRIVILEGE, isStaleSchema, sqlState, toAppError } from '../db/sqlState.js';
+import { INSUFFICIENT_PRIVILEGE, isStaleSchema, sqlState } from '../db/sqlState.js';
+import { toAppError } from '../db/toAppError.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
