@@ -116,7 +116,7 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'the relay queues a delivery whose lease lasts',
-    file: 'src/db/delivery/openDeliveries.ts',
+    file: 'src/db/delivery/dueDeliveries.ts',
     find: "where d.due < now() and d.state in ('pending', 'retrying')",
     replace: "where d.state in ('pending', 'retrying')",
     tests: [LEDGER],
