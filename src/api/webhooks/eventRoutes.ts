@@ -1,4 +1,4 @@
-import { Router, type Request, type RequestHandler } from 'express';
+import { Router, type RequestHandler } from 'express';
 import type { Clock } from '../../clock.js';
 import type { Database } from '../../db/connection/database.js';
 import type { Ledger } from '../../db/connection/ledger.js';
@@ -11,6 +11,7 @@ import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import { sendFailure } from '../http/failure.js';
 import { readBytes } from '../http/readFields.js';
+import { NO_TENANT, readId } from '../http/readId.js';
 import { checkEvents } from './eventFields.js';
 import { invalid } from './eventWebhook.js';
 import { createEventWebhooks, type ReportingKind } from './providers.js';
@@ -40,7 +41,7 @@ export function eventRoutes(deps: EventDeps): Router {
     async (req, res) => {
       const { maxBodyBytes, verify, read } = webhooks[kind];
       const nowMs = deps.clock.now();
-      const tenantid = tenantOf(req);
+      const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
       await requireHere(knex, tenantid);
       const body = await readBytes(req, maxBodyBytes);
       const verified = await verify({ headers: req.headers, body, nowMs }, await readSecret(kind, tenantid));
@@ -73,10 +74,4 @@ export function eventRoutes(deps: EventDeps): Router {
     router.route(`/events/${kind}/:tenantid`).post(receive(kind)).all(refuse);
   }
   return router;
-}
-
-/** An id that no tenant has if it is invalid. */
-function tenantOf(req: Request): number {
-  const text = String(req.params['tenantid']);
-  return /^\d{1,9}$/.test(text) ? Number(text) : -1;
 }
