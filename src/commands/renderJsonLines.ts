@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import type { Syntax } from './compileTemplate.js';
-import { TemplateError } from './errors.js';
-import type { LayoutSources } from './jinja2/compileLayouts.js';
-import { DEFAULT_LIMITS } from './limits.js';
-import { CompiledCache } from './pool/compiledCache.js';
-import { JsonContext } from './renderContext.js';
+import {
+  CompiledCache,
+  DEFAULT_LIMITS,
+  JsonContext,
+  TemplateError,
+  type LayoutSources,
+  type Syntax,
+} from '../templates/index.js';
 
 /** An input line, unchecked. */
 interface LineRequest {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { runRenderCommand } from '../../src/templates/renderCommand.js';
+import { runRender } from '../../src/commands/render.js';
 
 interface Finished {
   readonly code: number;
@@ -15,7 +15,7 @@ interface Finished {
 async function run(argv: readonly string[], input: string | Buffer[] = ''): Promise<Finished> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const printed = Promise.all([text(stdout), text(stderr)]);
-  const code = await runRenderCommand(argv, {
+  const code = await runRender(argv, {
     stdin: Readable.from(typeof input === 'string' ? [Buffer.from(input)] : input),
     stdout,
     stderr,
