@@ -231,7 +231,7 @@ const FIRST_WALL: readonly Mutant[] = [
   },
   {
     name: "a caller's conditions are tried on hidden rows",
-    file: 'src/graphql/filter/securityBarrier.ts',
+    file: 'src/graphql/filter/rows/securityBarrier.ts',
     find: 'if (policies.length === 0) return conjunction(conditions);',
     replace: 'if (policies.length >= 0) return conjunction(conditions);',
     tests: ['test/attack/hiddenRowConditions.test.ts'],

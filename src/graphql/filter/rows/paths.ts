@@ -1,15 +1,15 @@
-import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
-import { identifier, join, sql, type Sql } from '../../db/sql.js';
-import { conjunction } from './conjunction.js';
-import type { Condition, Place, Value } from './environment.js';
+import type { Column, ColumnPair, Relation, Table } from '../../../db/catalog/catalog.js';
+import { identifier, join, sql, type Sql } from '../../../db/sql.js';
+import { conjunction } from '../conjunction.js';
+import type { Condition, Place, Value } from '../environment.js';
 import { widest, type ReadExtent } from './readExtent.js';
-import { errorAt, type Position } from './errors.js';
+import { errorAt, type Position } from '../syntax/errors.js';
 import { behindPolicies } from './securityBarrier.js';
-import { FILTER_LIMITS } from './limits.js';
+import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
-import { suggestion } from './suggestion.js';
-import type { PathNode } from './tree.js';
-import { TYPES } from './types.js';
+import { suggestion } from '../suggestion.js';
+import type { PathNode } from '../syntax/tree.js';
+import { TYPES } from '../types.js';
 
 /** A path resolved in the catalog: from the current row through relations to a column. */
 export interface ResolvedPath {

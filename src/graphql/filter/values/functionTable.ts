@@ -1,7 +1,7 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { join, sql, textConstant, type Sql } from '../../db/sql.js';
-import type { Value } from './environment.js';
-import { isWholeNumber, TYPES } from './types.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { join, sql, textConstant, type Sql } from '../../../db/sql.js';
+import type { Value } from '../environment.js';
+import { isWholeNumber, TYPES } from '../types.js';
 
 /**
  * What an argument must be. `whole` is a 32-bit integer; `span` a date, a timestamp or an interval; `unit` and `wholeUnit`

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { FUNCTIONS } from '../../../src/graphql/filter/functionTable.js';
-import { openShop, type Shop } from './shop.js';
+import { FUNCTIONS } from '../../../../src/graphql/filter/values/functionTable.js';
+import { openShop, type Shop } from '../shop.js';
 
 /** For each function conditions that hold for order 1. */
 const EXAMPLES: Readonly<Record<string, string[]>> = {

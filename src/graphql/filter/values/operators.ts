@@ -1,10 +1,10 @@
-import { sql, type Sql } from '../../db/sql.js';
-import type { Environment, Value } from './environment.js';
-import { widest } from './readExtent.js';
-import { errorAt } from './errors.js';
+import { sql, type Sql } from '../../../db/sql.js';
+import type { Environment, Value } from '../environment.js';
+import { widest } from '../rows/readExtent.js';
+import { errorAt } from '../syntax/errors.js';
 import { asItself, asType, compileSide, type Side } from './operands.js';
-import type { ArithmeticNode, ArithmeticOperator, SignNode } from './tree.js';
-import { describe, family, isWholeNumber, TYPES, widerNumber } from './types.js';
+import type { ArithmeticNode, ArithmeticOperator, SignNode } from '../syntax/tree.js';
+import { describe, family, isWholeNumber, TYPES, widerNumber } from '../types.js';
 
 /**
  * Arithmetic. Integers are computed in 64 bits, and their quotient is an integer (5 / 2 = 2); anything divided by zero is

@@ -1,9 +1,9 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { param } from '../../db/sql.js';
-import type { Value } from './environment.js';
-import { errorAt } from './errors.js';
-import type { PrincipalNode } from './tree.js';
-import { TYPES } from './types.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { param } from '../../../db/sql.js';
+import type { Value } from '../environment.js';
+import { errorAt } from '../syntax/errors.js';
+import type { PrincipalNode } from '../syntax/tree.js';
+import { TYPES } from '../types.js';
 
 const list = (type: ColumnType): ColumnType => ({ ...type, array: true });
 

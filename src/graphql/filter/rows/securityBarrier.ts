@@ -1,6 +1,6 @@
-import { join, sql, type Sql } from '../../db/sql.js';
-import { conjunction } from './conjunction.js';
-import type { Condition } from './environment.js';
+import { join, sql, type Sql } from '../../../db/sql.js';
+import { conjunction } from '../conjunction.js';
+import type { Condition } from '../environment.js';
 import { byExtent } from './readExtent.js';
 import type { Predicate } from './scope.js';
 

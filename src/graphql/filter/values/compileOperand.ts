@@ -1,11 +1,11 @@
 import { compileAggregate, isAggregate } from './aggregateComparison.js';
-import type { Environment, Operand } from './environment.js';
+import type { Environment, Operand } from '../environment.js';
 import { compileCall } from './functions.js';
 import { compileArithmetic, compileSign } from './operators.js';
-import { compileColumn, resolvePath } from './paths.js';
+import { compileColumn, resolvePath } from '../rows/paths.js';
 import { compilePrincipal } from './principal.js';
-import type { FilterNode } from './tree.js';
-import { TYPES } from './types.js';
+import type { FilterNode } from '../syntax/tree.js';
+import { TYPES } from '../types.js';
 
 /** Compiles an operand or an argument. @throws AppError FILTER_* */
 export function compileOperand(node: FilterNode, environment: Environment): Operand {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { FILTER_LIMITS } from '../../../src/graphql/filter/limits.js';
-import { parseFilter } from '../../../src/graphql/filter/parser.js';
-import { expectError } from './expectError.js';
+import { FILTER_LIMITS } from '../../../../src/graphql/filter/syntax/limits.js';
+import { parseFilter } from '../../../../src/graphql/filter/syntax/parser.js';
+import { expectError } from '../expectError.js';
 
 const shape = (text: string): string => parseFilter(text).shape;
 const sameTree = (a: string, b: string): void => {

@@ -1,14 +1,14 @@
-import { sql } from '../../db/sql.js';
-import { isAggregate } from './aggregateComparison.js';
-import { compileTest } from './conditions.js';
-import type { Condition, Environment } from './environment.js';
-import type { Position } from './errors.js';
+import { sql } from '../../../db/sql.js';
+import { isAggregate } from '../values/aggregateComparison.js';
+import { compileTest } from './compileTest.js';
+import type { Condition, Environment } from '../environment.js';
+import type { Position } from '../syntax/errors.js';
 import { nullRejectedPaths } from './nullRejection.js';
-import { isToMany, JoinedRows, resolvePath, type Hop, type ResolvedPath } from './paths.js';
-import { isAbsence, negationOf, withNullTest } from './rewrite.js';
-import type { Row } from './scope.js';
-import type { FilterNode, PathNode } from './tree.js';
-import { partsOf } from './walk.js';
+import { isToMany, JoinedRows, resolvePath, type Hop, type ResolvedPath } from '../rows/paths.js';
+import { isAbsence, negationOf, withNullTest } from '../syntax/rewrite.js';
+import type { Row } from '../rows/scope.js';
+import type { FilterNode, PathNode } from '../syntax/tree.js';
+import { partsOf } from '../syntax/walk.js';
 
 /**
  * How to compile a condition without AND, OR and NOT: a test of the current row and of the rows its routes lead to, which

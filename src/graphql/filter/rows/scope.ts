@@ -1,7 +1,7 @@
-import { identifier, type Sql } from '../../db/sql.js';
+import { identifier, type Sql } from '../../../db/sql.js';
 import type { ReadExtent } from './readExtent.js';
-import type { CallNode } from './tree.js';
-import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { CallNode } from '../syntax/tree.js';
+import type { Catalog, Table } from '../../../db/catalog/catalog.js';
 
 /** Which rows of a table the principal may read. */
 export interface RowAccess {

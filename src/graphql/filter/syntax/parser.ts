@@ -1,7 +1,7 @@
 import { errorAt, type Position } from './errors.js';
 import { tokenize } from './lexer.js';
 import { FILTER_LIMITS, type FilterLimits } from './limits.js';
-import { LiteralBuilder } from './literals.js';
+import { LiteralBuilder } from './literalBuilder.js';
 import { shapeOf } from './shape.js';
 import { TokenReader } from './tokenReader.js';
 import type { ArithmeticOperator, CompareOperator, FilterNode, ListItem, Literal } from './tree.js';

@@ -1,13 +1,13 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { sql } from '../../db/sql.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { sql } from '../../../db/sql.js';
 import { formParameter, naturalType } from './conversions.js';
-import type { Environment, Value } from './environment.js';
-import { widest } from './readExtent.js';
-import { errorAt } from './errors.js';
+import type { Environment, Value } from '../environment.js';
+import { widest } from '../rows/readExtent.js';
+import { errorAt } from '../syntax/errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, unify, type Side } from './operands.js';
-import { suggestion } from './suggestion.js';
-import type { CallNode } from './tree.js';
+import { suggestion } from '../suggestion.js';
+import type { CallNode } from '../syntax/tree.js';
 import {
   describe,
   family,
@@ -17,7 +17,7 @@ import {
   textual,
   TYPES,
   widerNumber,
-} from './types.js';
+} from '../types.js';
 
 /** @throws AppError FILTER_SYNTAX for an unknown name or a wrong number of arguments, FILTER_TYPE */
 export function compileCall(node: CallNode, environment: Environment): Value {

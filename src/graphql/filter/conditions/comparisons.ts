@@ -1,14 +1,21 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { join, sql, type Sql } from '../../db/sql.js';
-import { formParameter, listParameter, naturalType } from './conversions.js';
-import type { Condition, Environment, Value } from './environment.js';
-import { widest } from './readExtent.js';
-import { errorAt } from './errors.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { join, sql, type Sql } from '../../../db/sql.js';
+import { formParameter, listParameter, naturalType } from '../values/conversions.js';
+import type { Condition, Environment, Value } from '../environment.js';
+import { widest } from '../rows/readExtent.js';
+import { errorAt } from '../syntax/errors.js';
 import { comparesIndexed } from './indexable.js';
-import { pattern as patternForm } from './literalForms.js';
-import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from './operands.js';
-import type { BetweenNode, CompareNode, CompareOperator, DistinctNode, InNode, LikeNode } from './tree.js';
-import { describe, elementOf, family, isNative, orderable, textual, TYPES } from './types.js';
+import { pattern as patternForm } from '../values/literalForms.js';
+import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from '../values/operands.js';
+import type {
+  BetweenNode,
+  CompareNode,
+  CompareOperator,
+  DistinctNode,
+  InNode,
+  LikeNode,
+} from '../syntax/tree.js';
+import { describe, elementOf, family, isNative, orderable, textual, TYPES } from '../types.js';
 
 const OPERATORS: Readonly<Record<CompareOperator, Sql>> = {
   '=': sql`=`,

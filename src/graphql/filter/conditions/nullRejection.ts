@@ -1,6 +1,6 @@
-import { isAggregate } from './aggregateComparison.js';
-import { isStrictCall } from './functions.js';
-import type { FilterNode, PathNode } from './tree.js';
+import { isAggregate } from '../values/aggregateComparison.js';
+import { isStrictCall } from '../values/functions.js';
+import type { FilterNode, PathNode } from '../syntax/tree.js';
 
 /**
  * The paths that the condition rejects nulls of: it can't be true unless they have a value. Rows on these paths can be

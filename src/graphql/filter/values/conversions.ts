@@ -1,11 +1,11 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { param, type Slot, type Sql } from '../../db/sql.js';
-import { errorAt } from './errors.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { param, type Slot, type Sql } from '../../../db/sql.js';
+import { errorAt } from '../syntax/errors.js';
 import * as forms from './literalForms.js';
 import type { LiteralForm } from './literalForms.js';
-import type { StatementScope } from './scope.js';
-import type { ListItem, Literal, LiteralClass } from './tree.js';
-import { describe, isCitext, TYPES } from './types.js';
+import type { StatementScope } from '../rows/scope.js';
+import type { ListItem, Literal, LiteralClass } from '../syntax/tree.js';
+import { describe, isCitext, TYPES } from '../types.js';
 
 /** How literals of one class are sent for a column type: as which parameter type, and with which check. */
 interface Conversion {

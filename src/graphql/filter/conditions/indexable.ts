@@ -1,5 +1,5 @@
-import type { ColumnType, TypeKind } from '../../db/catalog/catalog.js';
-import type { Value } from './environment.js';
+import type { ColumnType, TypeKind } from '../../../db/catalog/catalog.js';
+import type { Value } from '../environment.js';
 
 /** Types whose comparisons PostgreSQL marks as leakproof; not numeric, enums, json and lists. */
 const LEAKPROOF: ReadonlySet<TypeKind> = new Set<TypeKind>([

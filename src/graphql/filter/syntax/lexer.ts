@@ -1,6 +1,6 @@
 import { errorAt, type Position } from './errors.js';
 import type { FilterLimits } from './limits.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../../errors.js';
 
 /** `quoted` is a name in backticks: never a keyword. */
 export interface Token {

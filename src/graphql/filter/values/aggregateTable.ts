@@ -1,6 +1,6 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { sql, type Sql } from '../../db/sql.js';
-import { family, isWholeNumber, orderable, TYPES } from './types.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { sql, type Sql } from '../../../db/sql.js';
+import { family, isWholeNumber, orderable, TYPES } from '../types.js';
 
 /** An aggregate function. */
 export interface Aggregate {

@@ -1,11 +1,11 @@
-import { sql } from '../../db/sql.js';
+import { sql } from '../../../db/sql.js';
 import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
-import type { Condition, Environment, Value } from './environment.js';
-import { errorAt } from './errors.js';
-import { asItself, asType, compileSide } from './operands.js';
-import { resolvePath } from './paths.js';
-import type { FilterNode, IsNode } from './tree.js';
-import { describe, TYPES } from './types.js';
+import type { Condition, Environment, Value } from '../environment.js';
+import { errorAt } from '../syntax/errors.js';
+import { asItself, asType, compileSide } from '../values/operands.js';
+import { resolvePath } from '../rows/paths.js';
+import type { FilterNode, IsNode } from '../syntax/tree.js';
+import { describe, TYPES } from '../types.js';
 
 /** Compiles a condition without AND, OR and NOT over the current rows. @throws AppError FILTER_TYPE */
 export function compileTest(node: FilterNode, environment: Environment): Condition {

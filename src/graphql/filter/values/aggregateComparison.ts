@@ -1,13 +1,13 @@
-import { sql } from '../../db/sql.js';
+import { sql } from '../../../db/sql.js';
 import { AGGREGATES } from './aggregateTable.js';
-import type { Environment, Value } from './environment.js';
-import { widest, type ReadExtent } from './readExtent.js';
-import { errorAt } from './errors.js';
+import type { Environment, Value } from '../environment.js';
+import { widest, type ReadExtent } from '../rows/readExtent.js';
+import { errorAt } from '../syntax/errors.js';
 import { asItself, compileSide } from './operands.js';
-import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from './paths.js';
-import type { CallNode } from './tree.js';
-import { pathsOf } from './walk.js';
-import { describe, TYPES } from './types.js';
+import { compileColumn, isToMany, joinRows, JoinedRows, resolvePath } from '../rows/paths.js';
+import type { CallNode } from '../syntax/tree.js';
+import { pathsOf } from '../syntax/walk.js';
+import { describe, TYPES } from '../types.js';
 
 export function isAggregate(node: CallNode): boolean {
   return AGGREGATES.has(node.name);

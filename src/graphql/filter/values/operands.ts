@@ -1,10 +1,10 @@
-import type { ColumnType } from '../../db/catalog/catalog.js';
-import { sql } from '../../db/sql.js';
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { sql } from '../../../db/sql.js';
 import { listParameter, literalParameter, naturalType } from './conversions.js';
-import type { Environment, Operand, Value } from './environment.js';
-import { errorAt, type Position } from './errors.js';
-import type { BooleanNode, FilterNode, LiteralClass, NumberNode, TextNode } from './tree.js';
-import { comparable, describe, elementOf, family, TYPES, widerNumber } from './types.js';
+import type { Environment, Operand, Value } from '../environment.js';
+import { errorAt, type Position } from '../syntax/errors.js';
+import type { BooleanNode, FilterNode, LiteralClass, NumberNode, TextNode } from '../syntax/tree.js';
+import { comparable, describe, elementOf, family, TYPES, widerNumber } from '../types.js';
 
 /** An operand with the node it was compiled from, for the position of errors. */
 export interface Side {

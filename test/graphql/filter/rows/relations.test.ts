@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { sql } from '../../../src/db/sql.js';
-import type { RowAccess } from '../../../src/graphql/filter/scope.js';
-import { toStatement } from '../../../src/db/sql.js';
-import { expectError } from './expectError.js';
-import { compileShopFilter, openShop, type Shop } from './shop.js';
+import { sql } from '../../../../src/db/sql.js';
+import type { RowAccess } from '../../../../src/graphql/filter/rows/scope.js';
+import { toStatement } from '../../../../src/db/sql.js';
+import { expectError } from '../expectError.js';
+import { compileShopFilter, openShop, type Shop } from '../shop.js';
 
 const ORDERS: [filter: string, ids: number[]][] = [
   // to-one
