@@ -250,4 +250,15 @@ describe('carrier webhooks', () => {
       expect(read(kind, report).events, kind).to.deep.equal([]);
     }
   });
+
+  it('about more recipients than a mail has are cut off', () => {
+    const many = Array.from({ length: 5_000 }, () => ADA);
+    const recipients = many.map((emailAddress) => ({ emailAddress }));
+    for (const [kind, report] of [
+      ['resend', resend('email.delivered', { to: many })],
+      ['ses', ses('Complaint', 'complaint', { complainedRecipients: recipients })],
+    ] as const) {
+      expect(read(kind, report).events, kind).to.have.length(1_000);
+    }
+  });
 });
