@@ -6,7 +6,7 @@ import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
 import { requireSessions } from './db/connection/pooler.js';
 import { requireReachable } from './db/reachability.js';
-import { toAppError } from './db/sqlState.js';
+import { toAppError } from './db/toAppError.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
 import { createRelayWaker } from './db/connection/wakeup.js';

@@ -27,9 +27,8 @@ import { createProviderAccess } from './oidc/providerAccess.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
 import type { WebDeps } from './webDeps.js';
-import { carrierEventRoutes } from './webhooks/carrierEventRoutes.js';
+import { eventRoutes } from './webhooks/eventRoutes.js';
 import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
-import { sendgridEventRoutes } from './webhooks/sendgridEventRoutes.js';
 
 export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
@@ -56,8 +55,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   registerPoolMetrics(deps.metrics.registry, database);
   registerPostgresMetrics(deps.metrics.registry, database, deps.log);
   const events = new MailEventMetrics(deps.metrics.registry);
-  app.use(sendgridEventRoutes({ ...deps, events }));
-  app.use(carrierEventRoutes({ ...deps, events }));
+  app.use(eventRoutes({ ...deps, events }));
   const answerSignIn = createSignInResponder({
     tokens,
     baseUrl: config.baseUrl,

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Principal } from '../db/principal.js';
-import { UsageError } from '../errors.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
+import { listen } from '../listen.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
@@ -117,7 +117,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // File transfers may take hours and have time limits of their own. So do all other bodies.
   server.requestTimeout = 0;
-  await listen(server, config.port);
+  await listen(server, config.port, 'PORT');
   const { port } = server.address() as AddressInfo;
   log.info({ port }, 'listening');
   return {
@@ -136,19 +136,6 @@ function pathOf(req: IncomingMessage): string {
 /** Whether to show a browser the console instead of a response. */
 function isPageVisit(req: IncomingMessage): boolean {
   return req.method === 'GET' && wantsHtml(req.headers.accept);
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE';
-      reject(taken ? new UsageError(`port ${port} is taken: set PORT to another`) : error);
-    });
-    server.listen(port, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
 }
 
 /** Closes the connection if a body doesn't arrive in time. */

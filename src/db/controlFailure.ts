@@ -1,6 +1,7 @@
 import { AppError } from '../errors.js';
 import { NoPrimaryError } from './connection/primary.js';
-import { isDatabaseAnswer, toAppError } from './sqlState.js';
+import { isDatabaseAnswer } from './sqlState.js';
+import { toAppError } from './toAppError.js';
 
 const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
 

@@ -8,7 +8,8 @@ import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { requireHere } from '../db/placement.js';
-import { isDatabaseAnswer, isSessionEnd, toAppError } from '../db/sqlState.js';
+import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
+import { toAppError } from '../db/toAppError.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';

@@ -9,7 +9,7 @@ import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
 import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
-import { createAliasSource } from './filter/scope.js';
+import { createAliasSource } from './filter/rows/scope.js';
 import { ParsedFilters } from './plan/parsedFilters.js';
 import { inputsOf } from './runPlan.js';
 import { principalInputs } from './policy/policy.js';

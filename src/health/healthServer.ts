@@ -1,9 +1,9 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.js';
 import type { Database } from '../db/connection/database.js';
-import { UsageError } from '../errors.js';
+import { listen } from '../listen.js';
 import type { Logger } from '../log.js';
 import { collectProcessMetrics, processRegistry } from '../metrics.js';
 import type { Stoppable } from '../shutdown.js';
@@ -77,7 +77,7 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
       res.destroy();
     });
   });
-  await listen(server, port);
+  await listen(server, port, 'HEALTH_PORT');
   const { port: listeningAt } = server.address() as AddressInfo;
   deps.log.info({ healthPort: listeningAt }, 'health and metrics');
   return {
@@ -93,17 +93,4 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
 
 function send(res: ServerResponse, status: number, type: string, body: string): void {
   res.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE';
-      reject(taken ? new UsageError(`port ${port} is taken: set HEALTH_PORT to another`) : error);
-    });
-    server.listen(port, () => {
-      server.removeAllListeners('error');
-      resolve();
-    });
-  });
 }

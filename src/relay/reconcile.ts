@@ -1,7 +1,7 @@
 import { openBatches } from '../db/delivery/batches.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { endLostAttempts } from '../db/delivery/leases.js';
-import { dueDeliveries, markQueued } from '../db/delivery/openDeliveries.js';
+import { dueDeliveries, markQueued } from '../db/delivery/dueDeliveries.js';
 import { sweep } from '../db/delivery/sweep.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';

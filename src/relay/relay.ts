@@ -4,7 +4,7 @@ import { ServerGuard } from '../db/connection/serverGuard.js';
 import { endedBatches } from '../db/delivery/batches.js';
 import type { Database } from '../db/connection/database.js';
 import type { HistoryWatch } from '../db/history.js';
-import { countInFlight } from '../db/delivery/openDeliveries.js';
+import { countInFlight } from '../db/delivery/countInFlight.js';
 import { adoptRestoredDump } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
 import { pruneIdempotencyKeys } from '../db/idempotencyKeys.js';

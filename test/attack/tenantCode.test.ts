@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../src/db/principal.js';
-import { toAppError } from '../../src/db/sqlState.js';
+import { toAppError } from '../../src/db/toAppError.js';
 import { AppError } from '../../src/errors.js';
 import { openShop, roleWith, type Reply, type Shop } from '../graphql/support/shop.js';
 

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { readSendgridEvents } from '../../src/api/webhooks/sendgridEvents.js';
+import { checkEvents } from '../../src/api/webhooks/eventFields.js';
+import { sendgrid } from '../../src/api/webhooks/sendgrid.js';
+import { Reporter } from '../delivery/webhook.js';
 import { pipelineConfig, startPipeline } from '../delivery/pipelineSetup.js';
 import { ExactSite, WAYS } from '../graphql/support/exactRequests.js';
 import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -117,11 +119,16 @@ describe('exact numbers in emails', () => {
     }
   });
 
-  it('a webhook event may name its delivery by a number beyond double precision', () => {
+  it('a webhook event may name its delivery by a number beyond double precision', async () => {
     const now = Date.UTC(2026, 0, 1);
     const seconds = now / 1000 - 60;
     const report = `[{"event":"delivered","deliveryid":900719925474099301,"tenantid":7,"sg_event_id":"e","timestamp":${seconds}.0}]`;
-    const { events } = readSendgridEvents(report, 7, now);
+    const reporter = new Reporter();
+    const signed = { headers: reporter.sign(report, seconds), body: Buffer.from(report), nowMs: now };
+    const verified = await sendgrid.verify(signed, reporter.verificationKey);
+    const { items, reportId } = verified!;
+    const given = items.flatMap((item) => sendgrid.read(item, { reportId, tenantid: 7 }));
+    const { events } = checkEvents(given, 7, now);
     expect(events.map(({ deliveryid, time }) => [deliveryid, time])).to.deep.equal([
       ['900719925474099301', new Date(seconds * 1000).toISOString()],
     ]);

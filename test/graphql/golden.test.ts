@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Principal } from '../../src/db/principal.js';
 import { readDocument } from '../../src/graphql/document/document.js';
 import { coerceVariables } from '../../src/graphql/document/variables.js';
-import { createAliasSource } from '../../src/graphql/filter/scope.js';
+import { createAliasSource } from '../../src/graphql/filter/rows/scope.js';
 import { statementFields } from '../../src/graphql/plan/plan.js';
 import { planOperation } from '../../src/graphql/plan/planOperation.js';
 import { policyOf } from '../../src/graphql/policy/policy.js';

@@ -13,7 +13,7 @@ export interface Mutant {
 const LEDGER = 'test/db/delivery/ledger.test.ts';
 const APPEND_ONLY = 'test/db/delivery/appendOnly.test.ts';
 const TICK = 'test/db/delivery/tick.test.ts';
-const MAIL_EVENTS = 'test/api/webhooks/mailEvents.test.ts';
+const MAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
 const WALL_TWO = 'test/db/connection/wallTwo.test.ts';
 const SIGN_IN = 'test/api/oidc/signIn.test.ts';
@@ -116,7 +116,7 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'the relay queues a delivery whose lease lasts',
-    file: 'src/db/delivery/openDeliveries.ts',
+    file: 'src/db/delivery/dueDeliveries.ts',
     find: "where d.due < now() and d.state in ('pending', 'retrying')",
     replace: "where d.state in ('pending', 'retrying')",
     tests: [LEDGER],
@@ -231,7 +231,7 @@ const FIRST_WALL: readonly Mutant[] = [
   },
   {
     name: "a caller's conditions are tried on hidden rows",
-    file: 'src/graphql/filter/securityBarrier.ts',
+    file: 'src/graphql/filter/rows/securityBarrier.ts',
     find: 'if (policies.length === 0) return conjunction(conditions);',
     replace: 'if (policies.length >= 0) return conjunction(conditions);',
     tests: ['test/attack/hiddenRowConditions.test.ts'],

@@ -1,9 +1,8 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
+import type { Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
-
-type Values = Readonly<Record<string, unknown>>;
 
 /** How a field of an email type appears in the form: a list has one item per line, an object is JSON, queries have blocks. */
 interface FormField {

@@ -18,6 +18,7 @@ import {
   type Problem,
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
+import { textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
@@ -51,7 +52,6 @@ const UPDATE =
   'mutation ($type: ID!, $input: email_typesInput) { update_email_type(email_type: $type, input: $input) { email_type } }';
 const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { email_type } }';
 
-type Values = Readonly<Record<string, unknown>>;
 /** Pages to write the tenant's email types, preview them with a real row, and send tests. */
 export function emailPages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
@@ -288,9 +288,4 @@ function noticeOf(query: Values): { readonly notice?: string } {
 
 function givenOf(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
-}
-
-function textOf(values: Values, name: string): string {
-  const value = values[name];
-  return typeof value === 'string' ? value.trim() : '';
 }

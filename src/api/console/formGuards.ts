@@ -16,7 +16,8 @@ export function requireCsrfToken({ csrfToken }: ConsoleSession, given: unknown):
 
 /**
  * Rejects forms of other sites, including those that sign in. Browsers send a form's origin in one of two headers; other
- * clients send neither. Throws AppError PERMISSION_DENIED.
+ * clients send neither. Stricter than `refuseForeignSignIn`: other hosts of the same site are not the console.
+ * Throws AppError PERMISSION_DENIED.
  */
 export function requireOwnPage({ headers }: IncomingMessage, baseUrl: string): void {
   const site = headers['sec-fetch-site'];

@@ -1,7 +1,9 @@
 import { AppError } from '../../errors.js';
+import type { Fields } from '../http/readFields.js';
+import { typedText } from '../http/typedText.js';
 
 /** Fields of a form, or of a query string. */
-export type Values = Readonly<Record<string, unknown>>;
+export type Values = Fields['values'];
 
 /** An id as returned by GraphQL; compare as text. */
 export type Id = number | string;
@@ -10,8 +12,7 @@ const MAX_LENGTH = 320;
 
 /** Trimmed and truncated; empty if absent. */
 export function textOf(values: Values, name: string, maxLength = MAX_LENGTH): string {
-  const value = values[name];
-  return typeof value === 'string' ? value.trim().slice(0, maxLength) : '';
+  return typedText(values, name).trim().slice(0, maxLength);
 }
 
 /** An integer of up to nine digits; 0 if absent. */

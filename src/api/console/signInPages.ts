@@ -9,7 +9,9 @@ import { readText } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
-import { readId } from '../http/readId.js';
+import type { Fields } from '../http/readFields.js';
+import { NO_TENANT, readId } from '../http/readId.js';
+import { typedText } from '../http/typedText.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { startSignIn } from '../oidc/startSignIn.js';
 import { NO_ROLE, problemOf, signInPolicy } from '../signIn/signInRoutes.js';
@@ -17,10 +19,8 @@ import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
 import { requireOwnPage } from './formGuards.js';
 import { sendPage } from './sendPage.js';
 
-type Values = Readonly<Record<string, unknown>>;
+type Values = Fields['values'];
 
-/** No tenant has this id: an unknown name gets the same response as a wrong password, after the same work. */
-const NO_TENANT = -1;
 const MAX_TENANT_LENGTH = 200;
 const TENANT_COOKIE = 'rowpost_tenant';
 const REMEMBER_MS = 365 * 24 * 3600 * 1000;
@@ -46,7 +46,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
       title: 'Sign in',
       brand,
       tenant,
-      login: textOf(values, 'login'),
+      login: typedText(values, 'login'),
       next: readConsolePath(values['next']),
       options,
       problem,
@@ -60,7 +60,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
       return;
     }
     const tenant =
-      req.query['tenant'] === undefined ? rememberedTenant(req) : textOf(req.query, 'tenant').trim();
+      req.query['tenant'] === undefined ? rememberedTenant(req) : typedText(req.query, 'tenant').trim();
     await show(res, tenant.slice(0, MAX_TENANT_LENGTH), req.query, failedAtProvider(req.query['failed']));
   };
 
@@ -72,7 +72,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
     async (req, res) => {
       requireOwnPage(req, deps.config.baseUrl);
       const values = await readSignIn(req);
-      const tenant = textOf(values, 'tenant').trim().slice(0, MAX_TENANT_LENGTH);
+      const tenant = typedText(values, 'tenant').trim().slice(0, MAX_TENANT_LENGTH);
       try {
         await answer(req, res, tenant, values);
       } catch (error) {
@@ -99,7 +99,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
   });
 
   const byProvider = onForm(async (_req, res, tenant, values) => {
-    if (textOf(values, 'login') === '') {
+    if (typedText(values, 'login') === '') {
       throw new AppError('BAD_REQUEST', 'Write your login first, then choose the provider.');
     }
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
@@ -141,9 +141,4 @@ function failedAtProvider(code: unknown): Problem | undefined {
   const isKnown = code.startsWith('OIDC_') && Object.hasOwn(ERROR_CODES, code);
   const hint = isKnown ? ERROR_CODES[code as keyof typeof ERROR_CODES][1] : undefined;
   return { text: 'The sign-in with the provider did not succeed.', hint, status: 403 };
-}
-
-function textOf(values: Values, name: string): string {
-  const value = values[name];
-  return typeof value === 'string' ? value : '';
 }

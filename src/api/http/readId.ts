@@ -6,3 +6,6 @@ export function readId(given: unknown): number | undefined {
   const id = isText ? exactInteger(String(given).trim()) : undefined;
   return id !== undefined && id >= 0n && id < 2n ** 31n ? Number(id) : undefined;
 }
+
+/** No tenant has this id: an unknown one gets the same response as a wrong password or signature, after the same work. */
+export const NO_TENANT = -1;

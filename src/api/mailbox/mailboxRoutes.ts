@@ -3,6 +3,7 @@ import { listMail, readMail, type OpenedMail } from '../../db/delivery/mailbox.j
 import { AppError } from '../../errors.js';
 import { readCredentials } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
+import { refuseForeignSignIn } from '../auth/refuseForeignSignIn.js';
 import { signIn, type SignInDeps } from '../auth/signIn.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
@@ -73,10 +74,7 @@ export function mailboxRoutes(deps: MailboxDeps): Router {
   };
 
   const enter: RequestHandler = async (req, res) => {
-    // Prevents login CSRF.
-    if (req.headers['sec-fetch-site'] === 'cross-site') {
-      throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
-    }
+    refuseForeignSignIn(req);
     const values = await readSignIn(req);
     const credentials = readCredentials(values);
     const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));

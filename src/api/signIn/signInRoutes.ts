@@ -6,13 +6,17 @@ import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import { readCredentials, readTenantid, readText } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
+import { refuseForeignSignIn } from '../auth/refuseForeignSignIn.js';
 import { signIn } from '../auth/signIn.js';
+import type { Fields } from '../http/readFields.js';
+import { readId } from '../http/readId.js';
+import { typedText } from '../http/typedText.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { startSignIn } from '../oidc/startSignIn.js';
 import { signInPage } from './signInPage.js';
 
-type Values = Readonly<Record<string, unknown>>;
+type Values = Fields['values'];
 
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
 export const NO_ROLE = 0;
@@ -25,13 +29,13 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
   const policy = signInPolicy(deps.config.baseUrl);
 
   const showPage = async (res: Response, status: number, values: Values, problem?: string): Promise<void> => {
-    const tenantid = tenantOf(values);
+    const tenantid = readId(values['tenantid']);
     const options = tenantid === undefined ? [] : await listSignInOptions(deps.knex, tenantid);
     const page = signInPage({
       tenantid,
       brand: tenantid === undefined ? undefined : await readSignInBrand(deps.knex, tenantid),
-      login: textOf(values, 'login'),
-      returnTo: textOf(values, 'return_to'),
+      login: typedText(values, 'login'),
+      returnTo: typedText(values, 'return_to'),
       options,
       ...(problem === undefined ? {} : { problem }),
     });
@@ -44,7 +48,7 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
   const onForm =
     (answer: (req: Request, res: Response, values: Values) => Promise<void>): RequestHandler =>
     async (req, res) => {
-      requireOwnPage(req);
+      refuseForeignSignIn(req);
       const values = await readSignIn(req);
       try {
         await answer(req, res, values);
@@ -83,13 +87,6 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     .post('/signin/oidc', deps.limits.byAddress, byProvider);
 }
 
-/** Prevents login CSRF. Throws AppError PERMISSION_DENIED. */
-function requireOwnPage(req: Request): void {
-  if (req.headers['sec-fetch-site'] === 'cross-site') {
-    throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
-  }
-}
-
 /** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */
 export function signInPolicy(baseUrl: string): string {
   const schemes = baseUrl.startsWith('https:') ? 'https:' : 'https: http:';
@@ -100,14 +97,4 @@ export function problemOf(error: AppError): string {
   if (error.code === 'OIDC_ROLE_NOT_MAPPED') return "This login can't sign in with that provider.";
   if (error.code === 'LOGIN_FAILED') return 'The login or the password is wrong.';
   return error.message;
-}
-
-function tenantOf(values: Values): number | undefined {
-  const text = textOf(values, 'tenantid');
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-}
-
-function textOf(values: Values, name: string): string {
-  const value = values[name];
-  return typeof value === 'string' ? value : '';
 }

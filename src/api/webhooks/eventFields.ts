@@ -4,11 +4,13 @@ import { storable } from '../../email/storableText.js';
 import { ExactNumber } from '../../losslessJson.js';
 
 export const MAX_REASON_CHARACTERS = 1_000;
-export const MAX_URL_CHARACTERS = 2_000;
+const MAX_URL_CHARACTERS = 2_000;
 export const MAX_ID_CHARACTERS = 200;
 export const MAX_TOKEN_CHARACTERS = 100;
-export const MAX_ADDRESS_CHARACTERS = 320;
-/** Plausible times: the oldest carrier was founded in 2009, and its clock may be off by a day. */
+const MAX_ADDRESS_CHARACTERS = 320;
+/** Each gets an event with the texts of the whole report: only so often is it multiplied. */
+export const MAX_RECIPIENTS = 1_000;
+/** Plausible times: the oldest provider was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_MS = 1_230_768_000_000;
 const CLOCK_MS = 86_400_000;
 
@@ -23,7 +25,7 @@ export interface ReadEvents {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An event as reported by a carrier, unchecked. */
+/** An event as reported by a provider, unchecked. */
 export interface GivenEvent {
   readonly deliveryid: unknown;
   readonly tenantid: unknown;
@@ -35,7 +37,8 @@ export interface GivenEvent {
   readonly recipient: unknown;
   readonly reason?: unknown;
   readonly status?: unknown;
-  readonly type?: 'bounce' | 'blocked';
+  /** For a bounce: `blocked` concerns one mail, `bounce` the mailbox. */
+  readonly type?: unknown;
   readonly url?: unknown;
   readonly suppress?: NonNullable<MailEvent['suppress']>['source'] | undefined;
 }
@@ -67,7 +70,7 @@ function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): MailEve
     recipient,
     reason: textOf(given.reason, MAX_REASON_CHARACTERS),
     status: textOf(given.status, MAX_TOKEN_CHARACTERS),
-    type: given.type ?? null,
+    type: textOf(given.type, MAX_TOKEN_CHARACTERS),
     url: textOf(given.url, MAX_URL_CHARACTERS),
     suppress:
       given.suppress && recipient !== null
@@ -89,4 +92,15 @@ export function objectOf(value: unknown): Json {
 
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+/** The names of the ledger's events, by those of a provider. */
+export type Names = Readonly<Record<string, string>>;
+
+export const nameIn = (names: Names, value: unknown): string | undefined =>
+  typeof value === 'string' && Object.hasOwn(names, value) ? names[value] : undefined;
+
+/** `Ada <ada@example.com>` or the address alone. */
+export function addressOf(recipient: unknown): unknown {
+  return typeof recipient === 'string' ? (/<([^<>]*)>\s*$/.exec(recipient)?.[1] ?? recipient) : undefined;
 }

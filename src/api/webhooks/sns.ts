@@ -3,7 +3,7 @@ import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
 import { textOf, type Json } from './eventFields.js';
-import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './verifiers.js';
+import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './eventWebhook.js';
 
 /** Fetches a text from SNS itself; rejects for anything but a short 200. */
 export type ReadSns = (url: URL) => Promise<string>;
@@ -53,7 +53,7 @@ export class SnsCheck {
     if (type === 'SubscriptionConfirmation') await this.#confirm(topic, message['Token']);
     if (type !== 'Notification') return undefined;
     return {
-      report: parse(textOf(message['Message'], body.length) ?? ''),
+      items: [parse(textOf(message['Message'], body.length) ?? '')],
       reportId: textOf(message['MessageId'], 100) ?? '',
     };
   }

@@ -4,8 +4,8 @@ import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js
 import type { Principal } from '../../db/principal.js';
 import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
-import { parseFilter } from '../../graphql/filter/parser.js';
-import { createAliasSource } from '../../graphql/filter/scope.js';
+import { parseFilter } from '../../graphql/filter/syntax/parser.js';
+import { createAliasSource } from '../../graphql/filter/rows/scope.js';
 import { principalInputs } from '../../graphql/policy/policy.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { CONTROL_CATALOG } from '../controlCatalog.js';

@@ -2,8 +2,8 @@ import type { Table } from '../../db/catalog/catalog.js';
 import type { RowEvent } from '../../db/delivery/eventsOfRow.js';
 import { AppError } from '../../errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
-import { parseFilter } from '../../graphql/filter/parser.js';
-import { pathsOf } from '../../graphql/filter/walk.js';
+import { parseFilter } from '../../graphql/filter/syntax/parser.js';
+import { pathsOf } from '../../graphql/filter/syntax/walk.js';
 import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
 
 /** A value of the row that a condition refers to. */

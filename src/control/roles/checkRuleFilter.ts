@@ -1,8 +1,8 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { bind, identifier, toStatement } from '../../db/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
-import { parseFilter } from '../../graphql/filter/parser.js';
-import { createAliasSource } from '../../graphql/filter/scope.js';
+import { parseFilter } from '../../graphql/filter/syntax/parser.js';
+import { createAliasSource } from '../../graphql/filter/rows/scope.js';
 
 /**
  * Compiles a policy rule's filter as requests will, so that a rule that could not grant anything is rejected when saved.

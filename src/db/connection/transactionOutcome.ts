@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.js';
-import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, toAppError } from '../sqlState.js';
+import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd } from '../sqlState.js';
+import { toAppError } from '../toAppError.js';
 import type { Rows } from './pipeline.js';
 
 export type TransactionOutcome =

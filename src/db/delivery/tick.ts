@@ -10,7 +10,7 @@ export interface Tick {
   readonly batches: readonly Batch[];
   /** There are more events than fit into one tick. */
   readonly more: boolean;
-  /** The cursor is ahead of this database, which was restored from a dump. See `adoptRestoredOutbox`. */
+  /** The cursor is ahead of this database, which was restored from a dump. See `adoptRestoredDump`. */
   readonly restored: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { GraphQLList, GraphQLObjectType, GraphQLString, type GraphQLFieldResolver } from 'graphql';
-import { AGGREGATES } from '../filter/aggregateTable.js';
+import { AGGREGATES } from '../filter/values/aggregateTable.js';
 import { SCALARS } from '../schema/scalars.js';
 
 const ARGUMENTS = {

@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
-import { parseFilter, type ParsedFilter } from '../filter/parser.js';
+import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 import { suggestion } from '../filter/suggestion.js';
 import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js';
 import { collectFields } from '../read/collectFields.js';

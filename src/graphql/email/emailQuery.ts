@@ -7,7 +7,7 @@ import type { Span } from '../../tracing/tracing.js';
 import { FieldError } from '../response.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../executeRequest.js';
-import { createAliasSource } from '../filter/scope.js';
+import { createAliasSource } from '../filter/rows/scope.js';
 import type { PlannedField } from '../plan/plan.js';
 import { tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';

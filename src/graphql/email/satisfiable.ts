@@ -1,9 +1,9 @@
-import { errorAt } from '../filter/errors.js';
-import { nullRejectedPaths } from '../filter/nullRejection.js';
-import { parseFilter } from '../filter/parser.js';
-import { withNullTest } from '../filter/rewrite.js';
-import type { FilterNode, PrincipalNode } from '../filter/tree.js';
-import { partsOf } from '../filter/walk.js';
+import { errorAt } from '../filter/syntax/errors.js';
+import { nullRejectedPaths } from '../filter/conditions/nullRejection.js';
+import { parseFilter } from '../filter/syntax/parser.js';
+import { withNullTest } from '../filter/syntax/rewrite.js';
+import type { FilterNode, PrincipalNode } from '../filter/syntax/tree.js';
+import { partsOf } from '../filter/syntax/walk.js';
 
 /** The record that an operation's events lack: all its columns are null. */
 const ABSENT: Readonly<Record<string, 'old' | 'new'>> = { insert: 'old', delete: 'new' };

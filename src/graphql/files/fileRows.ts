@@ -7,7 +7,7 @@ import { bind, toStatement, type Sql } from '../../db/sql.js';
 import type { Transactions } from '../../db/connection/transactions.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import type { Logger } from '../../log.js';
-import { createAliasSource } from '../filter/scope.js';
+import { createAliasSource } from '../filter/rows/scope.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
 import { reachedRow, recordFile, T } from './fileStatements.js';
 

@@ -1,8 +1,8 @@
 import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
-import { keyWithin } from '../filter/securityBarrier.js';
-import type { Predicate } from '../filter/scope.js';
+import { keyWithin } from '../filter/rows/securityBarrier.js';
+import type { Predicate } from '../filter/rows/scope.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';

@@ -1,15 +1,15 @@
 import type { Sql } from '../../db/sql.js';
 import { identifier, join, sql } from '../../db/sql.js';
-import { compileAtoms, planAtom, type AtomPlan } from './atoms.js';
+import { compileAtoms, planAtom, type AtomPlan } from './conditions/atoms.js';
 import { conjunction } from './conjunction.js';
 import type { Condition, Environment } from './environment.js';
-import { widest } from './readExtent.js';
-import { errorAt } from './errors.js';
-import type { ParsedFilter } from './parser.js';
-import { behindPolicies } from './securityBarrier.js';
-import type { FilterScope, Row, StatementScope } from './scope.js';
-import type { FilterNode, Literal, LogicalNode } from './tree.js';
-import { compileOperand } from './values.js';
+import { widest } from './rows/readExtent.js';
+import { errorAt } from './syntax/errors.js';
+import type { ParsedFilter } from './syntax/parser.js';
+import { behindPolicies } from './rows/securityBarrier.js';
+import type { FilterScope, Row, StatementScope } from './rows/scope.js';
+import type { FilterNode, Literal, LogicalNode } from './syntax/tree.js';
+import { compileOperand } from './values/compileOperand.js';
 
 /**
  * Compiles a filter to a boolean SQL expression over the row `scope.alias`. The SQL depends only on the filter's shape, the

@@ -1,7 +1,7 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import type { Sql } from '../../db/sql.js';
-import type { ReadExtent } from './readExtent.js';
-import type { PathScope, Row, StatementScope } from './scope.js';
+import type { ReadExtent } from './rows/readExtent.js';
+import type { PathScope, Row, StatementScope } from './rows/scope.js';
 import type {
   BooleanNode,
   FilterNode,
@@ -11,7 +11,7 @@ import type {
   NullNode,
   NumberNode,
   TextNode,
-} from './tree.js';
+} from './syntax/tree.js';
 
 /** A compiled value. */
 export interface Value {

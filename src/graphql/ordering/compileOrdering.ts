@@ -1,8 +1,8 @@
 import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
 import type { Place } from '../filter/environment.js';
-import { errorAt } from '../filter/errors.js';
-import { compileColumn, isToMany, resolvePath } from '../filter/paths.js';
-import type { PathScope, Row } from '../filter/scope.js';
+import { errorAt } from '../filter/syntax/errors.js';
+import { compileColumn, isToMany, resolvePath } from '../filter/rows/paths.js';
+import type { PathScope, Row } from '../filter/rows/scope.js';
 import { describe, elementOf, orderable } from '../filter/types.js';
 import { orderingErrors, type OrderingTerm, type ParsedOrdering } from './parseOrdering.js';
 

@@ -1,8 +1,8 @@
 import { AppError } from '../../errors.js';
-import { tokenize } from '../filter/lexer.js';
-import { FILTER_LIMITS, type FilterLimits } from '../filter/limits.js';
-import { TokenReader } from '../filter/tokenReader.js';
-import type { PathNode } from '../filter/tree.js';
+import { tokenize } from '../filter/syntax/lexer.js';
+import { FILTER_LIMITS, type FilterLimits } from '../filter/syntax/limits.js';
+import { TokenReader } from '../filter/syntax/tokenReader.js';
+import type { PathNode } from '../filter/syntax/tree.js';
 
 /** One key to sort by. */
 export interface OrderingTerm {

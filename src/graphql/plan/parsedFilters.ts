@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
-import { parseFilter, type ParsedFilter } from '../filter/parser.js';
+import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 
 /** Size of the cache of parsed filters, in characters. */
 const MAX_CHARACTERS = 2_000_000;

@@ -7,7 +7,7 @@ import { FieldError } from '../response.js';
 import { containPlaceholders, type FileTerms } from '../files/fileUrls.js';
 import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
-import type { AliasSource } from '../filter/scope.js';
+import type { AliasSource } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
 import { collectFields } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';

@@ -5,7 +5,7 @@ import type { ReadyDocument } from '../document/document.js';
 import { shapeKey } from '../document/variableShapes.js';
 import { coerceVariables } from '../document/variables.js';
 import type { FileUrls } from '../files/fileUrls.js';
-import { createAliasSource } from '../filter/scope.js';
+import { createAliasSource } from '../filter/rows/scope.js';
 import { policyFingerprint, policyOf } from '../policy/policy.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
 import type { Steps } from '../steps.js';

@@ -6,9 +6,9 @@ import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { compileRuleFilter } from '../filter/compile.js';
 import type { Condition } from '../filter/environment.js';
-import { widest } from '../filter/readExtent.js';
-import { parseFilter } from '../filter/parser.js';
-import type { AliasSource, Predicate, RowAccess } from '../filter/scope.js';
+import { widest } from '../filter/rows/readExtent.js';
+import { parseFilter } from '../filter/syntax/parser.js';
+import type { AliasSource, Predicate, RowAccess } from '../filter/rows/scope.js';
 
 export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 'download';
 

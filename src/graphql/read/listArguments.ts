@@ -1,7 +1,7 @@
 import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { parseFilter } from '../filter/parser.js';
+import { parseFilter } from '../filter/syntax/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import { SCALARS } from '../schema/scalars.js';
 import { argumentNode, argumentSlot, argumentValue } from './argument.js';

@@ -2,7 +2,7 @@ import type { FragmentDefinitionNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import type { FileTerms } from '../files/fileUrls.js';
-import type { AliasSource, RowAccess } from '../filter/scope.js';
+import type { AliasSource, RowAccess } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
 
 /** What the compilation of one operation shares. */

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.js';
 import { FieldError } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';
-import type { Predicate } from '../filter/scope.js';
+import type { Predicate } from '../filter/rows/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { concatText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';

@@ -1,7 +1,7 @@
 import type { FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import type { Slot } from '../../db/sql.js';
-import type { ParsedFilter } from '../filter/parser.js';
+import type { ParsedFilter } from '../filter/syntax/parser.js';
 import type { ParsedOrdering } from '../ordering/parseOrdering.js';
 
 /** What to read from the rows of one table: a read's plan before it becomes SQL. */

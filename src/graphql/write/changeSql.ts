@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
-import { keyWithin } from '../filter/securityBarrier.js';
+import { keyWithin } from '../filter/rows/securityBarrier.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';

@@ -1,7 +1,7 @@
 import type { Column } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { exactInteger } from '../../losslessJson.js';
-import { float4, float8 } from '../filter/literalForms.js';
+import { float4, float8 } from '../filter/values/literalForms.js';
 
 /** Throws AppError BAD_USER_INPUT for values that PostgreSQL would silently alter, or reject without naming column and value. */
 export function checkValue(column: Column, value: unknown): void {

@@ -1,6 +1,7 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import type { Inputs, Slot } from '../../db/sql.js';
-import { isDatabaseAnswer, toAppError } from '../../db/sqlState.js';
+import { isDatabaseAnswer } from '../../db/sqlState.js';
+import { toAppError } from '../../db/toAppError.js';
 import { AppError } from '../../errors.js';
 import type { PlannedStatement, StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';

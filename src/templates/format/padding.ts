@@ -44,11 +44,15 @@ function group(digits: string, separator: string, size: number, width: number): 
   return out;
 }
 
-export function pad(text: string, spec: FormatSpec, align: string): string {
-  const missing = spec.width - codePointLength(text);
+export function pad(
+  text: string,
+  { width, fill }: Pick<FormatSpec, 'width' | 'fill'>,
+  align: string,
+): string {
+  const missing = width - codePointLength(text);
   if (missing <= 0) return text;
-  if (align === '<') return text + spec.fill.repeat(missing);
-  if (align === '>') return spec.fill.repeat(missing) + text;
+  if (align === '<') return text + fill.repeat(missing);
+  if (align === '>') return fill.repeat(missing) + text;
   const left = Math.floor(missing / 2);
-  return spec.fill.repeat(left) + text + spec.fill.repeat(missing - left);
+  return fill.repeat(left) + text + fill.repeat(missing - left);
 }

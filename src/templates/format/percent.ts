@@ -21,6 +21,7 @@ import {
 } from '../values/value.js';
 import type { Text, Value } from '../values/value.js';
 import { exponent, fixed, general } from './decimal.js';
+import { pad } from './padding.js';
 import { characterOf } from './spec.js';
 
 const DIRECTIVE =
@@ -78,7 +79,8 @@ class PercentFormatter {
       type,
     };
     if (type === '%') return '%';
-    return pad(this.convert(directive, value ?? this.next()), directive);
+    const text = this.convert(directive, value ?? this.next());
+    return pad(text, { width: directive.width, fill: ' ' }, directive.flags.includes('-') ? '<' : '>');
   }
 
   private lookup(key: string): Value {
@@ -230,10 +232,4 @@ function floating(directive: Directive, value: number): string {
 function zeroPad(sign: string, digits: string, { flags, width }: Directive): string {
   if (!flags.includes('0') || flags.includes('-')) return sign + digits;
   return sign + digits.padStart(width - sign.length, '0');
-}
-
-function pad(text: string, { flags, width }: Directive): string {
-  const missing = width - codePointLength(text);
-  if (missing <= 0) return text;
-  return flags.includes('-') ? text + ' '.repeat(missing) : ' '.repeat(missing) + text;
 }

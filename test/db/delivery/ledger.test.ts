@@ -10,7 +10,7 @@ import {
 } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
-import { dueDeliveries, markQueued } from '../../../src/db/delivery/openDeliveries.js';
+import { dueDeliveries, markQueued } from '../../../src/db/delivery/dueDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../../src/db/delivery/partitions.js';
 import { pauseDeliveries, pauseTenant, resumeTenant } from '../../../src/db/delivery/pause.js';
 import { redriveDelivery } from '../../../src/db/delivery/redrive.js';

@@ -5,8 +5,8 @@ import type { ErrorCode } from '../../../src/errors.js';
 import { bind, sql, toStatement } from '../../../src/db/sql.js';
 import { aggregateJson } from '../../../src/graphql/aggregates/aggregateJson.js';
 import { AGGREGATES_TYPE } from '../../../src/graphql/aggregates/aggregatesType.js';
-import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/scope.js';
-import { parseFilter } from '../../../src/graphql/filter/parser.js';
+import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';
+import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
 import { expectError } from '../filter/expectError.js';
 import { EVERYTHING, openShop, PRINCIPAL, SHOP, type Shop } from '../filter/shop.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { bind, identifier, toStatement } from '../../../src/db/sql.js';
 import { compileFilter } from '../../../src/graphql/filter/compile.js';
-import { parseFilter } from '../../../src/graphql/filter/parser.js';
-import { createAliasSource } from '../../../src/graphql/filter/scope.js';
+import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
+import { createAliasSource } from '../../../src/graphql/filter/rows/scope.js';
 import { expectError } from './expectError.js';
 import { compileShopFilter, EVERYTHING, openShop, SHOP, shopTable, type Shop } from './shop.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AppError } from '../../../src/errors.js';
 import { bind, sql, toStatement } from '../../../src/db/sql.js';
-import { FUNCTIONS, UNITS } from '../../../src/graphql/filter/functionTable.js';
+import { FUNCTIONS, UNITS } from '../../../src/graphql/filter/values/functionTable.js';
 import { condition, type Order } from './naiveEvaluator.js';
 import { Random, SEED } from './random.js';
 import { compileShopFilter, openShop, shopTable, type Shop } from './shop.js';

@@ -8,8 +8,8 @@ import type {
 } from '../../../src/db/catalog/catalog.js';
 import { bind, identifier, sql, toStatement, type Inputs, type Sql } from '../../../src/db/sql.js';
 import { compileFilter } from '../../../src/graphql/filter/compile.js';
-import { parseFilter } from '../../../src/graphql/filter/parser.js';
-import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/scope.js';
+import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
+import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** A small shop, as tables and as a catalog written by hand. */

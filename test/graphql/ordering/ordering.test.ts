@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { identifier, sql, toStatement } from '../../../src/db/sql.js';
-import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/scope.js';
+import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';
 import { compileOrdering } from '../../../src/graphql/ordering/compileOrdering.js';
 import { parseOrdering } from '../../../src/graphql/ordering/parseOrdering.js';
 import { expectError } from '../filter/expectError.js';

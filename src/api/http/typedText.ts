@@ -1,0 +1,7 @@
+import type { Fields } from './readFields.js';
+
+/** The field of a form, or of a query string, as it was typed; empty if absent. */
+export function typedText(values: Fields['values'], name: string): string {
+  const value = values[name];
+  return typeof value === 'string' ? value : '';
+}

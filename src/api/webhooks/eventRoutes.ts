@@ -1,0 +1,77 @@
+import { Router, type RequestHandler } from 'express';
+import type { Clock } from '../../clock.js';
+import type { Database } from '../../db/connection/database.js';
+import type { Ledger } from '../../db/connection/ledger.js';
+import { readWebhookSecret, useToken } from '../../db/delivery/carrierWebhooks.js';
+import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
+import { recordMailEvents } from '../../db/delivery/mailEvents.js';
+import { requireHere } from '../../db/placement.js';
+import { AppError } from '../../errors.js';
+import type { Logger } from '../../log.js';
+import type { KeyRing } from '../../secrets.js';
+import { sendFailure } from '../http/failure.js';
+import { readBytes } from '../http/readFields.js';
+import { NO_TENANT, readId } from '../http/readId.js';
+import { checkEvents } from './eventFields.js';
+import { invalid } from './eventWebhook.js';
+import { createEventWebhooks, type ReportingKind } from './providers.js';
+import type { MailEventMetrics } from './mailEventMetrics.js';
+import type { ReadSns } from './sns.js';
+
+export interface EventDeps {
+  readonly database: Pick<Database, 'knex'>;
+  readonly ledger: Ledger;
+  readonly keyRing: KeyRing;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly events: MailEventMetrics;
+  readonly readSns?: ReadSns;
+}
+
+/**
+ * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
+ * trusted. A missing tenant or secret gets the same response as a wrong signature.
+ */
+export function eventRoutes(deps: EventDeps): Router {
+  const { knex } = deps.database;
+  const webhooks = createEventWebhooks(deps.readSns);
+
+  const receive =
+    (kind: ReportingKind): RequestHandler =>
+    async (req, res) => {
+      const { maxBodyBytes, verify, read } = webhooks[kind];
+      const nowMs = deps.clock.now();
+      const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
+      await requireHere(knex, tenantid);
+      const body = await readBytes(req, maxBodyBytes);
+      const verified = await verify({ headers: req.headers, body, nowMs }, await readSecret(kind, tenantid));
+      if (verified) {
+        const { items, reportId, once } = verified;
+        if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
+        const given = items.flatMap((item) => read(item, { reportId, tenantid }));
+        const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
+        const recorded = await recordMailEvents(deps.ledger, tenantid, events);
+        const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
+        deps.events.count(counts);
+        deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');
+      }
+      res.status(204).end();
+    };
+
+  // SendGrid's is the public half of a key, so it is stored in the clear; the others share a secret.
+  const readSecret = async (kind: ReportingKind, tenantid: number): Promise<string | undefined> =>
+    kind === 'sendgrid'
+      ? (await readEmailWebhookKey(knex, tenantid))?.verification_key
+      : readWebhookSecret(knex, deps.keyRing, tenantid, kind);
+
+  const refuse: RequestHandler = (req, res) => {
+    const error = new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`);
+    sendFailure(res, error, { allow: 'POST' });
+  };
+
+  const router = Router();
+  for (const kind of Object.keys(webhooks) as ReportingKind[]) {
+    router.route(`/events/${kind}/:tenantid`).post(receive(kind)).all(refuse);
+  }
+  return router;
+}

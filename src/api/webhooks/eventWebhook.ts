@@ -1,0 +1,79 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../../errors.js';
+import type { GivenEvent, Json } from './eventFields.js';
+
+/** What a provider's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
+export interface EventWebhook {
+  readonly maxBodyBytes: number;
+  /**
+   * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
+   * @param secret what the tenant's reports are verified by; undefined when it has set nothing: no report fits
+   * @returns undefined for what is no report
+   */
+  readonly verify: (
+    report: Report,
+    secret: string | undefined,
+  ) => VerifiedReport | Promise<VerifiedReport | undefined>;
+  readonly read: EventReader;
+}
+
+/** A report as it came. */
+export interface Report {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly nowMs: number;
+}
+
+/** A report that its provider has signed. */
+export interface VerifiedReport {
+  /** The members of the list that SendGrid sends; one from all others. */
+  readonly items: readonly Json[];
+  /** Used if its events have no ids of their own. */
+  readonly reportId: string;
+  /** Of a signature that does not cover the report: both as hashes. */
+  readonly once?: { readonly token: string; readonly report: string };
+}
+
+/** Reads an item of a verified report, which was sent for the tenant. Gives undefined for irrelevant events. */
+export type EventReader = (
+  item: Json,
+  report: { readonly reportId: string; readonly tenantid: number },
+) => readonly (GivenEvent | undefined)[];
+
+/** Of a report of one event, which has a few kilobytes. */
+export const MAX_REPORT_BYTES = 512 * 1024;
+/** Tolerated clock skew. */
+const NEWEST_MS = 5 * 60_000;
+
+/** Throws AppError BAD_REQUEST. Ids are strings here: no number is read exactly. */
+export function parse(body: Buffer | string): Json {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  } catch (error) {
+    throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
+  }
+  throw new AppError('BAD_REQUEST', 'The body is not a report.');
+}
+
+export function requireAge(signedAtMs: number, nowMs: number, oldestMs: number): void {
+  const ageMs = nowMs - signedAtMs;
+  if (ageMs <= oldestMs && ageMs >= -NEWEST_MS) return;
+  throw new AppError('EVENT_SIGNATURE_EXPIRED', 'The report was signed too long ago, or in the future.');
+}
+
+export const missing = (): AppError => new AppError('EVENT_SIGNATURE_MISSING', 'The report is not signed.');
+export const invalid = (): AppError =>
+  new AppError('EVENT_SIGNATURE_INVALID', "The signature is not that of the tenant's webhook.");
+
+/** In a time that tells nothing of where they differ. */
+export function isEqual(a: string, b: string): boolean {
+  const [hashA, hashB] = [a, b].map((each) => createHash('sha256').update(each).digest());
+  return hashA !== undefined && hashB !== undefined && timingSafeEqual(hashA, hashB);
+}
+
+export function headerOf(headers: IncomingHttpHeaders, name: string): string {
+  const value = headers[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,89 @@
+import { createHash, createHmac } from 'node:crypto';
+import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from './eventFields.js';
+import {
+  invalid,
+  isEqual,
+  MAX_REPORT_BYTES,
+  missing,
+  parse,
+  requireAge,
+  type EventReader,
+  type EventWebhook,
+} from './eventWebhook.js';
+
+/** Mailgun tries for 8 hours, and may repeat its first signature. */
+const OLDEST_MS = 9 * 3_600_000;
+
+/** Mailgun: HMAC-SHA256 of time and token, in the body. */
+const verify: EventWebhook['verify'] = ({ body, nowMs }, secret) => {
+  const report = parse(body);
+  const { timestamp, token, signature } = objectOf(report['signature']);
+  if (typeof token !== 'string' || typeof signature !== 'string' || token === '') throw missing();
+  if (typeof timestamp !== 'string' && typeof timestamp !== 'number') throw missing();
+  requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
+  const expected = createHmac('sha256', secret ?? '')
+    .update(String(timestamp) + token)
+    .digest('hex');
+  if (!isEqual(signature, expected) || secret === undefined) throw invalid();
+  return {
+    items: [report],
+    reportId: token,
+    once: { token: sha256(`${timestamp}:${token}`), report: sha256(JSON.stringify(report['event-data'])) },
+  };
+};
+
+const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+
+const EVENTS: Names = {
+  delivered: 'delivered',
+  failed: 'bounce',
+  complained: 'spamreport',
+  opened: 'open',
+  clicked: 'click',
+  unsubscribed: 'unsubscribe',
+};
+/** Mail that Mailgun did not attempt, because of an earlier event. */
+const SUPPRESSED: Readonly<Record<string, 'bounce' | 'spamreport' | undefined>> = {
+  'suppress-bounce': 'bounce',
+  'suppress-complaint': 'spamreport',
+  'suppress-unsubscribe': undefined,
+};
+
+const read: EventReader = (report) => {
+  const data = objectOf(report['event-data']);
+  const { id, timestamp, recipient, url } = data;
+  const named = nameIn(EVENTS, data['event']);
+  if (named === undefined || typeof id !== 'string') return [undefined];
+  const reason = textOf(data['reason'], MAX_REASON_CHARACTERS) ?? '';
+  const status = objectOf(data['delivery-status']);
+  const variables = objectOf(data['user-variables']);
+  const isDropped = named === 'bounce' && Object.hasOwn(SUPPRESSED, reason);
+  const isTemporary = named === 'bounce' && data['severity'] !== 'permanent';
+  const event = isDropped ? 'dropped' : isTemporary ? 'deferred' : named;
+  const isGone = event === 'bounce' && reason === 'bounce';
+  return [
+    {
+      deliveryid: variables['deliveryid'],
+      tenantid: variables['tenantid'],
+      id: `mailgun:${id}`,
+      event,
+      time: Number(timestamp) * 1000,
+      recipient,
+      reason: [status['message'], status['description'], data['reason']].find(isFilled),
+      status: status['enhanced-code'] ?? status['code'],
+      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      url,
+      suppress: isDropped
+        ? SUPPRESSED[reason]
+        : event === 'spamreport' || event === 'unsubscribe'
+          ? event
+          : isGone
+            ? 'bounce'
+            : undefined,
+    },
+  ];
+};
+
+const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+export const mailgun: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };

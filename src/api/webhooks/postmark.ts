@@ -1,0 +1,86 @@
+import {
+  MAX_ID_CHARACTERS,
+  nameIn,
+  objectOf,
+  textOf,
+  type GivenEvent,
+  type Json,
+  type Names,
+} from './eventFields.js';
+import {
+  headerOf,
+  invalid,
+  isEqual,
+  MAX_REPORT_BYTES,
+  missing,
+  parse,
+  type EventReader,
+  type EventWebhook,
+} from './eventWebhook.js';
+
+/** Postmark signs nothing: the address that it is given holds a name and a password. */
+const verify: EventWebhook['verify'] = ({ headers, body }, secret) => {
+  const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(headers, 'authorization'))?.[1];
+  if (credentials === undefined) throw missing();
+  const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
+  if (!isEqual(password, secret ?? '') || secret === undefined) throw invalid();
+  return { items: [parse(body)], reportId: '' };
+};
+
+const EVENTS: Names = {
+  Delivery: 'delivered',
+  Bounce: 'bounce',
+  SpamComplaint: 'spamreport',
+  Open: 'open',
+  Click: 'click',
+  SubscriptionChange: 'unsubscribe',
+};
+/** Bounce types that mean the mailbox does not exist; other types concern one mail. */
+const GONE: readonly unknown[] = ['HardBounce', 'BadEmailAddress'];
+
+const read: EventReader = (report) => {
+  const { RecordType: record, Type: type, ID: id, MessageID: message, Metadata: metadata } = report;
+  const named = nameIn(EVENTS, record);
+  if (named === undefined) return [undefined];
+  if (named === 'unsubscribe') return [readSubscription(report)];
+  const isComplaint = named === 'spamreport' || type === 'SpamComplaint';
+  const event = isComplaint ? 'spamreport' : type === 'Transient' ? 'deferred' : named;
+  const time = report['DeliveredAt'] ?? report['BouncedAt'] ?? report['ReceivedAt'];
+  const recipient = report['Email'] ?? report['Recipient'];
+  const isGone = GONE.includes(type);
+  return [
+    {
+      deliveryid: objectOf(metadata)['deliveryid'],
+      tenantid: objectOf(metadata)['tenantid'],
+      id: idOf(message, record, id ?? recipient, time),
+      event,
+      time,
+      recipient,
+      reason: report['Details'] ?? report['Description'],
+      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      url: report['OriginalLink'],
+      suppress: isComplaint ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined,
+    },
+  ];
+};
+
+/** Postmark also reports suppressions by bounces and complaints, which have events of their own, and reactivations. */
+function readSubscription(report: Json): GivenEvent | undefined {
+  const { MessageID: message, Metadata: metadata, ChangedAt: time, Recipient: recipient } = report;
+  if (report['SuppressSending'] !== true || report['SuppressionReason'] !== 'ManualSuppression')
+    return undefined;
+  return {
+    deliveryid: objectOf(metadata)['deliveryid'],
+    tenantid: objectOf(metadata)['tenantid'],
+    id: idOf(message, 'SubscriptionChange', recipient, time),
+    event: 'unsubscribe',
+    time,
+    recipient,
+    suppress: report['Origin'] === 'Recipient' ? 'unsubscribe' : undefined,
+  };
+}
+
+const idOf = (...parts: readonly unknown[]): string =>
+  ['postmark', ...parts].map((part) => textOf(part, MAX_ID_CHARACTERS)).join(':');
+
+export const postmark: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };

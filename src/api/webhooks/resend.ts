@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto';
+import {
+  addressOf,
+  listOf,
+  MAX_RECIPIENTS,
+  MAX_TOKEN_CHARACTERS,
+  nameIn,
+  objectOf,
+  textOf,
+  type Json,
+  type Names,
+} from './eventFields.js';
+import {
+  headerOf,
+  invalid,
+  isEqual,
+  MAX_REPORT_BYTES,
+  missing,
+  parse,
+  requireAge,
+  type EventReader,
+  type EventWebhook,
+} from './eventWebhook.js';
+
+/** Svix signs each attempt anew. */
+const OLDEST_MS = 5 * 60_000;
+const MAX_SIGNATURES = 10;
+
+/** Svix: HMAC-SHA256 of id, time and body; several signatures while a secret is being replaced. */
+const verify: EventWebhook['verify'] = ({ headers, body, nowMs }, secret) => {
+  const [id, timestamp, signatures] = ['svix-id', 'svix-timestamp', 'svix-signature'].map((name) =>
+    headerOf(headers, name),
+  ) as [string, string, string];
+  if (id === '' || timestamp === '' || signatures === '') throw missing();
+  requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
+  const key = Buffer.from((secret ?? '').replace(/^whsec_/, ''), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  const fits = signatures.split(' ', MAX_SIGNATURES).some((each) => isEqual(each, `v1,${expected}`));
+  if (!fits || secret === undefined) throw invalid();
+  return { items: [parse(body)], reportId: id };
+};
+
+const EVENTS: Names = {
+  'email.delivered': 'delivered',
+  'email.bounced': 'bounce',
+  'email.complained': 'spamreport',
+  'email.delivery_delayed': 'deferred',
+  'email.opened': 'open',
+  'email.clicked': 'click',
+  'email.failed': 'dropped',
+  'email.suppressed': 'dropped',
+};
+
+const read: EventReader = (report, { reportId }) => {
+  const event = nameIn(EVENTS, report['type']);
+  const data = objectOf(report['data']);
+  if (event === undefined) return [undefined];
+  const tags = tagsOf(data['tags']);
+  const [bounce, click, failed] = ['bounce', 'click', 'failed'].map((name) => objectOf(data[name]));
+  const isGone = bounce?.['type'] === 'Permanent';
+  const recipients = listOf(data['to']).slice(0, MAX_RECIPIENTS);
+  // With several recipients, it is not certain which one complained.
+  const mayBeSuppressed = recipients.length === 1;
+  const source = event === 'spamreport' ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined;
+  return recipients.map((recipient, index) => ({
+    deliveryid: tags['deliveryid'],
+    tenantid: tags['tenantid'],
+    id: `resend:${reportId}:${index}`,
+    event,
+    time: report['created_at'],
+    recipient: addressOf(recipient),
+    reason: bounce?.['message'] ?? failed?.['reason'],
+    ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+    url: click?.['link'],
+    suppress: mayBeSuppressed ? source : undefined,
+  }));
+};
+
+/** Tags are an object by name, or the list that was sent. */
+function tagsOf(tags: unknown): Json {
+  if (!Array.isArray(tags)) return objectOf(tags);
+  return Object.fromEntries(
+    tags.map(objectOf).map(({ name, value }) => [textOf(name, MAX_TOKEN_CHARACTERS) ?? '', value]),
+  );
+}
+
+export const resend: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };

@@ -1,0 +1,82 @@
+import {
+  addressOf,
+  listOf,
+  MAX_RECIPIENTS,
+  MAX_TOKEN_CHARACTERS,
+  nameIn,
+  objectOf,
+  textOf,
+  type Names,
+} from './eventFields.js';
+import { MAX_REPORT_BYTES, type EventReader, type EventWebhook } from './eventWebhook.js';
+import { SnsCheck, type ReadSns } from './sns.js';
+
+const EVENTS: Names = {
+  Delivery: 'delivered',
+  Bounce: 'bounce',
+  Complaint: 'spamreport',
+  DeliveryDelay: 'deferred',
+  Subscription: 'unsubscribe',
+  Open: 'open',
+  Click: 'click',
+  Reject: 'dropped',
+};
+/** The member of a report with the details of each kind of event. */
+const PARTS: Names = {
+  Delivery: 'delivery',
+  Bounce: 'bounce',
+  Complaint: 'complaint',
+  DeliveryDelay: 'deliveryDelay',
+  Subscription: 'subscription',
+  Open: 'open',
+  Click: 'click',
+  Reject: 'reject',
+};
+
+const read: EventReader = (report, { reportId }) => {
+  const given = report['eventType'];
+  const named = nameIn(EVENTS, given);
+  const partName = nameIn(PARTS, given);
+  if (named === undefined || partName === undefined) return [undefined];
+  const mail = objectOf(report['mail']);
+  const part = objectOf(report[partName]);
+  const tags = objectOf(mail['tags']);
+  const [deliveryid] = listOf(tags['deliveryid']);
+  const [tenantid] = listOf(tags['tenantid']);
+  const isSuppressed = /suppress/i.test(textOf(part['bounceSubType'], MAX_TOKEN_CHARACTERS) ?? '');
+  const event = named === 'bounce' && isSuppressed ? 'dropped' : named;
+  const isGone = named === 'bounce' && part['bounceType'] === 'Permanent';
+  const recipients = [
+    ...listOf(part['bouncedRecipients']),
+    ...listOf(part['complainedRecipients']),
+    ...listOf(part['delayedRecipients']),
+    ...listOf(part['recipients']),
+  ].slice(0, MAX_RECIPIENTS);
+  // For a complaint, SES lists all recipients who may have made it.
+  const isCertain = named !== 'spamreport' || recipients.length === 1;
+  // From SES's own contact lists, whose topics are not email types.
+  const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
+  if (named === 'unsubscribe' && !hasLeft) return [undefined];
+  const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
+  return (recipients.length > 0 ? recipients : listOf(mail['destination']).slice(0, 1)).map(
+    (recipient, index) => ({
+      deliveryid,
+      tenantid,
+      id: `ses:${reportId}:${index}`,
+      event,
+      time: part['timestamp'] ?? mail['timestamp'],
+      recipient: addressOf(objectOf(recipient)['emailAddress'] ?? recipient),
+      reason: objectOf(recipient)['diagnosticCode'] ?? part['reason'] ?? part['smtpResponse'],
+      status: objectOf(recipient)['status'],
+      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      url: part['link'],
+      suppress: isCertain ? source : undefined,
+    }),
+  );
+};
+
+/** SES reports by SNS, which sends 256 KiB at most. */
+export function createSes(readSns?: ReadSns): EventWebhook {
+  const sns = new SnsCheck(readSns);
+  return { maxBodyBytes: MAX_REPORT_BYTES, verify: (report, topic) => sns.open(report, topic), read };
+}

@@ -1,0 +1,64 @@
+import type { DeliveryKey } from './batches.js';
+import type { Ledger } from '../connection/ledger.js';
+import { isHandedOverSql } from './handedOver.js';
+
+/** A due delivery that should be in the queue. */
+export interface DueDelivery extends DeliveryKey {
+  readonly starts: number;
+  /** Until its rate limit slot, if that is moments away; otherwise 0. */
+  readonly delayMs: number;
+}
+
+/** Deliveries pending or due for a retry and not queued in the last few seconds, oldest first. */
+export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly DueDelivery[]> {
+  return ledger.query<DueDelivery>(DUE, [limit]);
+}
+
+const DUE = {
+  name: 'delivery_due',
+  text: `
+    select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
+      coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
+    from rowpost.delivery d
+    where due < now() and state in ('pending', 'retrying') and not ${isHandedOverSql('d.tenantid')}
+    order by due limit $1::int`,
+};
+
+/**
+ * Marks deliveries as queued, to be rechecked after `recheckSeconds`. Called after queueing them: if the relay dies in
+ * between, another one queues them again, which is idempotent.
+ * @returns the number marked: those locked by another session are skipped
+ */
+export async function markQueued(
+  ledger: Ledger,
+  deliveries: readonly DeliveryKey[],
+  recheckSeconds: number,
+): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const noted = await ledger.query(QUEUED, [
+    deliveries.map((delivery) => delivery.tenantid),
+    deliveries.map((delivery) => delivery.deliveryid),
+    deliveries.map((delivery) => delivery.createtime),
+    recheckSeconds,
+  ]);
+  return noted.length;
+}
+
+// A worker may have claimed a delivery meanwhile: then its lease takes precedence. Sorted; rows that another relay is
+// marking are skipped.
+const QUEUED = {
+  name: 'delivery_queued',
+  text: `
+    with queued as materialized (
+      select d.tenantid, d.deliveryid, d.createtime
+      from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)
+        join rowpost.delivery d
+          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where d.due < now() and d.state in ('pending', 'retrying')
+      order by d.deliveryid for update of d skip locked
+    )
+    update rowpost.delivery d set due = greatest(now(), d.next_attempt) + $4::int * interval '1 second'
+    from queued q
+    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime
+    returning d.deliveryid`,
+};

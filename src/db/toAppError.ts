@@ -1,0 +1,233 @@
+import pg from 'pg';
+import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
+import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, REFUSED, type Refusal } from './sqlState.js';
+
+/**
+ * The public form of a database error: a code, and names of the caller's own tables and columns. Never SQL, and only
+ * values that the caller sent.
+ */
+export function toAppError(
+  error: unknown,
+  placeOf: (error: pg.DatabaseError) => ErrorLocation = locationIn,
+): AppError {
+  if (error instanceof AppError) return error;
+  if (isBug(error)) return new AppError('INTERNAL_ERROR', 'The request failed.', { cause: error });
+  if (!(error instanceof pg.DatabaseError)) {
+    return new AppError('DATABASE_UNAVAILABLE', 'The database connection broke.', { cause: error });
+  }
+  const [code, message, details, hint] = describe(error, placeOf(error));
+  return new AppError(code, message, {
+    ...(hint === undefined ? {} : { hint }),
+    details: details ?? {},
+    cause: error,
+  });
+}
+
+/** Whether it is a bug in our own code: a broken connection throws a plain Error. */
+function isBug(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
+}
+
+type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hint?: string];
+
+export type PostgresError = pg.DatabaseError;
+
+/** The table and columns of an error, by the names the caller knows. */
+export interface ErrorLocation {
+  readonly table: string | undefined;
+  readonly columns: readonly string[];
+}
+
+/** As far as the error itself reports them. */
+export function locationIn(error: PostgresError): ErrorLocation {
+  if (isStillReferenced(error)) return { table: error.table, columns: [] };
+  return { table: error.table, columns: error.column === undefined ? keyColumns(error) : [error.column] };
+}
+
+function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
+  const state = error.code ?? '';
+  const exact = BY_STATE[state]?.(error, place);
+  if (exact) return exact;
+  switch (state.slice(0, 2)) {
+    case '08':
+    case '53':
+      return ['DATABASE_UNAVAILABLE', 'The database is not available.'];
+    case '22':
+      return [
+        'BAD_USER_INPUT',
+        VALUE_WORDS[state] ?? 'A value in the request or in a row does not fit its type.',
+      ];
+    case '23':
+      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error, place)];
+    case '54':
+      return ['DOCUMENT_TOO_COMPLEX', 'The request is too complex for the database.'];
+    case '57':
+      return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
+    default:
+      return ['INTERNAL_ERROR', 'The statement failed.'];
+  }
+}
+
+const BY_STATE: Readonly<
+  Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
+> = {
+  '23505': (error, place) => [
+    'UNIQUE_VIOLATION',
+    `${place.table ?? 'The table'} has a row with this ${place.columns.join(', ') || 'value'} already.`,
+    names(error, place),
+  ],
+  '23503': (error, place) =>
+    isStillReferenced(error) ? stillReferenced(error, place) : missingReference(error, place),
+  // `on delete restrict`
+  '23001': (error, place) => stillReferenced(error, place),
+  '23502': (error, place) => [
+    'NOT_NULL_VIOLATION',
+    `${place.columns[0] ?? 'A column'} of ${place.table ?? 'the table'} must have a value.`,
+    names(error, place),
+  ],
+  '23514': (error, place) => [
+    'CHECK_VIOLATION',
+    `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
+    names(error, place),
+  ],
+  // A view's `with check option`
+  '44000': (_error, place) => [
+    'CHECK_VIOLATION',
+    `The row breaks a check of ${locationName(place) ?? 'the view'}.`,
+  ],
+  '23P01': (error, place) => [
+    'UNIQUE_VIOLATION',
+    `The row conflicts with another of ${place.table ?? 'the table'}.`,
+    names(error, place),
+  ],
+  // raise exception in a trigger: the tenant's own message
+  P0001: (error) => ['CHECK_VIOLATION', error.message],
+  '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
+  // PostgreSQL limits values to 1 GB.
+  XX000: (error) =>
+    error.message.startsWith('invalid memory alloc request size')
+      ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
+      : undefined,
+  [INSUFFICIENT_PRIVILEGE]: (error) =>
+    error.routine === CHECKS_ROW_SECURITY ? refusedBySecurity(error) : notOwned(error),
+  [REFUSED]: (error) => refusalOf(error),
+  '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
+  '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
+  [LOCK_NOT_AVAILABLE]: () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  '25006': () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
+  '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
+};
+
+/**
+ * Our own messages for class 22: PostgreSQL's quote the value, which may come from a row that the caller may not see, if a
+ * policy rule's filter computes with it.
+ */
+const VALUE_WORDS: Readonly<Record<string, string>> = {
+  '22001': 'A text is longer than its column allows.',
+  '22003': 'A number is out of the range of its type.',
+  '22007': 'A text does not read as a date or time.',
+  '22008': 'A date or time is out of range.',
+  '22012': 'A division by zero.',
+  '2201B': 'A regular expression is not valid.',
+  '22021': "A text holds a character that PostgreSQL can't store.",
+  '22P05': "A text holds a character that PostgreSQL can't store.",
+};
+
+function refusalOf({ message, column = '' }: pg.DatabaseError): Description | undefined {
+  switch (message as Refusal) {
+    case 'notFound':
+      return ['NOT_FOUND', 'There is no such row, or this role may not change it.'];
+    case 'policyDenied':
+      return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
+    case 'noReference':
+      return ['FOREIGN_KEY_VIOLATION', `No row for ${column}, or none that this role may read.`, { column }];
+    case 'answerTooLarge':
+      return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
+    case 'uploadGone':
+      return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
+    case 'answerNotKept':
+      return [
+        'DOCUMENT_TOO_COMPLEX',
+        'The answer is larger than 1 MiB, which is the most that is kept for an Idempotency-Key.',
+        undefined,
+        'Select less in the mutation, and read the rest by a query.',
+      ];
+    case 'requestClaimed':
+      return ['IDEMPOTENCY_IN_FLIGHT', 'A request with this Idempotency-Key is in flight.'];
+    default:
+      return undefined;
+  }
+}
+
+/** The column names in `Key (a, b)=(1, 2) already exists.`, without the values. */
+function keyColumns(error: pg.DatabaseError): readonly string[] {
+  const inside = /^Key \((.+?)\)=\(/.exec(error.detail ?? '')?.[1];
+  return inside ? inside.split(', ').map((name) => name.replace(/^"(.*)"$/, '$1')) : [];
+}
+
+/**
+ * If so, the error's table is the referencing one, and the key in its message belongs to the other table. 23001 is from
+ * `on delete restrict`.
+ */
+function isStillReferenced({ code, detail }: pg.DatabaseError): boolean {
+  return code === '23001' || (code === '23503' && detail?.includes('still referenced') === true);
+}
+
+function missingReference(error: pg.DatabaseError, place: ErrorLocation): Description {
+  return [
+    'FOREIGN_KEY_VIOLATION',
+    `No row for ${place.columns.join(', ') || 'the foreign key'} of ${place.table ?? 'the table'}.`,
+    names(error, place),
+    'Give the key of a row that exists.',
+  ];
+}
+
+/** PostgreSQL reports the referencing table, and the key of the referenced one. */
+function stillReferenced(error: pg.DatabaseError, place: ErrorLocation): Description {
+  return [
+    'FOREIGN_KEY_VIOLATION',
+    `The row is still referenced by ${locationName(place) ?? 'another table'}.`,
+    names(error, place),
+    'Change or delete the rows that reference it first.',
+  ];
+}
+
+function locationName({ table, columns }: ErrorLocation): string | undefined {
+  return table === undefined || columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
+}
+
+/** PostgreSQL's function that raises row-level security violations, whose SQLSTATE is that of missing privileges. */
+const CHECKS_ROW_SECURITY = 'ExecWithCheckOptions';
+
+function refusedBySecurity({ message }: pg.DatabaseError): Description {
+  const [, table] = / for table "(.+)"$/.exec(message) ?? [];
+  return [
+    'PERMISSION_DENIED',
+    `Row level security of ${table ?? 'the table'} refuses the row.`,
+    table === undefined ? {} : { table },
+    "No policy rule helps: a policy of the table in the database must let the tenant's role write such rows.",
+  ];
+}
+
+/** The tenant's database role lacks a grant on a table that has another owner; policy rules don't help. */
+function notOwned(error: pg.DatabaseError): Description {
+  const [, kind = 'An object', name] =
+    /^permission denied for (table|view|materialized view|foreign table|sequence|function|schema) (.+)$/.exec(
+      error.message,
+    ) ?? [];
+  const subject = name === undefined ? kind : `The ${kind} ${name}`;
+  return [
+    'PERMISSION_DENIED',
+    `${subject} belongs to another role of the database, which has not granted this to the tenant's.`,
+    kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
+    'No policy rule helps: its owner in the database grants it to the role of the tenant, as "rowpost tenant sql" says among the problems.',
+  ];
+}
+
+function names(error: pg.DatabaseError, { table, columns }: ErrorLocation): ErrorDetails {
+  return {
+    ...(table === undefined ? {} : { table }),
+    ...(columns.length > 0 ? { column: columns.join(', ') } : {}),
+    ...(error.constraint === undefined ? {} : { constraint: error.constraint }),
+  };
+}

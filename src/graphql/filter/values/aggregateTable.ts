@@ -1,0 +1,40 @@
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { sql, type Sql } from '../../../db/sql.js';
+import { family, isWholeNumber, orderable, TYPES } from '../types.js';
+
+/** An aggregate function. */
+export interface Aggregate {
+  /** Undefined if the aggregate doesn't support the type. */
+  readonly result: (type: ColumnType) => ColumnType | undefined;
+  readonly write: (value: Sql) => Sql;
+}
+
+const ordered = (type: ColumnType): ColumnType | undefined =>
+  orderable(type) && !['boolean', 'uuid', 'bytea', 'other'].includes(type.kind) ? type : undefined;
+
+/** Aggregates of filters and of the `Aggregates` field, by name. */
+export const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
+  ['min', { result: ordered, write: (x) => sql`min(${x})` }],
+  ['max', { result: ordered, write: (x) => sql`max(${x})` }],
+  [
+    'avg',
+    {
+      result: (type) => {
+        if (family(type) === 'number') return type.kind === 'float' ? TYPES.float8 : TYPES.numeric;
+        return family(type) === 'interval' ? type : undefined;
+      },
+      write: (x) => sql`avg(${x})`,
+    },
+  ],
+  [
+    'sum',
+    {
+      result: (type) => {
+        if (isWholeNumber(type)) return type.kind === 'integer' ? TYPES.int8 : TYPES.numeric;
+        return family(type) === 'number' || family(type) === 'interval' ? type : undefined;
+      },
+      write: (x) => sql`sum(${x})`,
+    },
+  ],
+  ['count', { result: () => TYPES.int8, write: (x) => sql`count(${x})` }],
+]);

@@ -1,0 +1,178 @@
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { param, type Slot, type Sql } from '../../../db/sql.js';
+import { errorAt } from '../syntax/errors.js';
+import * as forms from './literalForms.js';
+import type { LiteralForm } from './literalForms.js';
+import type { StatementScope } from '../rows/scope.js';
+import type { ListItem, Literal, LiteralClass } from '../syntax/tree.js';
+import { describe, isCitext, TYPES } from '../types.js';
+
+/** How literals of one class are sent for a column type: as which parameter type, and with which check. */
+interface Conversion {
+  readonly castType: string;
+  readonly form: LiteralForm;
+  /** What the value must be, for the error message. */
+  readonly expected: string;
+}
+
+const asIs: LiteralForm = (text) => text;
+const CAST_RANKS = ['int2', 'int4', 'int8', 'numeric', 'float4', 'float8'];
+
+/**
+ * The conversion of a class of literals for a type, which depends on the shape alone; undefined if the two can't be
+ * compared. A number is sent as the column's own type if it fits and as the next wider one if it doesn't, so indexes are
+ * used and nothing overflows. Text can be compared with every type: `roleid = "5"`.
+ */
+function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | undefined {
+  if (literal === 'boolean') return type.kind === 'boolean' ? convert('boolean', forms.boolean) : undefined;
+  return literal === 'text' ? textConversion(type) : numberConversion(literal, type);
+
+  function convert(castType: string, form: LiteralForm, expected = describe(type)): Conversion {
+    return { castType, form, expected };
+  }
+
+  function numberConversion(size: 'int4' | 'int8' | 'numeric', { kind, sqlType }: ColumnType) {
+    if (kind === 'float') return convert(...floatForm(sqlType));
+    if (kind === 'numeric') return convert('numeric', forms.decimal);
+    if (kind === 'bigint') return convert(size === 'numeric' ? 'numeric' : 'int8', asIs);
+    return kind === 'integer' ? convert(size, asIs) : undefined;
+  }
+
+  function textConversion({ kind, sqlType, enumLabels }: ColumnType): Conversion {
+    switch (kind) {
+      case 'integer':
+      case 'bigint':
+        return convert('int8', forms.wholeNumber, 'a whole number');
+      case 'numeric':
+        return convert('numeric', forms.decimal, 'a number');
+      case 'float':
+        return convert(...floatForm(sqlType), 'a number in range');
+      case 'boolean':
+        return convert('boolean', forms.boolean, 'true or false');
+      case 'text':
+        return convert(textParameterType(type), asIs);
+      case 'uuid':
+        return convert('uuid', forms.uuid, 'a uuid');
+      case 'date':
+      case 'timestamp':
+      case 'timestamptz':
+        return convert(sqlType, forms.moment, 'a date such as 2024-12-31 or 2024-12-31T23:59:00Z');
+      case 'time':
+        return convert(sqlType, forms.time, 'a time such as 23:59:00');
+      case 'interval':
+        return convert(sqlType, forms.interval, 'an interval such as 7 days');
+      case 'json':
+        return convert('jsonb', forms.json, 'JSON text');
+      case 'bytea':
+        return convert('bytea', forms.bytes, 'base64 text');
+      case 'enum': {
+        const labels = new Set(enumLabels);
+        const form: LiteralForm = (text) => (labels.has(text) ? text : undefined);
+        return convert(sqlType, enumLabels ? form : asIs, `one of ${[...labels].slice(0, 20).join(', ')}`);
+      }
+      case 'other':
+        return convert(sqlType, asIs);
+    }
+  }
+}
+
+/** bpchar comparison ignores trailing blanks, citext ignores case; all others use text, since varchar(3) would truncate. */
+function textParameterType(type: ColumnType): string {
+  if (/^(bpchar|char|character)$/.test(type.sqlType)) return 'bpchar';
+  return isCitext(type) ? type.sqlType : 'text';
+}
+
+function floatForm(sqlType: string): [castType: string, form: LiteralForm] {
+  return /float4|real/.test(sqlType) ? ['float4', forms.float4] : ['float8', forms.float8];
+}
+
+/** The type of a literal without context. */
+export function naturalType(literal: LiteralClass): ColumnType {
+  return TYPES[literal];
+}
+
+/** A scalar literal as a parameter of a type; undefined if literals of its class can't have that type. */
+export function literalParameter(
+  scope: StatementScope,
+  literals: readonly Literal[],
+  node: { readonly index: number; readonly class: LiteralClass },
+  type: ColumnType,
+): Sql | undefined {
+  const conversion = conversionOf(node.class, type);
+  if (!conversion || type.array) return undefined;
+  const send = (literal: Literal): unknown => (literal.kind === 'list' ? null : checked(literal, conversion));
+  return param(literalSlot(scope, literals, node.index, send), conversion.castType);
+}
+
+/**
+ * A list of literals as one array parameter; undefined if one of the classes can't have the element type. `nulls`: whether
+ * null items are kept; IN handles them separately.
+ */
+export function listParameter(
+  scope: StatementScope,
+  literals: readonly Literal[],
+  node: { readonly index: number; readonly classes: readonly LiteralClass[] },
+  element: ColumnType,
+  nulls: 'keep' | 'drop',
+): Sql | undefined {
+  const conversions = new Map(node.classes.map((literal) => [literal, conversionOf(literal, element)]));
+  let widest: Conversion | undefined;
+  for (const conversion of conversions.values()) {
+    if (!conversion) return undefined;
+    const rank = CAST_RANKS.indexOf(conversion.castType);
+    if (!widest || rank > CAST_RANKS.indexOf(widest.castType)) widest = conversion;
+  }
+  // Numbers of a list are sent in the widest one's form: digits are written the same way whatever their size.
+  const castType = widest?.castType ?? conversionOf('text', element)?.castType ?? element.sqlType;
+  const sendItem = (item: ListItem): unknown => {
+    if (item.kind === 'null') return null;
+    const conversion = item.kind === 'text' ? conversions.get('text') : widest;
+    return conversion ? checked(item, conversion) : null;
+  };
+  const send = (literal: Literal): unknown => {
+    const items = literal.kind === 'list' ? literal.items : [];
+    return (nulls === 'drop' ? items.filter((item) => item.kind !== 'null') : items).map(sendItem);
+  };
+  return param(literalSlot(scope, literals, node.index, send), `${castType}[]`);
+}
+
+/** A text literal with a syntax of its own, such as a LIKE pattern. */
+export function formParameter(
+  scope: StatementScope,
+  literals: readonly Literal[],
+  index: number,
+  form: LiteralForm,
+  expected: string,
+): Sql {
+  const conversion: Conversion = { castType: 'text', form, expected };
+  const send = (literal: Literal): unknown => (literal.kind === 'list' ? null : checked(literal, conversion));
+  return param(literalSlot(scope, literals, index, send), 'text');
+}
+
+/** @throws AppError FILTER_TYPE at the literal: when the statement is bound or, if the literal is fixed, compiled. */
+function checked(item: ListItem, { form, expected }: Conversion): unknown {
+  if (item.kind === 'null') return null;
+  if (item.kind === 'boolean') return item.value;
+  const sent = form(item.text);
+  if (sent !== undefined) return sent;
+  const shown = JSON.stringify(item.text.length > 60 ? `${item.text.slice(0, 60)}…` : item.text);
+  throw errorAt('FILTER_TYPE', `${shown} is not ${expected}`, item.at, `Give ${expected}.`);
+}
+
+function literalSlot(
+  { filterVariable }: StatementScope,
+  literals: readonly Literal[],
+  index: number,
+  send: (literal: Literal) => unknown,
+): Slot {
+  if (filterVariable === undefined) {
+    const value = send(known(literals[index]));
+    return () => value;
+  }
+  return (inputs) => send(known(inputs.literals?.(filterVariable)[index] as Literal | undefined));
+}
+
+function known(literal: Literal | undefined): Literal {
+  if (!literal) throw new Error('a statement was bound without the literals of its filter');
+  return literal;
+}

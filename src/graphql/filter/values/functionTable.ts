@@ -1,0 +1,245 @@
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { join, sql, textConstant, type Sql } from '../../../db/sql.js';
+import type { Value } from '../environment.js';
+import { isWholeNumber, TYPES } from '../types.js';
+
+/**
+ * What an argument must be. `whole` is a 32-bit integer; `span` a date, a timestamp or an interval; `unit` and `wholeUnit`
+ * (those to which dates can be truncated) literals such as 'month'; `same` must have a type in common with the other
+ * `same` arguments; `any` is anything but a list literal.
+ */
+export type Parameter =
+  | 'text'
+  | 'number'
+  | 'whole'
+  | 'moment'
+  | 'span'
+  | 'interval'
+  | 'unit'
+  | 'wholeUnit'
+  | 'json'
+  | 'list'
+  | 'same'
+  | 'any';
+
+/** A function that expressions may call. */
+export interface FilterFunction {
+  readonly parameters: readonly Parameter[];
+  readonly result: ColumnType | ((args: readonly Value[]) => ColumnType);
+  readonly write: (...args: Sql[]) => Sql;
+  /** For docs/api.md. */
+  readonly doc: string;
+  /** Number of optional parameters, from the end. */
+  readonly optional?: number;
+  /** The last parameter may be repeated. */
+  readonly variadic?: boolean;
+  /** Whether the result is null if an argument is null; true by default. */
+  readonly strict?: boolean;
+}
+
+const WHOLE_UNITS = 'century decade year quarter month week day hour minute second'.split(' ');
+/** The literals that date_trunc and date_part accept. */
+export const UNITS: Readonly<Record<'wholeUnit' | 'unit', readonly string[]>> = {
+  wholeUnit: WHOLE_UNITS,
+  unit: [...WHOLE_UNITS, 'dow', 'doy', 'isodow', 'isoyear', 'epoch'],
+};
+
+const { int4, int8, numeric, float8, boolean, text, date, timestamp, timestamptz, interval } = TYPES;
+
+const first = (args: readonly Value[]): ColumnType => args[0]?.type ?? text;
+const wideFirst = (args: readonly Value[]): ColumnType => (isWholeNumber(first(args)) ? int8 : first(args));
+const zoneOfSecond = (args: readonly Value[]): ColumnType =>
+  args[1]?.type.kind === 'timestamptz' ? timestamptz : timestamp;
+
+function row(
+  parameters: readonly Parameter[],
+  result: FilterFunction['result'],
+  write: FilterFunction['write'],
+  doc: string,
+  more: Pick<FilterFunction, 'optional' | 'variadic' | 'strict'> = {},
+): FilterFunction {
+  return { parameters, result, write, doc, ...more };
+}
+
+const part = (unit: string, doc: string): FilterFunction =>
+  row(['moment'], int4, (x) => sql`date_part(${textConstant(unit)}, ${x})::int4`, doc);
+
+const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
+  row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
+
+/**
+ * The functions by name. Deliberately excluded: functions whose results grow without bound (repeat, lpad, replace), whose
+ * running time callers control (regular expressions), or that read anything but their arguments.
+ */
+export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
+  Object.entries<FilterFunction>({
+    lower: row(['text'], text, (t) => sql`lower(${t})`, 'in lower case'),
+    upper: row(['text'], text, (t) => sql`upper(${t})`, 'in upper case'),
+    initcap: row(['text'], text, (t) => sql`initcap(${t})`, 'every word capitalised'),
+    trim: row(['text'], text, (t) => sql`btrim(${t})`, 'without spaces at both ends'),
+    ltrim: row(['text'], text, (t) => sql`ltrim(${t})`, 'without spaces at the start'),
+    rtrim: row(['text'], text, (t) => sql`rtrim(${t})`, 'without spaces at the end'),
+    reverse: row(['text'], text, (t) => sql`reverse(${t})`, 'backwards'),
+    length: row(['text'], int4, (t) => sql`char_length(${t})`, 'number of characters'),
+    left: row(['text', 'whole'], text, (t, n) => sql`left(${t}, ${n})`, 'the first n characters'),
+    right: row(['text', 'whole'], text, (t, n) => sql`right(${t}, ${n})`, 'the last n characters'),
+    substring: substring(),
+    substr: substring(),
+    translate: row(
+      ['text', 'text', 'text'],
+      text,
+      (t, from, to) => sql`translate(${t}, ${from}, ${to})`,
+      'each character of the second text replaced by its counterpart in the third, or removed',
+    ),
+    split_part: row(
+      ['text', 'text', 'whole'],
+      text,
+      (t, separator, n) => sql`split_part(${t}, ${separator}, ${n})`,
+      'the nth part between separators, from 1',
+    ),
+    strpos: row(
+      ['text', 'text'],
+      int4,
+      (t, part) => sql`strpos(${t}, ${part})`,
+      'where the second text is in the first, from 1; 0 for nowhere',
+    ),
+    contains: row(
+      ['text', 'text'],
+      boolean,
+      (t, part) => sql`(strpos(${t}, ${part}) > 0)`,
+      'the first text holds the second',
+    ),
+    starts_with: row(
+      ['text', 'text'],
+      boolean,
+      (t, start) => sql`starts_with(${t}, ${start})`,
+      'the first text begins with the second',
+    ),
+    ends_with: row(
+      ['text', 'text'],
+      boolean,
+      (t, end) => sql`(right(${t}, char_length(${end})) = ${end})`,
+      'the first text ends with the second',
+    ),
+    concat: row(
+      ['any'],
+      text,
+      (...args) => sql`concat(${join(args, ', ')})`,
+      'the arguments joined as text, nulls left out',
+      { variadic: true, strict: false },
+    ),
+    text: row(['any'], text, (x) => sql`(${x})::text`, 'as text'),
+
+    now: row([], timestamptz, () => sql`now()`, 'the moment at which the request began'),
+    today: row([], date, () => sql`current_date`, 'the date, in UTC'),
+    date: row(['moment'], date, (x) => sql`(${x})::date`, 'the date of a timestamp, in UTC'),
+    interval: row(
+      ['interval'],
+      interval,
+      (x) => sql`(${x})::interval`,
+      "a length of time: interval('7 days')",
+    ),
+    date_trunc: row(
+      ['wholeUnit', 'moment'],
+      zoneOfSecond,
+      (unit, x) => sql`date_trunc(${unit}, ${x})`,
+      "cut to a unit: date_trunc('month', createdate)",
+    ),
+    date_part: row(
+      ['unit', 'moment'],
+      float8,
+      (unit, x) => sql`date_part(${unit}, ${x})`,
+      "a part as a number: date_part('hour', createdate)",
+    ),
+    age: row(
+      ['moment', 'moment'],
+      interval,
+      (a, b) => sql`age(${a}::timestamptz, ${b}::timestamptz)`,
+      'the time from the second to the first, in years, months and days',
+    ),
+    year: part('year', 'the year'),
+    quarter: part('quarter', 'the quarter, 1 to 4'),
+    month: part('month', 'the month, 1 to 12'),
+    week: part('week', 'the ISO week'),
+    day: part('day', 'the day of the month'),
+    dow: part('dow', 'the day of the week, 0 for Sunday'),
+    hour: part('hour', 'the hour, in UTC'),
+    minute: part('minute', 'the minute'),
+    epoch: row(
+      ['span'],
+      float8,
+      (x) => sql`date_part('epoch', ${x})`,
+      'seconds since 1970, or of an interval',
+    ),
+    to_char: row(
+      ['span', 'text'],
+      text,
+      (x, format) => sql`to_char(${x}, ${format})`,
+      "written in a format: to_char(createdate, 'YYYY-MM')",
+    ),
+
+    abs: row(['number'], wideFirst, (x) => sql`abs(${x})`, 'without its sign'),
+    sign: row(['number'], int4, (x) => sql`sign(${x})::int4`, '-1, 0 or 1'),
+    ceil: row(['number'], numeric, (x) => sql`ceil(${x}::numeric)`, 'the next whole number up'),
+    floor: row(['number'], numeric, (x) => sql`floor(${x}::numeric)`, 'the next whole number down'),
+    round: row(
+      ['number', 'whole'],
+      numeric,
+      (x, n?: Sql) => sql`round(${x}::numeric, ${n ?? sql`0`})`,
+      'to n decimals, none without n',
+      { optional: 1 },
+    ),
+    trunc: row(
+      ['number', 'whole'],
+      numeric,
+      (x, n?: Sql) => sql`trunc(${x}::numeric, ${n ?? sql`0`})`,
+      'cut to n decimals, none without n',
+      { optional: 1 },
+    ),
+    sqrt: row(['number'], float8, (x) => sql`sqrt(${x}::float8)`, 'the square root'),
+    exp: row(['number'], float8, (x) => sql`exp(${x}::float8)`, 'e to the power of x'),
+    ln: row(['number'], float8, (x) => sql`ln(${x}::float8)`, 'the natural logarithm'),
+    log: row(['number'], float8, (x) => sql`log(${x}::float8)`, 'the logarithm to base 10'),
+    power: row(
+      ['number', 'number'],
+      float8,
+      (x, y) => sql`power(${x}::float8, ${y}::float8)`,
+      'x to the power of y',
+    ),
+    number: row(['any'], numeric, (x) => sql`((${x})::text)::numeric`, 'text as a number'),
+
+    coalesce: choice('the first argument that is not null', (list) => sql`coalesce(${list})`),
+    greatest: choice('the greatest argument, nulls left out', (list) => sql`greatest(${list})`),
+    least: choice('the least argument, nulls left out', (list) => sql`least(${list})`),
+    nullif: row(
+      ['same', 'same'],
+      first,
+      (a, b) => sql`nullif(${a}, ${b})`,
+      'null when the two are equal, else the first',
+      { strict: false },
+    ),
+
+    json_text: row(
+      ['json', 'text'],
+      text,
+      (x, ...keys) => sql`(${x} #>> array[${join(keys, ', ')}]::text[])`,
+      "what is in json under the keys, as text: json_text(data, 'address', 'city')",
+      { variadic: true },
+    ),
+    cardinality: row(['list'], int4, (x) => sql`cardinality(${x})`, 'number of items of a list column'),
+    overlaps: row(
+      ['list', 'list'],
+      boolean,
+      (a, b) => sql`(${a} && ${b})`,
+      'the two lists have an item in common',
+    ),
+  }),
+);
+
+function substring(): FilterFunction {
+  const write = (t: Sql, from: Sql, length?: Sql): Sql =>
+    length ? sql`substr(${t}, ${from}, greatest(${length}, 0))` : sql`substr(${t}, ${from})`;
+  return row(['text', 'whole', 'whole'], text, write, 'from the nth character, from 1; at most so many', {
+    optional: 1,
+  });
+}

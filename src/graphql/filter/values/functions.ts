@@ -1,0 +1,173 @@
+import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { sql } from '../../../db/sql.js';
+import { formParameter, naturalType } from './conversions.js';
+import type { Environment, Value } from '../environment.js';
+import { widest } from '../rows/readExtent.js';
+import { errorAt } from '../syntax/errors.js';
+import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
+import { asItself, asType, compileSide, unify, type Side } from './operands.js';
+import { suggestion } from '../suggestion.js';
+import type { CallNode } from '../syntax/tree.js';
+import {
+  describe,
+  family,
+  isNative,
+  isWholeNumber,
+  orderable,
+  textual,
+  TYPES,
+  widerNumber,
+} from '../types.js';
+
+/** @throws AppError FILTER_SYNTAX for an unknown name or a wrong number of arguments, FILTER_TYPE */
+export function compileCall(node: CallNode, environment: Environment): Value {
+  const row = functionOf(node);
+  const parameters = node.args.map(
+    (_, i) => row.parameters[Math.min(i, row.parameters.length - 1)] as Parameter,
+  );
+  const sides = node.args.map((arg) => compileSide(arg, environment));
+  const args =
+    alike(node, sides, parameters, environment) ??
+    sides.map((side, i) => argument(side, parameters[i] as Parameter, environment));
+  return {
+    is: 'value',
+    sql: row.write(...args.map((arg) => arg.sql)),
+    type: typeof row.result === 'function' ? row.result(args) : row.result,
+    // now() and today()
+    operand: args.length === 0 ? 'constant' : 'computed',
+    reads: widest(args),
+  };
+}
+
+/** Whether the call is null whenever an argument is. */
+export function isStrictCall(node: CallNode): boolean {
+  const row = FUNCTIONS.get(node.name);
+  return row !== undefined && row.strict !== false;
+}
+
+function functionOf(node: CallNode): FilterFunction {
+  const row = FUNCTIONS.get(node.name);
+  if (!row) {
+    const hint = suggestion(node.name, [...FUNCTIONS.keys(), 'min', 'max', 'avg', 'sum', 'count']);
+    throw errorAt('FILTER_SYNTAX', `There is no function "${node.name}"`, node.at, hint);
+  }
+  const most = row.variadic ? Infinity : row.parameters.length;
+  const least = row.parameters.length - (row.optional ?? 0);
+  if (node.args.length < least || node.args.length > most) {
+    const takes = row.variadic ? `at least ${least}` : most === least ? String(most) : `${least} to ${most}`;
+    const message = `${node.name} takes ${takes} argument(s), not ${node.args.length}`;
+    throw errorAt('FILTER_SYNTAX', message, node.at, `${node.name}: ${row.doc}.`);
+  }
+  return row;
+}
+
+function argument(side: Side, parameter: Parameter, environment: Environment): Value {
+  const { operand, node } = side;
+  const isText = operand.is === 'literal' && operand.node.kind === 'text';
+  switch (parameter) {
+    case 'text': {
+      const value = isText ? asType(side, TYPES.text, environment) : asItself(side, environment);
+      if (!textual(value.type)) throw wrong(side, value, 'text', 'Convert it with text(…).');
+      return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::text` };
+    }
+    case 'number': {
+      const value = isText ? asType(side, TYPES.numeric, environment) : asItself(side, environment);
+      if (family(value.type) !== 'number') throw wrong(side, value, 'a number', 'Convert it with number(…).');
+      return isWholeNumber(value.type) ? { ...value, sql: sql`${value.sql}::int8` } : value;
+    }
+    case 'whole': {
+      const value = isText ? asType(side, TYPES.int4, environment) : asItself(side, environment);
+      if (!isWholeNumber(value.type)) throw wrong(side, value, 'a whole number');
+      return { ...value, sql: sql`${value.sql}::int4` };
+    }
+    case 'moment':
+    case 'span': {
+      const value = isText ? asType(side, TYPES.timestamptz, environment) : asItself(side, environment);
+      const own = family(value.type);
+      if (own !== 'moment' && !(parameter === 'span' && own === 'interval')) {
+        throw wrong(side, value, 'a date');
+      }
+      return value.type.kind === 'date' ? { ...value, sql: sql`${value.sql}::timestamp` } : value;
+    }
+    case 'interval': {
+      const value = isText ? asType(side, TYPES.interval, environment) : asItself(side, environment);
+      if (family(value.type) !== 'interval') throw wrong(side, value, 'an interval', "interval('7 days')");
+      return value;
+    }
+    case 'unit':
+    case 'wholeUnit': {
+      const units = UNITS[parameter];
+      const expected = `one of ${units.join(', ')}`;
+      if (operand.is !== 'literal' || operand.node.kind !== 'text') {
+        throw errorAt('FILTER_TYPE', 'The unit must be written out', node.at, `Give ${expected}.`);
+      }
+      const form = (text: string): string | undefined =>
+        units.includes(text.toLowerCase()) ? text : undefined;
+      const { scope, literals } = environment;
+      const unit = formParameter(scope, literals, operand.node.index, form, expected);
+      return { is: 'value', sql: unit, type: TYPES.text, operand: 'constant', reads: 'row' };
+    }
+    case 'json': {
+      const value = asItself(side, environment);
+      if (family(value.type) !== 'json') throw wrong(side, value, 'json');
+      return value;
+    }
+    case 'list': {
+      const value = asItself(side, environment);
+      if (!value.type.array) throw wrong(side, value, 'a list column');
+      return value;
+    }
+    case 'same':
+    case 'any':
+      return asItself(side, environment);
+  }
+}
+
+/** Converts arguments that must have a common type to it; undefined for other functions. */
+function alike(
+  node: CallNode,
+  sides: readonly Side[],
+  parameters: readonly Parameter[],
+  environment: Environment,
+): Value[] | undefined {
+  if (parameters.length > 1 && parameters.every((parameter) => parameter === 'list')) {
+    return searchableLists(unify(sides, environment), sides);
+  }
+  if (parameters[0] !== 'same') return undefined;
+  const values = unify(sides, environment);
+  const type = values.map((value) => value.type).reduce(commonType, values[0]?.type ?? naturalType('text'));
+  if (node.name !== 'coalesce' && (type.array || !isNative(type) || !orderable(type))) {
+    throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(type)}`, node.at);
+  }
+  if (family(type) !== 'json') return values.map((value) => ({ ...value, type }));
+  // PostgreSQL has no common type for json and jsonb.
+  return values.map((value) => ({ ...value, sql: sql`${value.sql}::jsonb`, type: TYPES.jsonb }));
+}
+
+const MOMENTS = ['date', 'timestamp', 'timestamptz'];
+
+function commonType(a: ColumnType, b: ColumnType): ColumnType {
+  if (a.array) return a;
+  switch (family(a)) {
+    case 'number':
+      return widerNumber(a, b);
+    case 'moment':
+      return MOMENTS.indexOf(a.kind) >= MOMENTS.indexOf(b.kind) ? a : b;
+    case 'text':
+      return a.sqlType === b.sqlType ? a : TYPES.text;
+    default:
+      return a;
+  }
+}
+
+function searchableLists(values: Value[], sides: readonly Side[]): Value[] {
+  values.forEach((value, i) => {
+    const searchable = value.type.array && isNative(value.type) && value.type.kind !== 'json';
+    if (!searchable) throw wrong(sides[i] as Side, value, 'a list column');
+  });
+  return values;
+}
+
+function wrong(side: Side, { type }: Value, wanted: string, hint?: string): Error {
+  return errorAt('FILTER_TYPE', `Expected ${wanted}, not ${describe(type)}`, side.node.at, hint);
+}
