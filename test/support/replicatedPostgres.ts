@@ -44,6 +44,9 @@ export interface ReplicatedPostgres {
   configure(name: string, value: string | null): Promise<void>;
   /** How late the standby replays commits from now on; commits wait only until it has received them. */
   delayStandby(ms: number): Promise<void>;
+  /** The standby shows no later commits until `resumeReplay`; commits wait only until it has received them. */
+  pauseReplay(): Promise<void>;
+  resumeReplay(): Promise<void>;
   /** Stops the standby as it is; its connections stay. Commits don't wait for it. */
   pauseStandby(): Promise<void>;
   resumeStandby(): Promise<void>;
@@ -192,6 +195,17 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     },
     configure: (name, value) => configure(primary, name, value),
     delayStandby: (ms) => configure(theStandby(), 'recovery_min_apply_delay', `${ms}ms`),
+    async pauseReplay() {
+      const { port } = theStandby();
+      await asService(port, 'select pg_wal_replay_pause()');
+      await waitFor('the standby to pause', async () => {
+        const { rows } = await asService(port, 'select pg_get_wal_replay_pause_state() as state');
+        return (rows[0] as { state: string }).state === 'paused';
+      });
+    },
+    async resumeReplay() {
+      await asService(theStandby().port, 'select pg_wal_replay_resume()');
+    },
     async pauseStandby() {
       await configure(primary, 'synchronous_standby_names', null);
       await signalAll(theStandby().pid, 'SIGSTOP');
@@ -254,7 +268,7 @@ async function allowReplication(
       user,
       cwd: path.dirname(data),
       input: `create role replicator login replication password '${REPLICATION_PASSWORD}';
-grant execute on function pg_backup_start, pg_backup_stop to ${SERVICE};
+grant execute on function pg_backup_start, pg_backup_stop, pg_wal_replay_pause, pg_wal_replay_resume to ${SERVICE};
 grant pg_monitor to ${SERVICE};
 `,
     },
