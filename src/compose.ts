@@ -19,7 +19,7 @@ import type { KeyRing } from './secrets.js';
 import type { Services } from './services.js';
 import type { Stoppable } from './shutdown.js';
 import { createStartup, NotReadyError, type Dependency, type Startup } from './startup.js';
-import { createTemplatePool, type TemplatePool } from './templates/index.js';
+import type { TemplatePool } from './templates/index.js';
 import { startTracing } from './tracing/startTracing.js';
 import { UsageError } from './errors.js';
 
@@ -159,7 +159,8 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 // Each part's modules are loaded when it starts: a replacement relay starts faster without those of the web part.
 
 /** Opens the process's template threads. */
-export function openTemplates({ config }: Installation): TemplatePool {
+export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
+  const { createTemplatePool } = await import('./templates/index.js');
   return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 

@@ -19,7 +19,7 @@ import type { Command } from './command.js';
 import { releaseInstallation } from './release.js';
 
 export const web = serverCommand('web', async (installation) => {
-  const templates = openTemplates(installation);
+  const templates = await openTemplates(installation);
   return [await startWebPart(installation, templates), closing(templates)];
 });
 
@@ -30,7 +30,7 @@ export const relay = serverCommand('relay', async (installation) => {
 });
 
 export const worker = serverCommand('worker', async (installation) => {
-  const templates = openTemplates(installation);
+  const templates = await openTemplates(installation);
   const queue = await openQueuePart(installation);
   const part = await startWorkerPart(installation, templates, queue);
   return withHealth(installation, 'worker', queue, [part, closing(queue), closing(templates)]);
@@ -72,7 +72,7 @@ export async function startEverything(
 ): Promise<{ web: Web; parts: readonly Stoppable[] }> {
   await releaseInstallation(installation);
   await requireKeysOf(installation.database.knex, installation.keyRing);
-  const templates = openTemplates(installation);
+  const templates = await openTemplates(installation);
   const queue = await openQueuePart(installation);
   const workerPart = await startWorkerPart(installation, templates, queue);
   const relayPart = await startRelayPart(installation, queue);
