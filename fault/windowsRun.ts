@@ -7,7 +7,7 @@ import type { Part } from './rig/member.js';
 import type { ShopCarrier } from './rig/shopCarrier.js';
 import { driveWindows } from './windows/drive.js';
 import { WINDOWS } from './windows/index.js';
-import type { FaultWindow } from './windows/window.js';
+import { turnsOf, type FaultWindow } from './windows/window.js';
 
 export interface WindowsOptions {
   readonly backend: Backend;
@@ -46,7 +46,7 @@ export function runWindows({
     ...options,
     shops: SHOPS,
     sqlWriters: true,
-    strength: strengthFor(windows),
+    strength: strengthFor(windows, kills),
     async disturb(rig) {
       await delay(WARM_UP_MS);
       const maxMs = minutes === undefined ? MAX_FOR_ALL_MS + kills * MAX_PER_STRIKE_MS : minutes * 60_000;
@@ -56,10 +56,12 @@ export function runWindows({
   });
 }
 
-/** Adds processes for windows that pause one for a long time. */
-function strengthFor(windows: readonly FaultWindow[]): Strength {
+/** Adds processes for windows that pause some for a long time: as many as are paused at once. */
+function strengthFor(windows: readonly FaultWindow[], kills: number): Strength {
   const missing = (part: Part): number =>
-    windows.reduce((sum, { keeps, atOnce }) => sum + (keeps === part ? atOnce : 0), 0);
+    windows
+      .filter(({ keeps }) => keeps === part)
+      .reduce((sum, window) => sum + Math.min(window.atOnce, turnsOf(window, kills)), 0);
   const { web, relay, worker } = UNDISTURBED;
   return { web: web + missing('web'), relay: relay + missing('relay'), worker: worker + missing('worker') };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Rig } from '../rig/rig.js';
 import { within } from '../rig/within.js';
-import type { FaultWindow } from './window.js';
+import { turnsOf, type FaultWindow } from './window.js';
 
 export interface DriveOptions {
   /** Strikes in each window. */
@@ -37,13 +37,12 @@ export async function driveWindows(
   }, REPORT_MS);
   let isOver = false;
   const isTimeUp = (): boolean => isOver || Date.now() - startedAtMs >= maxMs;
-  const turnsOf = ({ share = 1 }: FaultWindow): number => Math.ceil(times * share);
-  const shareDone = (window: FaultWindow): number => (done.get(window.name) ?? 0) / turnsOf(window);
+  const shareDone = (window: FaultWindow): number => (done.get(window.name) ?? 0) / turnsOf(window, times);
   // Faster windows wait for slower ones, so that a run that is cut off has struck in all of them.
   const isAhead = (window: FaultWindow): boolean =>
-    shareDone(window) > Math.min(...windows.map(shareDone)) + MAX_AHEAD + 1 / turnsOf(window);
+    shareDone(window) > Math.min(...windows.map(shareDone)) + MAX_AHEAD + 1 / turnsOf(window, times);
   const workers = windows.flatMap((window) => {
-    const turns = turnsOf(window);
+    const turns = turnsOf(window, times);
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < turns && !isTimeUp()) {

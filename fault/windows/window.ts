@@ -18,3 +18,8 @@ export interface FaultWindow {
    */
   strike(rig: Rig, turn: number): Promise<void>;
 }
+
+/** How many times a window is struck in a run with this many strikes in each. */
+export function turnsOf({ share = 1 }: FaultWindow, times: number): number {
+  return Math.ceil(times * share);
+}
