@@ -10,11 +10,36 @@ export const projectDir = fileURLToPath(new URL('..', import.meta.url));
 const OLDEST_NODE = [20, 19];
 const HEARTBEAT_MS = 5_000;
 
+const BUILD = path.join(projectDir, 'scripts/build.mjs');
+
 /** Installs and builds as far as it is needed; ends the process with one clear line when that fails. */
 export async function prepareProject() {
+  await prepareDependencies();
+  if (runNode([BUILD]) !== 0) fail('the build failed');
+}
+
+/** Installs what is missing; ends the process with one clear line when that fails. */
+export async function prepareDependencies() {
   requireNode();
   if (dependenciesAreOld()) await installDependencies();
-  if (runNode([path.join(projectDir, 'scripts/build.mjs')]) !== 0) fail('the build failed');
+}
+
+/** For what can be done while the build runs. */
+export async function build() {
+  if ((await startNode([BUILD])) !== 0) fail('the build failed');
+}
+
+/** Like runNode, beside other work. @returns {Promise<number>} its exit status */
+export function startNode(args, env = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd: projectDir,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1)); // null after a signal
+  });
 }
 
 /** Runs Node.js in the project's folder with our own terminal. @returns {number} its exit status */

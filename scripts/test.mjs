@@ -1,10 +1,9 @@
 // npm test: installs and builds what is missing, runs every test, and ends on the line that counts them.
 // Arguments go to mocha, in one process then: npm test -- test/embedded/*.test.ts, npm test -- --grep "restart".
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { fail, prepareProject, projectDir, runNode } from './project.mjs';
+import { build, fail, prepareDependencies, projectDir, startNode } from './project.mjs';
 import { findRedisServer } from './redis.mjs';
 import { testGroups } from './testGroups.mjs';
 
@@ -14,11 +13,9 @@ const AT_ONCE = 2;
 let processes = 0;
 
 const started = Date.now();
-await prepareProject();
+await prepareDependencies();
 await findRedisServer().catch((error) => fail(error.message));
-const prepare = path.join(projectDir, 'test/support/prepareClusters.ts');
-if (runNode(['--import', 'tsx', prepare]) !== 0)
-  fail('PostgreSQL could not be prepared; its own message is above');
+await Promise.all([build(), prepareClusters()]);
 
 const args = process.argv.slice(2);
 const namesFiles = args.some((arg) => !arg.startsWith('-') && (arg.includes('*') || existsSync(arg)));
@@ -49,28 +46,26 @@ console.log(`\ntook ${Math.round((Date.now() - started) / 1000)} s`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exit(reports.every(({ status }) => status === 0) && sum('failed') === 0 ? 0 : 1);
 
+/** The clusters that tests copy; the build takes about as long the first time. */
+async function prepareClusters() {
+  const prepare = path.join(projectDir, 'test/support/prepareClusters.ts');
+  if ((await startNode(['--import', 'tsx', prepare])) !== 0)
+    fail('PostgreSQL could not be prepared; its own message is above');
+}
+
 /** @returns what the reporter counted */
 async function runMocha(mochaArgs) {
   const file = path.join(folder, `${++processes}.json`);
   const beganMs = Date.now();
-  const status = await new Promise((resolve) => {
-    const child = spawn(
-      process.execPath,
-      [
-        path.join(projectDir, 'node_modules/mocha/bin/mocha.js'),
-        '--reporter',
-        path.join(projectDir, 'scripts/reporter.mjs'),
-        ...mochaArgs,
-      ],
-      {
-        cwd: projectDir,
-        stdio: 'inherit',
-        env: { ...process.env, NODE_ENV: 'test', ROWPOST_TEST_REPORT: file },
-      },
-    );
-    child.once('error', () => resolve(1));
-    child.once('exit', (code) => resolve(code ?? 1)); // null after a signal
-  });
+  const status = await startNode(
+    [
+      path.join(projectDir, 'node_modules/mocha/bin/mocha.js'),
+      '--reporter',
+      path.join(projectDir, 'scripts/reporter.mjs'),
+      ...mochaArgs,
+    ],
+    { NODE_ENV: 'test', ROWPOST_TEST_REPORT: file },
+  );
   const report = existsSync(file)
     ? JSON.parse(readFileSync(file, 'utf8'))
     : { passed: 0, failed: 0, failures: [], files: {} };
