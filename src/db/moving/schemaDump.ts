@@ -60,17 +60,21 @@ export async function dumpSchema(url: string, schema: string): Promise<SchemaDum
   return {
     restoreTables: (target) => restore(target, 'pre-data', () => true),
     restoreIndexes: (target) =>
-      restore(target, 'post-data', (entry) => !SEEING_ROWS.test(entry) && !isReference(entry)),
+      restore(target, 'post-data', (entry) => !SEEING_ROWS.test(kindOf(entry)) && !isReference(entry)),
     restoreTriggers: (target) => restore(target, 'post-data', isLate),
     delete: () => rm(folder, { recursive: true }),
   };
 }
 
-// Entries read `3412; 2620 16398 TRIGGER schema table name owner`. Foreign keys are made by `makeReferences`, without a look at the rows.
-const isReference = (entry: string): boolean => / FK CONSTRAINT /.test(entry);
+// Entries read `3412; 2620 16398 TRIGGER schema table name owner`, and names are the tenant's choice.
+const kindOf = (entry: string): string => /^\d+; \d+ \d+ ([A-Z ]+) /.exec(entry)?.[1] ?? '';
 
-const SEEING_ROWS = / (TRIGGER|RULE|POLICY|ROW SECURITY|MATERIALIZED VIEW DATA) /;
-const isLate = (entry: string): boolean => SEEING_ROWS.test(entry) && !entry.includes(` ${MOVE_TRIGGER}`);
+/** Made by `makeReferences`, without a look at the rows. */
+const isReference = (entry: string): boolean => kindOf(entry).startsWith('FK CONSTRAINT');
+
+const SEEING_ROWS = /^(TRIGGER|RULE|POLICY|ROW SECURITY|MATERIALIZED VIEW DATA)\b/;
+const OF_THE_MOVE = new RegExp(` ${MOVE_TRIGGER}(_all)? \\S+$`);
+const isLate = (entry: string): boolean => SEEING_ROWS.test(kindOf(entry)) && !OF_THE_MOVE.test(entry);
 
 async function run(program: string, args: readonly string[], url?: string): Promise<string> {
   const child = spawn(program, args, {
