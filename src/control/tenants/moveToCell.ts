@@ -203,7 +203,7 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
 }
 
 function endsOf({ source, target }: MoveDeps, places: Places): Ends {
-  return { source: source.database.pool, target: target.database.pool, ...places };
+  return { source: source.database, target: target.database, ...places };
 }
 
 async function copyWhileServed(
@@ -217,7 +217,7 @@ async function copyWhileServed(
   const followed = tables.filter(({ key }) => key.length > 0);
   await dump.restoreTables(target.url);
   const names = await target.database.tenants.names();
-  await inTransaction(ends.target, (client) => handOverSchema(client, names, places.there));
+  await inTransaction(ends.target.pool, (client) => handOverSchema(client, names, places.there));
   await copyRows(ends, followed);
   await dump.restoreIndexes(target.url);
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -236,7 +236,7 @@ async function copyRest(
 ): Promise<void> {
   const { source, target, keyRing } = deps;
   const ends = endsOf(deps, places);
-  const [from, to] = [ends.source, ends.target];
+  const [from, to] = [ends.source.pool, ends.target.pool];
   const { schema } = places.here;
   while ((await applyChanges(ends, tables, true)) > 0);
   await copyKeyless(ends, tables);

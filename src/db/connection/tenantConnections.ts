@@ -184,11 +184,16 @@ export class TenantConnections {
     else this.#own.set(tenantid, access === 'own' ? 'settled' : 'refused');
   }
 
+  /** Opens a connection past the pooler, logged in as the tenant: its code can become nobody else there. Throws what pg throws. */
+  connectDirectly(tenantid: number): Promise<pg.Client> {
+    return this.#logins.connectDirectly(tenantid);
+  }
+
   /** Runs `change` on a dedicated connection, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
     const { pool, direct } = this.options;
     return withoutSharedAccess(pool, direct, await this.names(), tenantid, async () => {
-      const client = await this.#logins.connectDirectly(tenantid);
+      const client = await this.connectDirectly(tenantid);
       try {
         return await change(client);
       } finally {

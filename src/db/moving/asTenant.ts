@@ -1,11 +1,10 @@
 import type pg from 'pg';
-import type { Pool } from 'pg';
-import { inTransaction } from '../connection/inTransaction.js';
+import type { Database } from '../connection/database.js';
 import { quoted } from '../sql.js';
 import type { MovingTenant } from './handOver.js';
 
-// Casts, checks, policies and expressions of indexes may be code of the tenant: its rows are read and written by its own
-// role, and by no other.
+// Casts, checks, policies and expressions of indexes may be code of the tenant, and code can undo SET ROLE: the tenant's rows
+// are read and written by sessions that are logged in as its own role.
 
 /** Both ends write and read values alike, so each row travels as PostgreSQL's own text of it. */
 const EXACT = `
@@ -19,37 +18,45 @@ const ALL_ROWS = 'set local row_security = off';
  * Runs `work` on one snapshot of the tenant's tables. Throws what pg and `work` throw.
  * @param isFenced whether the role has lost its rights; it has them within this transaction, which is not committed
  */
-export async function readAsTenant<T>(
-  pool: Pool,
-  { schema, role }: MovingTenant,
+export function readAsTenant<T>(
+  database: Database,
+  { tenantid, schema }: MovingTenant,
   isFenced: boolean,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  try {
+  const regain = `grant select on all tables in schema ${quoted(schema)} to current_user`;
+  return inSession(database, tenantid, async (client) => {
     await client.query(`begin isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
-    if (isFenced) {
-      await client.query(`grant select on all tables in schema ${quoted(schema)} to ${quoted(role)}`);
-    }
-    await client.query(`set local role ${quoted(role)}`);
-    const result = await work(client);
-    await client.query('rollback');
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+    if (isFenced) await client.query(regain);
+    return work(client);
+  });
 }
 
 /** Runs `work` in a transaction of the tenant's role, which owns the tables. Throws what pg and `work` throw. */
 export function writeAsTenant(
-  pool: Pool,
-  { role }: MovingTenant,
+  database: Database,
+  { tenantid }: MovingTenant,
   work: (client: pg.ClientBase) => Promise<void>,
 ): Promise<void> {
-  return inTransaction(pool, async (client) => {
-    await client.query(`${EXACT}; ${ALL_ROWS}; set local role ${quoted(role)}`);
+  return inSession(database, tenantid, async (client) => {
+    await client.query(`begin; ${EXACT}; ${ALL_ROWS}`);
     await work(client);
+    await client.query('commit');
   });
+}
+
+/** What `work` does not commit is rolled back. */
+async function inSession<T>(
+  { tenants }: Database,
+  tenantid: number,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await tenants.connectDirectly(tenantid);
+  // Its statements reject as well.
+  client.on('error', () => undefined);
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }

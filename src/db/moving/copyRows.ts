@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Pool } from 'pg';
+import type { Database } from '../connection/database.js';
 import { quoted } from '../sql.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import type { MovingTenant } from './handOver.js';
@@ -9,8 +9,8 @@ const ROWS_AT_ONCE = 500;
 
 /** Both ends of the move. */
 export interface Ends {
-  readonly source: Pool;
-  readonly target: Pool;
+  readonly source: Database;
+  readonly target: Database;
   /** As the source has the tenant. */
   readonly here: MovingTenant;
   /** As the target has it. */
@@ -69,17 +69,17 @@ export async function insertRows(
 
 /** Sets the target's sequences as the source's are. */
 export async function copySequences({ source, target, here: { schema } }: Ends): Promise<void> {
-  const { rows } = await source.query<{ name: string }>(
+  const { rows } = await source.pool.query<{ name: string }>(
     `select relname::text as name from pg_catalog.pg_class
      where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'S'`,
     [schema],
   );
   for (const { name } of rows) {
     const sequence = quoted(schema, name);
-    const { rows: values } = await source.query<{ last_value: string; is_called: boolean }>(
+    const { rows: values } = await source.pool.query<{ last_value: string; is_called: boolean }>(
       `select last_value::text, is_called from ${sequence}`,
     );
-    await target.query('select setval($1::regclass, $2::bigint, $3)', [
+    await target.pool.query('select setval($1::regclass, $2::bigint, $3)', [
       sequence,
       values[0]?.last_value,
       values[0]?.is_called,

@@ -92,7 +92,7 @@ export async function applyChanges(
   tables: readonly MovedTable[],
   isFenced: boolean,
 ): Promise<number> {
-  const { rows: changes } = await source.query<Change>(
+  const { rows: changes } = await source.pool.query<Change>(
     `select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
      order by changeid limit ${CHANGES_AT_ONCE}`,
     [here.tenantid],
@@ -101,7 +101,7 @@ export async function applyChanges(
   await readAsTenant(source, here, isFenced, (from) =>
     writeAsTenant(target, there, (to) => applyRound(from, to, here.schema, tables, changes)),
   );
-  await source.query('delete from rowpost.move_change where changeid = any ($1::bigint[])', [
+  await source.pool.query('delete from rowpost.move_change where changeid = any ($1::bigint[])', [
     changes.map(({ changeid }) => changeid),
   ]);
   return changes.length;

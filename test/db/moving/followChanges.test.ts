@@ -54,8 +54,8 @@ describe('rows that are copied while they change', () => {
   before(async () => {
     [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     ends = {
-      source: source.database.pool,
-      target: target.database.pool,
+      source: source.database,
+      target: target.database,
       here: await makeTables(source),
       there: await makeTables(target),
     };
