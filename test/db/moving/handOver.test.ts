@@ -11,6 +11,7 @@ import {
   unfenceTenant,
   type MovingTenant,
 } from '../../../src/db/moving/handOver.js';
+import { leaveCell } from '../../../src/db/moving/leaveCell.js';
 import { PrincipalSource } from '../../../src/db/principal.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
@@ -113,6 +114,19 @@ describe('a tenant that is handed over to another cell', () => {
     expect(codes).to.deep.equal(['TENANT_MOVED', 'TENANT_MOVED']);
     // Of this cell's range, and unknown.
     expect(await principals.load(999, 1)).to.equal(undefined);
+  });
+
+  it('keeps no session when it leaves: in the role of the same name that comes back, it would have no rights', async () => {
+    const { database } = shop.test;
+    const session = await database.tenants.connectDirectly(moving.tenantid);
+    session.on('error', () => undefined);
+    expect(await leaveCell(database.pool, moving, 100)).to.equal(true);
+    const refused = await session.query('select').catch((error: unknown) => error);
+    expect(refused).to.be.an('error');
+    const { rows: left } = await database.pool.query('select from pg_roles where rolname = $1', [
+      moving.role,
+    ]);
+    expect(left).to.have.length(0);
   });
 });
 
