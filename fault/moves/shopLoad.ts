@@ -22,6 +22,8 @@ interface Answer {
 }
 
 const RETRY_MS = 50;
+/** Customers of a cell that is down back off: they would take the machine from the other cell. */
+const MAX_RETRY_MS = 500;
 const REQUEST_TIMEOUT_MS = 40_000;
 /** Nothing was done, or nobody knows. */
 const TRY_AGAIN = new Set([421, 502, 503]);
@@ -37,14 +39,14 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
 
   /** Follows the tenant: 421 names its cell. While a cell is down, the other is asked. */
   const ask = async (query: string): Promise<Answer> => {
-    for (;;) {
+    for (let retryMs = RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
       const asked = cell;
       const answer = await send(rig.cells[asked].url, shop.token, query).catch(() => undefined);
       if (answer && !TRY_AGAIN.has(answer.status)) return answer;
       if (answer?.status === 421 && cell === asked) {
         cell = CELL_NAMES.find((name) => rig.cells[name].url === answer.cellUrl) ?? otherCell(asked);
       }
-      await delay(RETRY_MS);
+      await delay(retryMs);
     }
   };
   const order = async (id: number): Promise<void> => {

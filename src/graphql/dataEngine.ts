@@ -8,8 +8,8 @@ import { readFiles, type RecordedRow, type StoredFile } from '../db/files/files.
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/principal.js';
 import { requireHere } from '../db/placement.js';
-import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
-import { toAppError } from '../db/toAppError.js';
+import { INSUFFICIENT_PRIVILEGE, isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
+import { toAppError, type PostgresError } from '../db/toAppError.js';
 import { AppError } from '../errors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
@@ -157,21 +157,23 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
       const answer = engine.answers.open(tenantid);
       try {
-        const first =
-          idempotency && (await findFirstAnswer(engine.transactions, principal, idempotency, answer));
-        if (first !== undefined) return { status: 200, body: first, release: answer.release };
-        const { fields, errors } = await executeRequest(engine, principal, request, {
-          allowMutation,
-          answer,
-          allowance,
-          idempotency,
-          span,
-          reads: readFrom === 'replica' ? replicas.reads() : undefined,
+        return await atHome(deps, tenantid, async () => {
+          const first =
+            idempotency && (await findFirstAnswer(engine.transactions, principal, idempotency, answer));
+          if (first !== undefined) return { status: 200, body: first, release: answer.release };
+          const { fields, errors } = await executeRequest(engine, principal, request, {
+            allowMutation,
+            answer,
+            allowance,
+            idempotency,
+            span,
+            reads: readFrom === 'replica' ? replicas.reads() : undefined,
+          });
+          return { ...dataResponse(fields, errors), release: answer.release };
         });
-        return { ...dataResponse(fields, errors), release: answer.release };
       } catch (error) {
         answer.release();
-        return toAnswer(await orMoved(deps, tenantid, error), log, requestId);
+        return toAnswer(error, log, requestId);
       }
     },
     explain: (principal, request) => explainRequest(engine, principal, request),
@@ -202,11 +204,11 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         requireFileRow(engine, principal, catalog, capability, row),
       ),
     async recordFile(principal, upload, bytes) {
-      const file = await withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
-        recordStoredFile(engine, principal, catalog, upload, bytes),
-      ).catch(async (error: unknown) => {
-        throw await orMoved(deps, principal.tenantid, error);
-      });
+      const file = await atHome(deps, principal.tenantid, () =>
+        withCurrentCatalog(catalogs, principal.tenantid, schemaOf(principal), (catalog) =>
+          recordStoredFile(engine, principal, catalog, upload, bytes),
+        ),
+      );
       deps.onCommitted?.();
       return file;
     },
@@ -282,26 +284,31 @@ function schemaOf({ schema }: Principal): string {
 }
 
 /**
- * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller is told where it went, and not
- * what PostgreSQL said.
+ * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller is told where it went, not what
+ * PostgreSQL said. If it is still here, its move may have been undone since, so a statement without rights runs once more.
  */
-async function orMoved(
+async function atHome<T>(
   { config, database }: DataEngineDeps,
   tenantid: number,
-  error: unknown,
-): Promise<unknown> {
-  if (config.cell === undefined || !isFailedStatement(error)) return error;
-  return requireHere(database.knex, tenantid).then(
-    () => error,
-    (moved: unknown) => moved,
-  );
+  run: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const refusal = refusalBehind(error);
+      if (config.cell === undefined || !refusal) throw error;
+      await requireHere(database.knex, tenantid);
+      if (attempt === 2 || refusal.code !== INSUFFICIENT_PRIVILEGE) throw error;
+    }
+  }
 }
 
-/** Whether PostgreSQL refused a statement, or its commit, so that nothing was changed. */
-function isFailedStatement(error: unknown): boolean {
-  if (isDatabaseAnswer(error)) return !isSessionEnd(error);
-  if (error instanceof AppError && error.code === 'OUTCOME_UNKNOWN') return false;
-  return error instanceof Error && isFailedStatement(error.cause);
+/** PostgreSQL's refusal of a statement, or of its commit: nothing was changed. */
+function refusalBehind(error: unknown): PostgresError | undefined {
+  if (isDatabaseAnswer(error)) return isSessionEnd(error) ? undefined : error;
+  if (error instanceof AppError && error.code === 'OUTCOME_UNKNOWN') return undefined;
+  return error instanceof Error ? refusalBehind(error.cause) : undefined;
 }
 
 function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlResponse {

@@ -15,6 +15,7 @@ import { leaveCell } from '../../../src/db/moving/leaveCell.js';
 import { PrincipalSource } from '../../../src/db/principal.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
+import { waitFor } from '../../support/waitFor.js';
 
 const CREATE = 'mutation { create_notes(input: {id: 2}) { id } }';
 const CELL = {
@@ -92,9 +93,28 @@ describe('a tenant that is handed over to another cell', () => {
     await unfenceTenant(shop.test.database.pool, moving, 7);
   });
 
+  it('is served when its move is undone before a process that was refused has looked where it is', async () => {
+    const { pool } = shop.test.database;
+    await fence(8);
+    const client = await pool.connect();
+    await client.query('begin; lock table rowpost.cell_tenant');
+    const asked = codeOf('mutation { create_notes(input: {id: 4}) { id } }');
+    await waitFor('the process to look where the tenant is', async () => {
+      const { rowCount } = await pool.query(
+        `select from pg_locks where relation = 'rowpost.cell_tenant'::regclass and not granted`,
+      );
+      return rowCount === 1;
+    });
+    await unfenceTenant(pool, moving, 8);
+    await client.query('commit');
+    client.release();
+    expect(await asked).to.equal(undefined);
+    expect(await rows()).to.equal(4);
+  });
+
   it('is told to ask the cell that the directory names, also where it never was', async () => {
     const { knex, pool } = shop.test.database;
-    await fence(8);
+    await fence(9);
     await pool.query(`insert into rowpost.cell_tenant values ($1, 'there')`, [moving.tenantid]);
     const reply = await shop.ask(READ);
     expect(reply.status).to.equal(421);
