@@ -136,8 +136,11 @@ export interface DataEngineDeps {
   readonly onCommitted?: () => void;
 }
 
-/** The share of the pool that one tenant may use, so that it alone never blocks the others. */
-const POOL_SHARE = 0.75;
+/**
+ * A tenant's requests in flight for each connection that it may use: quick ones share connections and transactions, the more the
+ * better (reads: +20 to +40 % at 16 and 64 in flight).
+ */
+const REQUESTS_PER_CONNECTION = 4;
 
 export function createDataEngine(deps: DataEngineDeps): DataEngine {
   const { database, log } = deps;
@@ -255,7 +258,7 @@ function openEngine({ config, database, log, onCommitted, ...deps }: DataEngineD
       processBytes: config.maxAnswersInFlightBytes,
     }),
     gate: new TenantGate({
-      running: Math.max(1, Math.floor(database.tenants.max * POOL_SHARE)),
+      running: database.tenants.maxPerTenant * REQUESTS_PER_CONNECTION,
       waiting: config.tenantConcurrency,
       waitMs: config.connectTimeoutMs,
     }),

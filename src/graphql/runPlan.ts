@@ -67,7 +67,8 @@ export async function runPlan(
     return results;
   };
   const around = bracket && { ...bracket, after: (rows: readonly Rows[]) => bracket.after(take(rows)) };
-  const request = { tenantid, mode, statements, answer, span } as const;
+  const onlyInserts = sent.every(({ field }) => field.onlyInserts === true);
+  const request = { tenantid, mode, statements, onlyInserts, answer, span } as const;
   const outcome = await transactions.run(around ? { ...request, bracket: around } : request);
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : sent[outcome.statement];

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.js';
 
 export interface GateLimits {
-  /** Maximum concurrent transactions per tenant. */
+  /** Maximum requests in flight per tenant. */
   readonly running: number;
   /** Maximum waiting requests per tenant. */
   readonly waiting: number;
@@ -18,8 +18,8 @@ interface Line {
 }
 
 /**
- * Keeps one tenant from using all connections: a few of its requests run at a time, some wait, and the rest are rejected
- * immediately. A semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
+ * Bounds what one tenant's requests take of a process: some run at a time, some wait, and the rest are rejected immediately. A
+ * semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
  */
 export class TenantGate {
   readonly #lines = new Map<number, Line>();

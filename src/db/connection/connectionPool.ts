@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { AppError } from '../../errors.js';
 
 /** Who a connection is logged in as: the shared login, or the tenant with this id. */
 export type Login = 'shared' | number;
@@ -16,8 +17,10 @@ export interface Lease {
 export interface ConnectionPoolOptions {
   /** Connections of all logins together. */
   readonly max: number;
-  /** Connections of one tenant's own login. */
+  /** Connections in use by one tenant, whoever they are logged in as. */
   readonly maxPerTenant: number;
+  /** Connections of one tenant's own login, including idle ones. */
+  readonly maxPerLogin: number;
   /** Connections of all tenants' own logins together, which leaves some for the shared login. */
   readonly maxOwn: number;
   /** Maximum wait for a connection, and maximum time to open one. */
@@ -62,6 +65,8 @@ export class ConnectionPool {
   /** Least recently used first. */
   readonly #idle: Connection[] = [];
   readonly #waiting: Waiter[] = [];
+  /** Connections in use, by tenant. */
+  readonly #inUse = new Map<number, number>();
   #idleTimer: NodeJS.Timeout | undefined;
   #count = 0;
   #ownCount = 0;
@@ -82,14 +87,18 @@ export class ConnectionPool {
   /** @param tenantid prefers the shared connection that served this tenant last */
   acquire(login: Login, tenantid?: number): Promise<Lease> {
     if (this.#isClosed) return Promise.reject(new Error('the connection pool is closed'));
-    if (this.#waiting.length === 0) {
+    if (this.#waiting.length === 0 && this.#mayUse(tenantid)) {
       const idle = this.#takeIdle(login, tenantid);
-      if (idle) return Promise.resolve(this.#lease(idle));
+      if (idle) return Promise.resolve(this.#lease(idle, tenantid));
     }
     const { promise, resolve, reject } = withResolvers<Lease>();
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-      reject(new Error('timed out waiting for a database connection'));
+      reject(
+        this.#mayUse(tenantid)
+          ? new Error('timed out waiting for a database connection')
+          : new AppError('TOO_BUSY', "The tenant's requests take all connections that it may use."),
+      );
     }, this.options.acquireTimeoutMs);
     const waiter: Waiter = { login, tenantid, sinceMs: performance.now(), timer, resolve, reject };
     this.#waiting.push(waiter);
@@ -118,11 +127,12 @@ export class ConnectionPool {
   /** Hands connections to waiters, in order as far as the budget allows. */
   #serve(): void {
     for (const waiter of [...this.#waiting]) {
+      if (!this.#mayUse(waiter.tenantid)) continue;
       const idle = this.#takeIdle(waiter.login, waiter.tenantid);
       if (idle) {
         this.#settle(waiter);
-        waiter.resolve(this.#lease(idle));
-      } else if (this.#isAtTenantLimit(waiter.login)) continue;
+        waiter.resolve(this.#lease(idle, waiter.tenantid));
+      } else if (this.#isAtLoginLimit(waiter.login)) continue;
       else if (this.#hasRoomFor(waiter.login)) this.#connect(waiter);
       else {
         const isOwn = typeof waiter.login === 'number' && this.#ownCount >= this.options.maxOwn;
@@ -150,12 +160,27 @@ export class ConnectionPool {
     return this.#count < this.options.max && (login === 'shared' || this.#ownCount < this.options.maxOwn);
   }
 
-  #isAtTenantLimit(login: Login): boolean {
-    return typeof login === 'number' && (this.#open.get(login) ?? 0) >= this.options.maxPerTenant;
+  #isAtLoginLimit(login: Login): boolean {
+    return typeof login === 'number' && (this.#open.get(login) ?? 0) >= this.options.maxPerLogin;
   }
 
-  #lease(connection: Connection): Lease {
-    return new ConnectionLease(connection, (destroy) => this.#release(connection, destroy));
+  #mayUse(tenantid: number | undefined): boolean {
+    return tenantid === undefined || (this.#inUse.get(tenantid) ?? 0) < this.options.maxPerTenant;
+  }
+
+  #use(tenantid: number | undefined, by: 1 | -1): void {
+    if (tenantid === undefined) return;
+    const count = (this.#inUse.get(tenantid) ?? 0) + by;
+    if (count === 0) this.#inUse.delete(tenantid);
+    else this.#inUse.set(tenantid, count);
+  }
+
+  #lease(connection: Connection, tenantid: number | undefined): Lease {
+    this.#use(tenantid, 1);
+    return new ConnectionLease(connection, (destroy) => {
+      this.#use(tenantid, -1);
+      this.#release(connection, destroy);
+    });
   }
 
   #settle(waiter: Waiter): void {
@@ -164,11 +189,13 @@ export class ConnectionPool {
   }
 
   #connect(waiter: Waiter): void {
-    const { login } = waiter;
+    const { login, tenantid } = waiter;
     this.#settle(waiter);
     this.#counted(login, 1);
+    this.#use(tenantid, 1);
     this.options.connect(login).then(
       (client) => {
+        this.#use(tenantid, -1);
         const served = new Set<number>();
         const connection: Connection = { client, login, servedTenant: undefined, served, idleSinceMs: 0 };
         client.on('error', (error) => this.#broken(connection, error));
@@ -177,9 +204,10 @@ export class ConnectionPool {
           this.#discard(connection);
           return;
         }
-        waiter.resolve(this.#lease(connection));
+        waiter.resolve(this.#lease(connection, tenantid));
       },
       (error: unknown) => {
+        this.#use(tenantid, -1);
         this.#counted(login, -1);
         waiter.reject(error);
         this.#serve();
@@ -196,7 +224,7 @@ export class ConnectionPool {
     const next = this.#nextFor(connection.login);
     if (next?.login === connection.login) {
       this.#settle(next);
-      next.resolve(this.#lease(connection));
+      next.resolve(this.#lease(connection, next.tenantid));
       return;
     }
     connection.idleSinceMs = performance.now();
@@ -219,9 +247,10 @@ export class ConnectionPool {
 
   /** The waiter for a connection that has become free. */
   #nextFor(login: Login): Waiter | undefined {
-    const [first] = this.#waiting;
+    const admitted = (waiter: Waiter): boolean => this.#mayUse(waiter.tenantid);
+    const first = this.#waiting.find(admitted);
     if (!first || performance.now() - first.sinceMs > MAX_OVERTAKEN_MS) return first;
-    return this.#waiting.find((waiter) => waiter.login === login) ?? first;
+    return this.#waiting.find((waiter) => waiter.login === login && admitted(waiter)) ?? first;
   }
 
   #broken(connection: Connection, error: Error): void {

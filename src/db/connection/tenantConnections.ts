@@ -29,10 +29,11 @@ export interface TenantConnectionsOptions {
   readonly log: Logger;
 }
 
-/** Maximum shares of the budget: of one tenant's own login, and of all such logins together. */
-const MAX_SHARE_PER_TENANT = 0.5;
+/** Maximum shares of the budget: of one tenant, so that it alone never blocks the others; of one tenant's own login; of all such logins. */
+const MAX_SHARE_PER_TENANT = 0.75;
+const MAX_SHARE_PER_LOGIN = 0.5;
 const MAX_SHARE_OF_OWN = 0.75;
-const MIN_PER_TENANT = 2;
+const MIN_PER_LOGIN = 2;
 const IDLE_TIMEOUT_MS = 10_000;
 /** A session keeps the catalogs of each tenant that it serves in memory, 56 KiB for 30 tables, until it ends. */
 const MAX_TENANTS_SERVED = 500;
@@ -58,7 +59,8 @@ export class TenantConnections {
     this.#logins = new TenantLogins({ pool: primaryPool, connector, direct, roleDefaults, keyRing });
     this.#pool = new ConnectionPool({
       max,
-      maxPerTenant: Math.min(max, Math.max(MIN_PER_TENANT, Math.floor(max * MAX_SHARE_PER_TENANT))),
+      maxPerTenant: this.maxPerTenant,
+      maxPerLogin: Math.min(max, Math.max(MIN_PER_LOGIN, Math.floor(max * MAX_SHARE_PER_LOGIN))),
       maxOwn: Math.max(1, Math.floor(max * MAX_SHARE_OF_OWN)),
       acquireTimeoutMs: options.acquireTimeoutMs,
       idleTimeoutMs: IDLE_TIMEOUT_MS,
@@ -77,6 +79,11 @@ export class TenantConnections {
   /** Maximum connections of all tenants together. */
   get max(): number {
     return this.options.max;
+  }
+
+  /** Maximum connections that one tenant uses at a time. */
+  get maxPerTenant(): number {
+    return Math.max(1, Math.floor(this.options.max * MAX_SHARE_PER_TENANT));
   }
 
   /** Connections in use, and requests waiting for one. */

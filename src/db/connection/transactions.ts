@@ -9,6 +9,7 @@ import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from '
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
+import { WriteGroups } from './writeGroups.js';
 import {
   failed,
   lateOutcomeOf,
@@ -18,7 +19,7 @@ import {
 } from './transactionOutcome.js';
 import { tracedTransaction } from './transactionSpan.js';
 import type { Span } from '../../tracing/tracing.js';
-import { isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
+import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
 
 export type { TransactionOutcome } from './transactionOutcome.js';
 
@@ -32,6 +33,8 @@ export interface TransactionRequest {
   readonly tenantid: number | null;
   readonly mode: 'read' | 'write';
   readonly statements: readonly TransactionStatement[];
+  /** Whether a write only inserts rows. Quick ones of a tenant then share transactions, unless one of them fails. */
+  readonly onlyInserts?: boolean;
   /** A write's own bookkeeping: nothing is committed unless all of it succeeds. Costs a second round trip. */
   readonly bracket?: {
     readonly before: TransactionStatement;
@@ -52,6 +55,14 @@ const MAX_CONNECTIONS_PER_TENANT = 4;
 const MIN_READS_TOGETHER = 4;
 const MAX_READS_TOGETHER = 8;
 
+/**
+ * The same for inserts, whose time contains the commit. Sharing doubles the throughput of creates at 64 in flight (+40 % at 16):
+ * switching roles and committing are more than half of what PostgreSQL does for one.
+ */
+const QUICK_INSERT_MS = 10;
+/** In a shared transaction, a wait for a lock would hold up the others. */
+const GROUP_LOCK_TIMEOUT = '50ms';
+
 /** A request that waits for its outcome. */
 interface Pending {
   readonly request: TransactionRequest;
@@ -66,13 +77,16 @@ interface Pending {
  * inside PostgreSQL.
  *
  * A tenant's quick reads of one tick of the event loop share transactions, which are pipelined on a few connections:
- * switching roles, ending the transaction, system calls and context switches are most of what a quick read costs.
+ * switching roles, ending the transaction, system calls and context switches are most of what a quick read costs. Quick inserts
+ * that arrive while others of their tenant are being committed share a transaction as well: if it fails, nothing of it was
+ * done, and each is repeated alone.
  */
 export class Transactions {
   readonly #prepared: PreparedStatements;
   readonly #quick = new TickBatcher<number | null, Pending>((tenantid, reads) =>
     this.#share(tenantid, reads),
   );
+  readonly #inserts = new WriteGroups<Pending>((tenantid, group) => this.#runTogether(tenantid, group));
   /** Connections in use for quick reads, by tenant. */
   readonly #pipelined = new Map<number | null, Set<PipelinedConnection>>();
   readonly #begin = preparedText('begin');
@@ -81,6 +95,9 @@ export class Transactions {
   readonly #clean = preparedText('select rowpost_tenant.clean_session()');
   readonly #enter = preparedText("select set_config('role', $1, true)");
   /** Stored with the transaction's events. */
+  readonly #enterGroup = preparedText(
+    `select set_config('role', $1, true), set_config('lock_timeout', '${GROUP_LOCK_TIMEOUT}', true)`,
+  );
   readonly #trace = preparedText("select set_config('rowpost.traceparent', $1, true)");
   readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
   readonly #enterAndRead = preparedText(
@@ -106,11 +123,26 @@ export class Transactions {
   }
 
   #run(request: TransactionRequest, traceparent: string | undefined): Promise<TransactionOutcome> {
-    return isQuick(request)
-      ? new Promise((resolve, reject) => {
-          this.#quick.add(request.tenantid, { request, resolve, reject });
-        })
-      : this.#runAlone(request, traceparent);
+    const { tenantid } = request;
+    if (isQuickRead(request)) {
+      return new Promise((resolve, reject) => {
+        this.#quick.add(tenantid, { request, resolve, reject });
+      });
+    }
+    // A tenant's own code might depend on its transaction.
+    const mayShare = tenantid !== null && this.connections.loginOf(tenantid) === 'shared' && !traceparent;
+    if (mayShare && isQuickInsert(request)) {
+      return new Promise((resolve, reject) => {
+        this.#inserts.add(tenantid, { request, resolve, reject });
+      });
+    }
+    return this.#runAlone(request, traceparent);
+  }
+
+  #runTogether(tenantid: number, group: readonly Pending[]): Promise<void> {
+    return new Promise((ended) => {
+      this.#pipelinedConnection(tenantid).add([this.#transaction(group, group.length > 1, ended)]);
+    });
   }
 
   #runAlone(request: TransactionRequest, traceparent?: string): Promise<TransactionOutcome> {
@@ -120,26 +152,34 @@ export class Transactions {
     });
   }
 
-  /** @param group one request, or reads of one tenant; not empty */
-  #transaction(group: readonly Pending[], isShared: boolean): PipelinedTransaction {
+  /** @param group one request, or reads or inserts of one tenant; not empty */
+  #transaction(
+    group: readonly Pending[],
+    isShared: boolean,
+    onEnd: () => void = () => undefined,
+  ): PipelinedTransaction {
     return {
       fail: (error) => {
-        const message = 'No database connection was available.';
-        const outcome = failed(new AppError('DATABASE_UNAVAILABLE', message, { cause: error }));
+        const outcome = failed(noConnection(error));
         for (const { resolve } of group) resolve(outcome);
+        onEnd();
       },
       run: async (lease, deadline) => {
         try {
           const { result, opening, isSound } = await this.#send(lease, group, isShared);
           const inTime = deadline.pass();
           if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#enterOtherwise(group);
-          else this.#settle(group, result, { opening, inTime });
+          else if (group.length > 1 && group[0]?.request.mode === 'write') {
+            this.#settleInserts(group, result, { opening, inTime });
+          } else this.#settle(group, result, { opening, inTime });
           return isSound;
         } catch (error) {
           const cause =
             error instanceof Error ? error : new Error('the transaction could not be sent', { cause: error });
           for (const { reject } of group) reject(cause);
           return false;
+        } finally {
+          onEnd();
         }
       },
     };
@@ -174,6 +214,29 @@ export class Transactions {
         };
         resolve(inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended));
       }
+      first = end;
+    }
+  }
+
+  /** All of them were committed, or none: then each is repeated alone, if it is known and there is time. */
+  #settleInserts(
+    group: readonly Pending[],
+    { rows, refusals, error }: PipelineResult,
+    { opening, inTime }: { readonly opening: number; readonly inTime: boolean },
+  ): void {
+    const last = opening + group.reduce((sum, { request }) => sum + request.statements.length, 0);
+    let first = opening;
+    for (const { request, resolve } of group) {
+      const end = first + request.statements.length;
+      const ended = {
+        rows: error && rows.length < last ? [] : rows.slice(first, end),
+        refusal: request.answer && refusals.get(request.answer),
+        error,
+        hasBegun: rows.length >= opening,
+      };
+      if (!inTime) resolve(lateOutcomeOf(request, ended));
+      else if (error && isUndone(error)) resolve(this.#runAlone(request));
+      else resolve(outcomeOf(request, ended));
       first = end;
     }
   }
@@ -232,7 +295,7 @@ export class Transactions {
     const [first] = group;
     if (!first) throw new Error('a transaction needs a request');
     const { tenantid, mode, bracket } = first.request;
-    const opening = this.#opening(lease, first.request, first.traceparent);
+    const opening = this.#opening(lease, first, mode === 'write' && isShared);
     const step = ({ statement, values }: TransactionStatement, answer?: AnswerShare): PipelineStep => ({
       text: statement.text,
       values,
@@ -282,10 +345,10 @@ export class Transactions {
   /** Statements that precede the request's own. */
   #opening(
     lease: Lease,
-    request: TransactionRequest,
-    traceparent: string | undefined,
+    { request, traceparent }: Pending,
+    isGroup: boolean,
   ): readonly TransactionStatement[] {
-    const entering = this.#entering(lease, request);
+    const entering = this.#entering(lease, request, isGroup);
     const traced = traceparent === undefined ? [] : [{ statement: this.#trace, values: [traceparent] }];
     const { bracket } = request;
     return bracket
@@ -293,12 +356,16 @@ export class Transactions {
       : [...entering, ...traced];
   }
 
-  #entering(lease: Lease, { tenantid, mode }: TransactionRequest): readonly TransactionStatement[] {
+  #entering(
+    lease: Lease,
+    { tenantid, mode }: TransactionRequest,
+    isGroup: boolean,
+  ): readonly TransactionStatement[] {
     if (tenantid === null || lease.login !== 'shared') {
       return mode === 'read' ? [{ statement: this.#onlyRead, values: [] }] : [];
     }
     const enter = {
-      statement: mode === 'read' ? this.#enterAndRead : this.#enter,
+      statement: mode === 'read' ? this.#enterAndRead : isGroup ? this.#enterGroup : this.#enter,
       values: [this.connections.role(tenantid)],
     };
     // Behind a pooler, the session may be any that others have used.
@@ -317,13 +384,34 @@ function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolea
 
 /**
  * Whether others may be pipelined behind it, judged by its statements' fastest runs, which contain no waiting. Not writes:
- * they wait for the disk, and PostgreSQL can flush the commits of many connections together.
+ * they wait for the disk.
  */
-function isQuick({ mode, statements }: TransactionRequest): boolean {
-  return (
-    mode === 'read' &&
-    statements.every(({ statement }) => isHot(statement) && (statement.quickestMs ?? Infinity) <= QUICK_MS)
-  );
+function isQuickRead({ mode, statements }: TransactionRequest): boolean {
+  return mode === 'read' && statements.every(({ statement }) => isQuick(statement, QUICK_MS));
+}
+
+/**
+ * Not updates: transactions that lock several rows may deadlock. Not several statements: they pass on what they wrote in
+ * settings of the transaction.
+ */
+function isQuickInsert({ onlyInserts, bracket, statements }: TransactionRequest): boolean {
+  const [only, ...more] = statements;
+  if (onlyInserts !== true || bracket !== undefined || more.length > 0) return false;
+  return only !== undefined && isQuick(only.statement, QUICK_INSERT_MS);
+}
+
+function isQuick(statement: PreparedText, maxMs: number): boolean {
+  return isHot(statement) && (statement.quickestMs ?? Infinity) <= maxMs;
+}
+
+/** Whether PostgreSQL has rolled the transaction back. */
+function isUndone(error: Error): boolean {
+  return isDatabaseAnswer(error) && !isSessionEnd(error) && !isConnectionFailure(error);
+}
+
+function noConnection(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  return new AppError('DATABASE_UNAVAILABLE', 'No database connection was available.', { cause });
 }
 
 const UNPREPARED = { name: '', parse: true, close: [] };

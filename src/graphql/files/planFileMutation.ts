@@ -8,6 +8,7 @@ import { argumentNode, argumentSlot } from '../read/argument.js';
 import { columnSql } from '../read/rowsSql.js';
 import { ID, SCALARS } from '../schema/scalars.js';
 import { keySlot } from '../write/inputValues.js';
+import type { PlannedMutation } from '../write/planMutation.js';
 import { changeable, refuse, type WriteContext } from '../write/writeContext.js';
 import { fileJson, objectJson } from './filesJson.js';
 import { dropFile, PRIOR, priorRow, T } from './fileStatements.js';
@@ -20,7 +21,7 @@ import { fieldNames } from './selectFiles.js';
 export function planFileMutation(
   context: WriteContext,
   nodes: readonly [FieldNode, ...FieldNode[]],
-): { readonly table: Table; readonly statements: readonly Sql[] } | undefined {
+): PlannedMutation | undefined {
   const { files } = context;
   const field = nodes[0].name.value;
   if (!files) return undefined;

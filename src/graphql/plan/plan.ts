@@ -28,6 +28,8 @@ export interface StatementField extends Keyed {
   readonly nodes: readonly FieldNode[];
   /** The table that the field changes. */
   readonly table?: string;
+  /** Whether it changes no existing row. */
+  readonly onlyInserts?: boolean;
 }
 
 export interface PlannedStatement {

@@ -170,15 +170,19 @@ function planMutationField(
   const [node, ...repeated] = nodes;
   if (!node || node.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
   const writing = { ...context, policy: deps.policy, schema: deps.schema };
-  const { table, statements } =
-    planFileMutation(writing, [node, ...repeated]) ??
-    planMutation(writing, position, key, [node, ...repeated]);
+  const {
+    table,
+    statements,
+    onlyInserts = false,
+  } = planFileMutation(writing, [node, ...repeated]) ??
+  planMutation(writing, position, key, [node, ...repeated]);
   return {
     kind: 'statement',
     key,
     path: [key],
     nodes,
     table: table.name,
+    onlyInserts,
     statements: statements.map((piece, index) =>
       // A second statement reads what the first has written.
       plannedStatement(index === 0 ? piece : bounded(piece, deps.limits.answerBytes)),

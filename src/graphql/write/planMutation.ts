@@ -14,13 +14,21 @@ import { listStatements, rowStatements } from './writeStatements.js';
 import type { Returning } from './writtenRow.js';
 import { ID } from '../schema/scalars.js';
 
-/** Compiles a mutation field to its table and statements, the last of which returns the result. Throws AppError, FieldError. */
+export interface PlannedMutation {
+  readonly table: Table;
+  /** The last one returns the result. */
+  readonly statements: readonly Sql[];
+  /** Whether it changes no existing row. */
+  readonly onlyInserts?: boolean;
+}
+
+/** Compiles a mutation field. Throws AppError, FieldError. */
 export function planMutation(
   context: WriteContext,
   position: number,
   key: string,
   nodes: readonly [FieldNode, ...FieldNode[]],
-): { readonly table: Table; readonly statements: readonly Sql[] } {
+): PlannedMutation {
   const [node] = nodes;
   const { verb, table } = target(context, node.name.value);
   const sets = nodes.map((item) => item.selectionSet);
@@ -31,7 +39,8 @@ export function planMutation(
     path: [key],
     ...(isNextRead ? { keySetting: `rowpost.written_${position}` } : {}),
   };
-  return { table, statements: statementsOf(context, verb, table, node, returning) };
+  const onlyInserts = verb === 'create' && readOnConflict(context, node) !== 'update';
+  return { table, statements: statementsOf(context, verb, table, node, returning), onlyInserts };
 }
 
 function statementsOf(

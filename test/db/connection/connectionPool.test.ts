@@ -12,12 +12,14 @@ describe('the connection pool for all logins', () => {
   function openPool(options: {
     max: number;
     maxPerTenant?: number;
+    maxPerLogin?: number;
     maxOwn?: number;
     maxTenantsServed?: number;
   }): ConnectionPool {
     opened = [];
     return new ConnectionPool({
       maxPerTenant: options.max,
+      maxPerLogin: options.max,
       maxOwn: options.max,
       maxTenantsServed: 1_000,
       ...options,
@@ -83,14 +85,30 @@ describe('the connection pool for all logins', () => {
     await pool.close();
   });
 
-  it('lets neither one tenant nor all of them take every connection', async () => {
-    const pool = openPool({ max: 4, maxPerTenant: 2, maxOwn: 3 });
+  it('lets neither one login nor all of them take every connection', async () => {
+    const pool = openPool({ max: 4, maxPerLogin: 2, maxOwn: 3 });
     const own = [await pool.acquire(7), await pool.acquire(7), await pool.acquire(8)];
     expect(await refused(pool.acquire(7))).to.equal(true);
     expect(await refused(pool.acquire(9))).to.equal(true);
     const shared = await pool.acquire('shared');
     expect(await refused(pool.acquire('shared'))).to.equal(true);
     for (const lease of [...own, shared]) lease.release(false);
+    await pool.close();
+  });
+
+  it('lets a tenant wait that uses its share, also of shared connections, and serves others meanwhile', async () => {
+    const pool = openPool({ max: 4, maxPerTenant: 2 });
+    const held = [await pool.acquire('shared', 7), await pool.acquire('shared', 7)];
+    const waiting = refused(pool.acquire('shared', 7));
+    const others = [await pool.acquire('shared', 8), await pool.acquire('shared', 9)];
+    others[0]!.release(false);
+    const refusal = await pool.acquire('shared', 7).catch((error: unknown) => error);
+    expect(refusal).to.include({ code: 'TOO_BUSY' });
+    expect(await waiting).to.equal(true);
+    const next = pool.acquire('shared', 7);
+    held[0]!.release(false);
+    expect((await next).client).to.equal(held[0]!.client);
+    for (const lease of [await next, held[1]!, others[1]!]) lease.release(false);
     await pool.close();
   });
 

@@ -7,6 +7,9 @@ import { Transactions, type TransactionOutcome } from '../../../src/db/connectio
 import { waitFor } from '../../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from '../../graphql/support/shop.js';
 
+const codeOf = (outcome: TransactionOutcome): string =>
+  outcome.kind === 'failed' ? outcome.error.code : 'done';
+
 describe('transactions', () => {
   let shop: Shop;
   before(
@@ -25,8 +28,6 @@ describe('transactions', () => {
       mode,
       statements: texts.map((text) => ({ statement: preparedText(text), values: [] })),
     });
-  const codeOf = (outcome: TransactionOutcome): string =>
-    outcome.kind === 'failed' ? outcome.error.code : 'done';
 
   it('report the first error and its statement', async () => {
     const outcome = await run('write', 'select 1::text', 'select (1 / 0)::text', 'select 2::text');
@@ -205,25 +206,27 @@ describe('transactions', () => {
   });
 
   it('let no tenant exhaust the pool: the rest waits, then gets 503', async () => {
+    // Documents that wait to be planned are limited too.
+    await shop.ask('{ customer { name } }');
     const lock = await shop.test.database.pool.connect();
     try {
       await lock.query(`begin; lock table ${shop.tenant.schema}.customer in access exclusive mode`);
-      // three run (three quarters of four connections), two wait, the sixth is refused at once
-      const asked = Array.from({ length: 5 }, () => shop.ask('{ customer { name } }'));
+      // Three of four connections run three of twelve requests, two more wait, the next is refused at once.
+      const asked = Array.from({ length: 14 }, () => shop.ask('{ customer { name } }'));
       await waitFor('three blocked statements', async () => {
         const { rows } = await shop.test.database.pool.query<{ n: string }>(
           "select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
         );
         return rows[0]!.n === '3';
       });
-      const sixth = await shop.engine.execute(
+      const refused = await shop.engine.execute(
         shop.root,
         { query: '{ customer { name } }' },
         { allowMutation: false },
       );
-      expect(sixth.status).to.equal(503);
-      expect(sixth.retryAfterSeconds).to.equal(1);
-      expect(JSON.parse(sixth.body)).to.have.nested.property('errors[0].extensions.code', 'TOO_BUSY');
+      expect(refused.status).to.equal(503);
+      expect(refused.retryAfterSeconds).to.equal(1);
+      expect(JSON.parse(refused.body)).to.have.nested.property('errors[0].extensions.code', 'TOO_BUSY');
       // another tenant's role is not held up by this one's line
       const neighbour = { ...roleWith(shop, []), tenantid: shop.tenant.tenantid + 1000, schema: 'nowhere' };
       const other = await shop.engine.execute(
@@ -239,9 +242,108 @@ describe('transactions', () => {
       expect(
         statuses.filter((status) => status === 503).length +
           statuses.filter((status) => status === 200).length,
-      ).to.equal(5);
+      ).to.equal(14);
     } finally {
       lock.release();
     }
+  });
+});
+
+describe('inserts of one tenant at the same time', () => {
+  let shop: Shop;
+  before(async () => (shop = await openShop('')));
+  after(() => shop.close());
+
+  const insert = async (text: string): Promise<(value: string) => Promise<TransactionOutcome>> => {
+    const statement = preparedText(text);
+    const run = (value: string): Promise<TransactionOutcome> =>
+      shop.test.database.transactions.run({
+        tenantid: shop.tenant.tenantid,
+        mode: 'write',
+        statements: [{ statement, values: [value] }],
+        onlyInserts: true,
+      });
+    for (let n = 0; n < 6; n++) await run(`before ${n}`);
+    statement.quickestMs = 0;
+    return run;
+  };
+  const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `name ${n}`);
+  const create = (): ReturnType<typeof insert> =>
+    insert(`insert into ${shop.tenant.schema}.label (name) values ($1) returning xmin::text, name`);
+  const stored = async (): Promise<string[]> => {
+    const { rows } = await shop.test.database.pool.query<{ name: string }>(
+      `select name from ${shop.tenant.schema}.label where name not like 'before%' order by id`,
+    );
+    return rows.map(({ name }) => name);
+  };
+  beforeEach(async () => {
+    await shop.sql(
+      'drop table if exists label; create table label (id serial primary key, name text unique)',
+    );
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+  });
+
+  it('share transactions, each getting its own row', async () => {
+    const run = await create();
+    const outcomes = await Promise.all(names(18).map(run));
+    const rows = outcomes.map((outcome) => (outcome.kind === 'done' ? outcome.results[0]?.[0] : undefined));
+    expect(rows.map((row) => row?.[1])).to.deep.equal(names(18));
+    // The first two find nothing to wait for; the others fit into one.
+    expect(new Set(rows.map((row) => row?.[0])).size).to.equal(3);
+  });
+
+  it('fail alone', async () => {
+    const run = await create();
+    await run('name 5');
+    const codes = (await Promise.all(names(12).map(run))).map(codeOf);
+    expect(codes).to.deep.equal(names(12).map((_, n) => (n === 5 ? 'UNIQUE_VIOLATION' : 'done')));
+    expect(new Set(await stored())).to.deep.equal(new Set(names(12)));
+    expect(await stored()).to.have.length(12);
+  });
+
+  it('wait for locks alone', async () => {
+    const run = await create();
+    const client = await shop.test.database.pool.connect();
+    await client.query(`begin; insert into ${shop.tenant.schema}.label (name) values ('name 5')`);
+    const asked = names(12).map(run);
+    const others = await Promise.all(asked.filter((_, n) => n !== 5));
+    expect(others.map(codeOf)).to.deep.equal(others.map(() => 'done'));
+    await client.query('commit');
+    client.release();
+    expect(codeOf(await asked[5]!)).to.equal('UNIQUE_VIOLATION');
+  });
+
+  it('are all unknown when their connection breaks', async () => {
+    const run = await create();
+    const { tenants } = shop.test.database;
+    const acquire = tenants.acquire.bind(tenants);
+    tenants.acquire = async (...args) => {
+      const lease = await acquire(...args);
+      const { connection } = lease.client as unknown as {
+        connection: { stream: { destroy(): void } };
+      };
+      setImmediate(() => connection.stream.destroy());
+      return lease;
+    };
+    try {
+      const codes = (await Promise.all(names(10).map(run))).map(codeOf);
+      expect(new Set(codes)).to.deep.equal(new Set(['OUTCOME_UNKNOWN']));
+    } finally {
+      tenants.acquire = acquire;
+    }
+  });
+
+  it('run alone where the tables have code of the tenant', async () => {
+    await shop.sql(
+      `create function noted() returns trigger language plpgsql as 'begin return new; end';
+       create trigger noted before insert on label for each row execute function noted()`,
+    );
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const run = await create();
+    const outcomes = await Promise.all(names(10).map(run));
+    const ids = outcomes.map((outcome) =>
+      outcome.kind === 'done' ? outcome.results[0]?.[0]?.[0] : undefined,
+    );
+    expect(new Set(ids).size).to.equal(10);
   });
 });
