@@ -128,9 +128,11 @@ async function judge(
     }
     return mails;
   };
-  await waitFor('every mail', () => due.every((order) => mailsOf().has(order)), {
-    timeoutMs: SETTLE_MS,
-  }).catch(() => undefined);
+  const areAllSent = (): boolean => {
+    const mails = mailsOf();
+    return due.every((order) => mails.has(order));
+  };
+  await waitFor('every mail', areAllSent, { timeoutMs: SETTLE_MS, intervalMs: 500 }).catch(() => undefined);
   const mails = mailsOf();
   const lost = due.filter((order) => !mails.has(order)).map((order) => `no mail for order ${order}`);
   const wrong = loads.flatMap((load) => load.wrong);

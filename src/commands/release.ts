@@ -26,11 +26,16 @@ export const release: Command = async (args) => {
   const installation = await openInstallation('release', 'command', undefined, PATIENCE_MS);
   try {
     await releaseInstallation(installation);
-    if (idRange !== undefined) {
-      const tables = MOVING_TABLES.map(({ table }) => table);
-      await startIdRange(installation.database.pool, tables, idRange);
+    const { pool } = installation.database;
+    const range = idRange ?? (await readOwnCell(pool))?.idRange;
+    if (range !== undefined) {
+      await startIdRange(
+        pool,
+        MOVING_TABLES.map(({ table }) => table),
+        range,
+      );
     }
-    await joinCells(installation, idRange);
+    await joinCells(installation, range);
     return 0;
   } finally {
     await installation.stop();
@@ -38,10 +43,9 @@ export const release: Command = async (args) => {
 };
 
 /** Enters this installation in its directory, where it has one. */
-async function joinCells({ config, database, keyRing, log }: Installation, given?: number): Promise<void> {
+async function joinCells({ config, database, keyRing, log }: Installation, idRange?: number): Promise<void> {
   const { cell: name, directoryUrl, cellUrl: baseUrl } = config;
   if (name === undefined || directoryUrl === undefined) return;
-  const idRange = given ?? (await readOwnCell(database.pool))?.idRange;
   if (idRange === undefined) throw new UsageError('the first release of a cell needs --id-range');
   // Whichever cell comes first makes the key that all sign with.
   await new SigningKeys(database.knex, keyRing, systemClock).ensure();

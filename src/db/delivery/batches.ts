@@ -56,7 +56,7 @@ const LOAD = {
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
           'target', o.target) order by o.eventid)
-        from rowpost.outbox o where o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
+        from rowpost.outbox o where o.tenantid = b.tenantid and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
           and o.time between $3::timestamptz and $4::timestamptz), '[]') as events,
       coalesce((select json_agg(json_build_object('ruleid', r.ruleid::text, 'operations', r.operations,
           'targets', r.targets, 'condition', r.condition) order by r.ruleid)
@@ -92,7 +92,7 @@ const RECORDS = {
       from (
     select o.eventid::text as eventid, ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
       ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", array_position($3::bigint[], o.eventid) as position
-    from rowpost.relay_batch b join rowpost.outbox o on o.time between b.mintime and b.maxtime
+    from rowpost.relay_batch b join rowpost.outbox o on o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime
       and o.time between $4::timestamptz and $5::timestamptz
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])
       ) record

@@ -9,8 +9,8 @@ const CHECK_SECONDS = 5;
 
 /** Partition pruning for an event `o` of the batch; see `timeRange`. */
 const IN_PARTITIONS = 'o.time between $6::timestamptz and $7::timestamptz';
-/** Event `o` belongs to batch `b`. */
-const IN_BATCH = `o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
+/** Event `o` belongs to batch `b`. Another tenant's may have the same id, if it was carried here from another cell. */
+const IN_BATCH = `o.tenantid = b.tenantid and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
 
 /** SQL fragments that produce a batch's matches. */
 interface MatchSource {
@@ -92,7 +92,7 @@ export const CLOSE = {
     matches: `
         cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[])
           with ordinality as m(eventid, ruleid, code, message, position)
-        join rowpost.outbox o on o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
+        join rowpost.outbox o on o.tenantid = b.tenantid and o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
     position: 'm.position',
     failure: 'm.code, m.message',

@@ -138,7 +138,7 @@ const LOAD = {
           and ${inPartitions('a.createtime')}
         limit 1) a on true
       left join lateral (select o.eventid, o.old, o.new, o.file, o.traceparent from rowpost.outbox o
-        where o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
+        where o.tenantid = d.tenantid and o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
         limit 1) o on true
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
       ${tenantJoins('d.tenantid')}`,

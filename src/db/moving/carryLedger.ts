@@ -58,7 +58,7 @@ const OPEN_EVENTS = `
     select eventid, time from unread
     union
     select o.eventid, o.time from open_batch b
-      join rowpost.outbox o on o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
+      join rowpost.outbox o on o.tenantid = $1::int and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
   )`;
 
 const OPEN_DELIVERIES = `
@@ -82,13 +82,14 @@ const OPEN: readonly Carried[] = [
   {
     table: 'outbox',
     xid: HELD_BACK,
-    rows: `with ${OPEN_EVENTS} select row_to_json(o)::text as row from rowpost.outbox o join open_event using (eventid, time)`,
+    rows: `with ${OPEN_EVENTS} select row_to_json(o)::text as row from rowpost.outbox o join open_event using (eventid, time)
+      where o.tenantid = $1::int`,
   },
   {
     table: 'outbox',
     xid: EVALUATED,
     rows: `with ${OPEN_DELIVERIES} select row_to_json(o)::text as row from rowpost.outbox o
-      where (eventid, time) in (select eventid, createtime from open_delivery)`,
+      where o.tenantid = $1::int and (eventid, time) in (select eventid, createtime from open_delivery)`,
   },
   ...['delivery', 'email_attempt', 'email_event'].map((table) => ({
     table,
@@ -108,7 +109,8 @@ const HISTORY: readonly Carried[] = [
     table: 'outbox',
     xid: EVALUATED,
     rows: `select row_to_json(o)::text as row from rowpost.outbox o
-      where (eventid, time) in (select eventid, createtime from rowpost.delivery where tenantid = $1::int)`,
+      where o.tenantid = $1::int
+        and (eventid, time) in (select eventid, createtime from rowpost.delivery where tenantid = $1::int)`,
   },
   ...OF_TENANT.map((table) => ({
     table,
@@ -185,7 +187,7 @@ export async function forgetLedger(client: pg.ClientBase, tenantid: number): Pro
        insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from open_batch
        on conflict do nothing
      )
-     delete from rowpost.outbox o using unread u where o.eventid = u.eventid and o.time = u.time`,
+     delete from rowpost.outbox o using unread u where o.tenantid = $1::int and o.eventid = u.eventid and o.time = u.time`,
     [tenantid],
   );
   for (const table of [...OF_TENANT, 'email_pace']) {

@@ -6,6 +6,8 @@ import { quoted } from '../sql.js';
 
 export const ID_RANGE_SIZE = 10_000_000;
 export const MAX_ID_RANGE = 213;
+/** Events have ids of their own range as well: 17 trillion, and all below 2^53. */
+const EVENT_RANGE_SIZE = 2 ** 44;
 
 const ID_SEQUENCES_SQL = `
   select format('%I.%I', t.nspname, c.relname) as table, a.attname as column,
@@ -41,15 +43,18 @@ export async function advanceSequences(client: TransactionClient, tables: readon
 }
 
 /**
- * Starts the id sequences of `tables` at `range` × 10 million, unless they are past that already. Idempotent.
+ * Starts the id sequences of `tables` at `range` × 10 million, and that of events at its own range, unless they are past that
+ * already. Idempotent.
  */
 export async function startIdRange(pool: Pool, tables: readonly string[], range: number): Promise<void> {
   await inTransaction(pool, async (client) => {
-    for (const { sequence } of await idSequences(client, tables)) {
+    const start = async ({ sequence }: IdSequence, id: number): Promise<void> => {
       await client.query(
         `select setval('${sequence}', $1::bigint) from ${sequence} s where s.last_value < $1::bigint`,
-        [range * ID_RANGE_SIZE],
+        [id],
       );
-    }
+    };
+    for (const each of await idSequences(client, tables)) await start(each, range * ID_RANGE_SIZE);
+    for (const each of await idSequences(client, ['outbox'])) await start(each, range * EVENT_RANGE_SIZE);
   });
 }
