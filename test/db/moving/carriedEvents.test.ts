@@ -17,7 +17,7 @@ describe('events carried from another cell', () => {
     const [tenant, moved] = [await createTenant(database), await createTenant(database)];
     const ruleid = await createRule(database, tenant);
     await createRule(database, moved);
-    await writeEvents(database, tenant, 3);
+    for (let n = 0; n < 4; n++) await writeEvents(database, tenant, 1);
     await pool.query(
       `insert into rowpost.outbox (eventid, tenantid, time, xid, roleid, operation, target, key, old, new) overriding system value
        select o.eventid, $2, o.time + interval '1 microsecond', '1', o.roleid, o.operation, o.target, o.key, o.old, o.new
@@ -30,12 +30,17 @@ describe('events carried from another cell', () => {
     const eventids = events.map(({ eventid }) => eventid);
     expect(await loadEventRecords(ledger, plain!, eventids)).to.have.length(2);
     await closePlainBatch(ledger, plain!, NO_LIMITS);
-    const [last] = (await loadBatch(ledger, judged!))!.events;
-    await closeBatch(ledger, judged!, [{ eventid: last!.eventid, ruleid }], NO_LIMITS);
+    const others = (await loadBatch(ledger, judged!))!.events;
+    await closeBatch(
+      ledger,
+      judged!,
+      others.map(({ eventid }) => ({ eventid, ruleid })),
+      NO_LIMITS,
+    );
     const { rows } = await pool.query<{ tenantid: number; count: number }>(
       'select tenantid, count(*)::int from rowpost.delivery group by 1',
     );
-    expect(rows).to.deep.equal([{ tenantid: tenant.tenantid, count: 3 }]);
+    expect(rows).to.deep.equal([{ tenantid: tenant.tenantid, count: 4 }]);
   });
 
   it('have ids of the range of their cell', async () => {
