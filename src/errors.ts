@@ -52,10 +52,10 @@ const CODES = {
   GRAPHQL_SYNTAX: [400, 'The document does not parse.'],
   GRAPHQL_VALIDATION: [
     400,
-    'The document does not match the schema; compare it with the SDL that /auth returns.',
+    'Compare the document with the SDL that /auth returns. Tables are at /query; roles, emails, rules and deliveries at /roles_pbac.',
   ],
   DOCUMENT_TOO_COMPLEX: [400, 'Split the request: the document is too deep, too wide or too costly.'],
-  BAD_USER_INPUT: [400, 'A value has the wrong type or is missing.'],
+  BAD_USER_INPUT: [400, 'Correct the value that the message names.'],
   PERMISSION_DENIED: [403, 'Ask an administrator of the tenant for a policy rule or a capability.'],
 
   // Filters, ordering

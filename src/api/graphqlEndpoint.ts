@@ -40,6 +40,7 @@ export interface GraphqlExecutor {
     readonly status: number;
     readonly body: string;
     readonly retryAfterSeconds?: number;
+    readonly failure?: { readonly code: string; readonly cause: string | undefined };
     /** To be called once the body has been sent. */
     readonly release?: () => void;
   }>;
@@ -164,6 +165,7 @@ async function answer(
     },
   );
   request.context.release = outcome.release;
+  if (record && outcome.failure) ({ code: record.code, cause: record.cause } = outcome.failure);
   const mediaType = acceptedMediaType(request.raw.headers.accept);
   const headers: Record<string, string> = { 'content-type': `${mediaType}; charset=utf-8` };
   if (outcome.status === 405) headers['allow'] = 'POST';

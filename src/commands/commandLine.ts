@@ -69,6 +69,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     usage: [
       'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its outcome.',
       'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
+      'rowpost redrive --paused <tenant id>|all    Paused deliveries, with the accounts as they are: the carrier accepts them again.',
     ],
     load: async () => (await import('./redrive.js')).redrive,
   },

@@ -1,5 +1,8 @@
 import { withInstallation, type Installation } from '../compose.js';
 import { findRootRoleid } from '../control/tenants/tenants.js';
+import { readKeyStates } from '../db/delivery/emailApiKeys.js';
+import { resumeTenant } from '../db/delivery/pause.js';
+import { assignRateLimitSlots } from '../db/delivery/rateLimitSlots.js';
 import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
 import { findUnsent } from '../control/email/redrive.js';
@@ -8,9 +11,11 @@ import { readId, readOptions } from './options.js';
 
 const CHUNK_SIZE = 1_000;
 
-/** Prints one JSON line: {"tenantid":…,"redriven":…}. A running relay and worker send them. */
+/** Prints one JSON line: {"tenantid":…,"redriven":…}; with --paused {"tenantid":…,"resumed":…} for each tenant. A running relay and worker send them. */
 export const redrive: Command = async (args) => {
-  const { tenantid, deliveryid, filter } = readArguments(args);
+  const options = readOptions(args, ['tenant', 'delivery', 'filter', 'paused']);
+  if (options.paused !== undefined) return resume(options, options.paused);
+  const { tenantid, deliveryid, filter } = readArguments(options);
   return withInstallation(async (installation) => {
     const redriven =
       deliveryid === undefined
@@ -19,6 +24,24 @@ export const redrive: Command = async (args) => {
     process.stdout.write(`${JSON.stringify({ tenantid, redriven })}\n`);
   });
 };
+
+/** Tries paused deliveries with the accounts as they are: their keys are the tenants' secrets, and may not be what was wrong. */
+async function resume({ tenant, delivery, filter }: Options, paused: string): Promise<number> {
+  if (tenant !== undefined || delivery !== undefined || filter !== undefined)
+    throw new ArgumentError('give --paused alone');
+  const only = paused === 'all' ? undefined : readId(paused, '--paused takes the id of a tenant, or all');
+  return withInstallation(async ({ config, database: { knex, pool } }) => {
+    const states = await readKeyStates(pool);
+    for (const tenantid of states.paused.filter((id) => only === undefined || id === only)) {
+      const resumed = await knex.transaction(async (transaction) => {
+        const count = await resumeTenant(transaction, tenantid);
+        await assignRateLimitSlots(transaction, tenantid, config.tenantEmailsPerSecond);
+        return count;
+      });
+      process.stdout.write(`${JSON.stringify({ tenantid, resumed })}\n`);
+    }
+  });
+}
 
 async function redriveOne(
   { config, database }: Installation,
@@ -53,8 +76,9 @@ interface Arguments {
   readonly filter: string;
 }
 
-function readArguments(args: readonly string[]): Arguments {
-  const { tenant, delivery, filter } = readOptions(args, ['tenant', 'delivery', 'filter']);
+type Options = { readonly [name in 'tenant' | 'delivery' | 'filter' | 'paused']?: string };
+
+function readArguments({ tenant, delivery, filter }: Options): Arguments {
   const tenantid = readId(tenant, '--tenant takes the id of a tenant');
   if ((delivery === undefined) === (filter === undefined))
     throw new ArgumentError('give --delivery or --filter');

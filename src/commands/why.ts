@@ -1,6 +1,6 @@
 import { withInstallation } from '../compose.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
-import type { ExplainedRule } from '../control/explain/explainRule.js';
+import { byTable, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
 import { readKeyText } from '../control/explain/rowKeyText.js';
 import type { RowDelivery } from '../db/delivery/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
@@ -42,7 +42,12 @@ const PROGRESS = {
 
 function describeEvent(event: ExplainedEvent): readonly string[] {
   const { time, operation, progress, rules } = event;
-  return [`${time} ${operation} ${writerOf(event)}: ${PROGRESS[progress]}`, ...rules.flatMap(describeRule)];
+  const [about, elsewhere] = byTable(rules);
+  return [
+    `${time} ${operation} ${writerOf(event)}: ${PROGRESS[progress]}`,
+    ...about.flatMap(describeRule),
+    ...(elsewhere > 0 ? [`  rules about other tables: ${elsewhere}`] : []),
+  ];
 }
 
 function writerOf({ roleid, writer, application }: ExplainedEvent): string {
@@ -54,7 +59,7 @@ function describeRule(rule: ExplainedRule): readonly string[] {
   const { ruleid, name, reason, explanation, condition, saw, delivery } = rule;
   return [
     `  rule ${ruleid} ${name === null ? '(deleted)' : show(name)}: ${reason}. ${printable(explanation)}`,
-    ...(saw.length > 0 && condition !== null ? [`    condition: ${printable(condition)}`] : []),
+    ...(condition !== null && USES_CONDITION.has(reason) ? [`    condition: ${printable(condition)}`] : []),
     ...saw.map(({ name: column, value }) => `    ${column} = ${show(value)}`),
     ...(delivery ? [`    ${describeDelivery(delivery)}`] : []),
   ];

@@ -5,12 +5,12 @@ import { networkWaitMs, NotReadyError } from '../startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
 
-/** Explanations of PostgreSQL's refusals for the operator. */
+/** Explanations of PostgreSQL's refusals for the operator, who knows the address by its setting. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  '28P01': 'PostgreSQL refuses the user or the password.',
-  '28000': 'PostgreSQL does not let this user in.',
-  '3D000': 'PostgreSQL has no such database.',
-  '53300': 'PostgreSQL has no connection left.',
+  '28P01': 'PostgreSQL refuses the user or the password of <setting>.',
+  '28000': 'PostgreSQL does not let the user of <setting> in: see its pg_hba.conf.',
+  '3D000': 'PostgreSQL has no such database as <setting> names.',
+  '53300': 'PostgreSQL has no connection left: raise its max_connections, or lower PG_POOL.',
   '57P01': 'PostgreSQL is shutting down.',
   '57P03': 'PostgreSQL is starting up or recovering.',
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
@@ -27,22 +27,25 @@ const TRANSIENT: ReadonlySet<string> = new Set([
 
 /** Throws UsageError, whose message contains neither host nor password; NotReadyError if waiting may help. */
 export async function requireReachable(pool: Pool, setting: AddressSetting = 'DATABASE_URL'): Promise<void> {
-  const hint = `Set ${setting} to a PostgreSQL 15 or newer.`;
   try {
     const { rows } = await pool.query<{ version: string }>(
       `select current_setting('server_version_num') as version`,
     );
     const version = Number(rows[0]?.version);
     if (version >= OLDEST_SERVER_VERSION) return;
-    throw new UsageError(`PostgreSQL ${Math.floor(version / 10_000)} is too old. ${hint}`);
+    throw new UsageError(
+      `PostgreSQL ${Math.floor(version / 10_000)} is too old. Set ${setting} to a PostgreSQL 15 or newer.`,
+    );
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const { code, message } = error as { code?: unknown; message?: unknown };
     if (code === '08P01' && String(message).includes('startup parameter')) {
       throw new UsageError(poolerRefusesOptions(setting));
     }
+    const hint = `Is it running? Its own log says why not. Otherwise correct ${setting}.`;
     if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${hint}`, 'postgres');
-    const says = `${REFUSALS[code] ?? `PostgreSQL does not answer (${code}).`} ${hint}`;
+    const says =
+      REFUSALS[code]?.replace('<setting>', setting) ?? `PostgreSQL does not answer (${code}). ${hint}`;
     const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }

@@ -220,7 +220,7 @@ function notOwned(error: pg.DatabaseError): Description {
     'PERMISSION_DENIED',
     `${subject} belongs to another role of the database, which has not granted this to the tenant's.`,
     kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
-    'No policy rule helps: its owner in the database grants it to the role of the tenant, as "rowpost tenant sql" says among the problems.',
+    'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
   ];
 }
 

@@ -56,7 +56,8 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
 }
 
 function noRecipient(invalid: string | undefined): EmailProblem {
-  const found = invalid === undefined ? '' : `; not an address: "${excerpt(invalid)}"`;
+  const found =
+    invalid === undefined ? ': recipients renders to nothing' : `; not an address: "${excerpt(invalid)}"`;
   return unsendable(
     { code: 'NO_VALID_RECIPIENT', field: 'recipients' },
     `no valid recipient${found}`,

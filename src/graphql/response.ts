@@ -1,5 +1,6 @@
 import type { ASTNode, GraphQLError } from 'graphql';
-import { AppError } from '../errors.js';
+import { sqlState } from '../db/sqlState.js';
+import { AppError, type ErrorCode } from '../errors.js';
 
 export interface GraphqlResponse {
   /** HTTP status for callers that accept application/graphql-response+json. */
@@ -7,6 +8,8 @@ export interface GraphqlResponse {
   /** JSON text with data and/or errors. */
   readonly body: string;
   readonly retryAfterSeconds?: number;
+  /** Why the operation as a whole failed, for the log. */
+  readonly failure?: { readonly code: ErrorCode; readonly cause: string | undefined };
   /** To be called once the body has been sent: until then its bytes count as in flight. */
   readonly release?: () => void;
 }
@@ -47,6 +50,7 @@ export function failedResponse(error: AppError | FieldError): GraphqlResponse {
   return {
     status: VISIBLE_STATUSES.has(cause.status) || IDEMPOTENCY_CODES.has(cause.code) ? cause.status : 200,
     body: JSON.stringify({ errors: [describe(error)], data: null }),
+    failure: { code: cause.code, cause: sqlState(cause.cause) },
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }

@@ -45,7 +45,11 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
     // The hash tag keeps all keys of the queue on one cluster node.
     prefix: `{${prefix}}`,
     backend: undefined,
-    check: () => requireNoEviction(producer),
+    check: async () => {
+      // ioredis would only say that its stream isn't writeable.
+      if (producer.status !== 'ready') throw new Error('there is no connection to Redis');
+      await requireNoEviction(producer);
+    },
     close,
   };
 }

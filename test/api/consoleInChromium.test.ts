@@ -116,12 +116,16 @@ if (existsSync(CHROMIUM)) {
       return page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false, preload: false })
         .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
     };
-    /** Whether each page stands: no wider than the window, nothing that axe-core objects to, no field without a label. */
+    /**
+     * Whether each page stands: no wider than the window, below a header of the same height, nothing that axe-core objects to,
+     * no field without a label, and in forms none beside its label.
+     */
     const look = async (
       page: Page,
       name: string,
       views: readonly (readonly [view: string, path: string])[],
     ): Promise<void> => {
+      const heights = new Set<number>();
       for (const [view, path] of views) {
         await page.goto(`${shop.fixture.url}${path}`);
         await shoot(page, `${name}-${view}`);
@@ -132,7 +136,14 @@ if (existsSync(CHROMIUM)) {
           await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
           .filter((field) => field.labels.length === 0).map((field) => field.name)`);
         expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
+        const beside = await page.evaluate(`[...document.querySelectorAll('.fields label[for]')]
+          .filter(({ control }) => control?.checkVisibility() && !['checkbox', 'radio'].includes(control.type))
+          .filter((label) => label.getBoundingClientRect().bottom > label.control.getBoundingClientRect().top + 1)
+          .map((label) => label.textContent)`);
+        expect(beside, `labels beside their field of ${view}`).to.deep.equal([]);
+        heights.add(await page.evaluate<number>('document.querySelector("header.top").offsetHeight'));
       }
+      expect([...heights], 'heights of the header').to.have.length(1);
     };
     /** Presses Tab until what is looked for has the focus. */
     const tabTo = async (page: Page, name: string | RegExp): Promise<void> => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 
@@ -36,9 +37,20 @@ describe('the console’s “Why did nothing happen?”', () => {
   });
 
   it('shows what the API explains', async () => {
+    const { database } = shop.fixture.testDatabase;
+    await runTenantSql(database, { tenantid: shop.tenantid, sql: 'create table visit (id int primary key)' });
+    await shop.fixture.control(shop.root, '{ Utility { introspect } }');
+    const { roleid } = await shop.fixture.signIn(shop.tenantid);
+    const visits = await shop.fixture.control(
+      shop.root,
+      `mutation { create_email_rule(input: { name: "Visits", operations: ["insert"], targets: ["visit"],
+        email_type: "confirmation", query_roleid: ${roleid} }) { ruleid } }`,
+    );
+    expect(visits.errors).to.equal(undefined);
     await shop.changeOrder(7, 'new', EVIL);
     const html = await browser.page(path('orders', '7'));
     expect(html).to.include('Paid orders').and.include('condition false').and.include('new.status = ');
+    expect(html).to.include('1 about other tables').and.not.include('Visits');
     expect(html).to.include('waits for the relay').and.include('mutations of /query');
     expect(html).not.to.match(/<script|&gt;49/);
     const event = await shop.changeOrder(7, 'new', 'paid');

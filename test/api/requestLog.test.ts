@@ -17,7 +17,11 @@ describe('the request log', () => {
     fixture = await WebFixture.start({ log, env: { LOG_LINES_PER_SECOND: '100' } });
     const { tenantid } = await fixture.createTenant(
       'shop',
-      'create table customer (id int primary key, name text)',
+      `create table customer (id int primary key, name text);
+       create table full_disk (id int primary key);
+       create function no_space() returns trigger language plpgsql as
+         $$ begin raise 'No space left on device' using errcode = '53100'; end $$;
+       create trigger no_space before insert on full_disk for each row execute function no_space();`,
     );
     const signedIn = await fixture.signIn(tenantid);
     token = signedIn.access_token;
@@ -69,6 +73,16 @@ describe('the request log', () => {
     const last = await fixture.fetch('/nothing/here');
     await lineOf(last.headers.get('x-request-id'));
     expect(lines.some((line) => line['id'] === probe.headers.get('x-request-id'))).to.equal(false);
+  });
+
+  it('contains what PostgreSQL said to a mutation that it refused', async () => {
+    const response = await fixture.postJson(
+      '/query',
+      { query: 'mutation { create_full_disk(input: { id: 1 }) { id } }' },
+      { authorization: `Bearer ${token}` },
+    );
+    const line = await lineOf(response.headers.get('x-request-id'));
+    expect(line).to.include({ status: 503, code: 'DATABASE_UNAVAILABLE', cause: '53100', level: 50 });
   });
 
   it('logs internal errors under the request id', async () => {

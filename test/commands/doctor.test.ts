@@ -115,8 +115,8 @@ describe('rowpost doctor', () => {
     const said = stdout + stderr;
     expect(code, said).to.equal(1);
     expect(said).to.not.include('hidden');
-    expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)/m);
-    expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\).* → /m);
+    expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)\. Is it running/m);
+    expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\) → Start it/m);
     expect(said).to.match(/^✓ provider/m);
   });
 

@@ -123,6 +123,9 @@ describe('docs/existing-database.md, with the built program', () => {
     baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(service.log())?.[1] ?? ''}`;
     token = await signIn(1);
     await control(block('graphql email'));
+    await control(
+      'mutation { create_email_rule(input: { name: "gone", operations: ["delete"], targets: ["customers"], email_type: "paid", query_roleid: 2 }) { ruleid } }',
+    );
     await app.query(block('sql write'));
     await mailed('Thank you, Ada');
     expect(await subjects()).to.deep.equal(['Thank you, Ada']);
@@ -133,6 +136,7 @@ describe('docs/existing-database.md, with the built program', () => {
     );
     expect(why).to.match(/ {2}rule \d+ "paid orders": matched[^]* delivery \d+ of "paid": (sent|sending)/);
     expect(why).to.match(/ insert by SQL [^]*"paid orders": condition_false[^]* {4}new\.paid_at = null\n/);
+    expect(why).to.include('\n  rules about other tables: 1\n').and.not.include('"gone"');
     const answer = await post(
       `${baseUrl}/query`,
       { query: '{ customers { name orders_collection { total } } }' },

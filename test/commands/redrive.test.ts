@@ -98,6 +98,35 @@ describe('rowpost redrive', () => {
     expect(new Set(await states())).to.deep.equal(new Set(['pending']));
   });
 
+  it('resumes the paused deliveries of one tenant or all, whose accounts the carrier accepts again', async () => {
+    const { pool } = testDatabase.database;
+    const pause = async (): Promise<void> => {
+      await pool.query('delete from rowpost.delivery');
+      await pool.query(
+        `insert into rowpost.email_apikey (tenantid, apikey_encrypted, set_by, paused_code, paused_reason)
+         select tenantid, 'x', roleid, 'APIKEY_REFUSED', 'no' from rowpost.role where tenantid = any($1) and login = 'root'
+         on conflict (tenantid) do update set paused_code = excluded.paused_code`,
+        [[tenantid, other]],
+      );
+      await insert(['paused', 'paused', 'failed']);
+      await insert(['paused'], 'welcome', other);
+    };
+    const resumed = async (whose: string): Promise<unknown> => {
+      const lines = (await capturedOutput(() => redrive(['--paused', whose]))).trim().split('\n');
+      return lines.filter(Boolean).map((line) => JSON.parse(line) as unknown);
+    };
+    await pause();
+    expect(await resumed(String(tenantid))).to.deep.equal([{ tenantid, resumed: 2 }]);
+    expect(await states()).to.deep.equal(['pending', 'pending', 'failed', 'paused']);
+    expect(await resumed(String(tenantid))).to.deep.equal([]);
+    await pause();
+    expect(await resumed('all')).to.deep.equal([
+      { tenantid, resumed: 2 },
+      { tenantid: other, resumed: 1 },
+    ]);
+    expect(await states()).to.deep.equal(['pending', 'pending', 'failed', 'pending']);
+  });
+
   it("ignores other tenants' deliveries, and open ones", async () => {
     const [theirs] = await insert(['failed'], 'welcome', other);
     const [open] = await insert(['sending']);
@@ -117,6 +146,8 @@ describe('rowpost redrive', () => {
       ['--tenant', '1', '--delivery', 'x'],
       ['--tenant', '1', '--delivery', '1', '--filter', ''],
       ['--everything'],
+      ['--paused', 'x'],
+      ['--paused', 'all', '--tenant', '1'],
     ]) {
       expect(await refusal(...args), args.join(' ')).to.be.instanceOf(UsageError);
     }

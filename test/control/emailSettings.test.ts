@@ -197,6 +197,22 @@ describe('roles_pbac: email settings', () => {
         code: 'EMAIL_QUERY_INVALID',
         field: 'queries[0].query',
       });
+      const templated = await query('{ orders(filter: "id = {{ records.new.id }}") { id } }');
+      expect(templated).to.include({ code: 'EMAIL_QUERY_INVALID', field: 'queries[0].query' });
+      expect(templated['hint']).to.match(/^The query is no template, its filter is/);
+      const filters: [filter: string, code: string, column: number][] = [
+        ['id == 1', 'FILTER_SYNTAX', 4],
+        ['records.new.id = id', 'FILTER_UNKNOWN_COLUMN', 1],
+        ['idd = {{ records.new.id }}', 'FILTER_UNKNOWN_COLUMN', 1],
+      ];
+      for (const [filter, code, column] of filters) {
+        expect(await query(QUERY, { filter }), filter).to.include({
+          code,
+          field: 'queries[0].filter',
+          line: 1,
+          column,
+        });
+      }
       expect(await query('mutation { delete_orders(id: 1) { id } }')).to.include({
         code: 'EMAIL_QUERY_INVALID',
       });

@@ -146,6 +146,9 @@ describe('Utility.explain_event', () => {
       { name: 'new.status', value: 'paid' },
       { name: 'old.total', value: 5 },
     ]);
+    expect(unmet?.explanation).to.equal(
+      'The condition does not hold. It reads other rows, not recorded here: new.customer.name.',
+    );
     expect(failing?.explanation).to.match(/^the rule's condition: /);
     expect(inserts?.explanation).to.equal('The rule reacts to insert, delete, and this is update.');
     expect(customers?.explanation).to.equal('The rule is about customer, not orders.');
@@ -284,7 +287,7 @@ describe('Utility.explain_event', () => {
       ['orders', true, 'id int4'],
       ['orders', { no: 7 }, 'key must give id'],
       ['orders', [7], 'key must give id'],
-      ['line', 7, 'key must give order_id'],
+      ['line', 7, 'key must give order_id, as in {"order_id": …, "line_no": …}'],
       ['line', { order_id: 1 }, 'key must give line_no'],
       ['price', '7.001', 'more digits'],
       ['tag', 'a\u0000b', "can't store"],

@@ -28,7 +28,7 @@ const EVENT: EventOfTable = {
 const NOTHING: Evidence = {
   delivery: undefined,
   judgement: undefined,
-  facts: { columns: [], neverHolds: undefined },
+  facts: { columns: [], related: [], neverHolds: undefined },
   records: { new: undefined, old: undefined, isLarge: false },
 };
 const DELIVERY: RowDelivery = {
@@ -96,6 +96,7 @@ describe('why a rule matched an event, or did not', () => {
         { record: 'new', name: 'constructor', sqlName: 'constructor' },
         { record: 'old', name: 'note', sqlName: 'the note' },
       ],
+      related: [],
       neverHolds: undefined,
     } as const;
     const note = 'x'.repeat(500);

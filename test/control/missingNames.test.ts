@@ -76,6 +76,17 @@ describe('undefined names in an email type', () => {
     expect(await check({ subject: '{{ recods.new.name }}' })).to.have.length(1);
   });
 
+  it('come with filters that no query takes', async () => {
+    const query = 'query ($filter: String) { guest(filter: $filter) { name } }';
+    const filter = 'guest_id = {{ records.new.guest_id }}';
+    expect(await check({ queries: [{ query, filter, outvar: 'guests' }] })).to.deep.equal([]);
+    const [unused, ...others] = await check({
+      queries: [{ query: '{ guest { name } }', filter, outvar: 'guests' }],
+    });
+    expect(unused).to.match(/^queries\[0\]\.filter .*the filter of the query guests has no effect/);
+    expect(others).to.deep.equal([]);
+  });
+
   it('are fields that a query does not select, through loops, assignments and filters', async () => {
     const queries = [{ query: '{ stay { nights guest { name } } }', outvar: 'stays' }];
     const warned = async (template: string): Promise<readonly string[]> =>

@@ -64,12 +64,14 @@ describe('deployment files', () => {
     expect(ours.filter((name) => !shown.includes(name))).to.deep.equal([]);
   });
 
-  it('every alert is in docs/operations.md, and has a test', () => {
+  it('every alert is in docs/operations.md, leads there, and has a test', () => {
     const alerts = [...read(RULES).matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     expect(alerts).to.have.lengthOf.above(10);
     const [docs, tests] = [read('docs/operations.md'), read(RULES_TEST)];
     expect(alerts.filter((name) => !docs.includes(`\`${name}\``))).to.deep.equal([]);
     expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).to.deep.equal([]);
+    expect(read(RULES).match(/runbook: docs\/operations\.md#alarms\n/g)).to.have.lengthOf(alerts.length);
+    expect(docs).to.include('\n### Alarms\n');
   });
 
   if (hasPromtool()) {

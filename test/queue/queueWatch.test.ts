@@ -5,7 +5,7 @@ import { watchQueue } from '../../src/queue/queueWatch.js';
 import { waitFor } from '../support/waitFor.js';
 
 describe('watching the queue', () => {
-  it('logs the beginning and the end of an outage once each, and times the answers', async () => {
+  it('logs the beginning and the end of an outage and each reason once, and times the answers', async () => {
     const lines: { msg: string }[] = [];
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) });
     const countOf = async (metric: {
@@ -14,11 +14,14 @@ describe('watching the queue', () => {
       (await metric.get()).values.findLast(({ metricName = '' }) => !metricName.endsWith('_sum'))?.value ?? 0;
     const before = { failures: await countOf(queueFailures), answers: await countOf(queueRoundTrips) };
     let works = false;
-    const check = (): Promise<void> =>
-      works ? Promise.resolve() : Promise.reject(new Error('ECONNREFUSED'));
+    let reason = 'ECONNREFUSED';
+    const check = (): Promise<void> => (works ? Promise.resolve() : Promise.reject(new Error(reason)));
     const watch = watchQueue({ check }, log, 1);
     try {
       await waitFor('some failures', async () => (await countOf(queueFailures)) > before.failures + 3);
+      reason = 'wrong policy';
+      const failures = await countOf(queueFailures);
+      await waitFor('more failures', async () => (await countOf(queueFailures)) > failures + 3);
       works = true;
       await waitFor('some answers', async () => (await countOf(queueRoundTrips)) > before.answers + 3);
     } finally {
@@ -26,6 +29,7 @@ describe('watching the queue', () => {
     }
     expect(lines.map(({ msg }) => msg)).to.deep.equal([
       'the queue does not answer',
+      'the queue still does not answer',
       'the queue answers again',
     ]);
   });

@@ -51,6 +51,18 @@ describe('templates: errors', () => {
     ['{{ a && b }}', 'and'],
     ['{{ x|downcase }}', 'lower'],
     ['{% render "x" %}', 'include'],
+    ['{{ x|trunctae(3) }}', 'truncate'],
+    ['{{ 1 is evn }}', 'even'],
+    ['{{ x|currency }}', 'format_currency'],
+    ['{{ "2026-11-24".strftime("%Y") }}', 'format_date'],
+    ['{% if 1 = 1 %}{% endif %}', '=='],
+    ['{{ a', '}}'],
+    ['{% if a', '%}'],
+    ['{{ “a” }}', 'straight quotes'],
+    ['<style>a{#b { color: red }</style>', 'CSS'],
+    ['{% for k, v in {"abc": 1} %}{% endfor %}', '.items()'],
+    ['a\n{% for x in y %}\n{{ x }}\n', '{% for %} of line 2'],
+    ['{% if a %}\n{% for x in y %}\n{% endif %}', '{% for %} of line 2'],
   ];
   for (const [template, hint] of hints) {
     it(`suggest the Jinja2 syntax: ${template}`, () => expect(failure(template).hint).to.contain(hint));

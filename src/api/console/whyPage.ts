@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { byTable, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { readRecentRows } from './choices.js';
@@ -28,7 +29,8 @@ interface Explanation {
     readonly time: string;
     readonly progress: string;
     readonly rules: readonly {
-      readonly reason: string;
+      readonly reason: Reason;
+      readonly condition: string | null;
       readonly saw: readonly { readonly name: string; readonly value: unknown }[];
       readonly delivery: { readonly error_code: string | null; readonly next_attempt: string | null } | null;
     }[];
@@ -76,17 +78,22 @@ function toView(explanation: Explanation): object {
   return {
     ...explanation,
     key: isJsonObject(explanation.key) ? writeJson(explanation.key) : '',
-    events: explanation.events.map((event) => ({
-      ...event,
-      time: toTime(event.time),
-      progress: PROGRESS[event.progress],
-      rules: event.rules.map((rule) => ({
-        ...rule,
-        reason: rule.reason.replaceAll('_', ' '),
-        saw: rule.saw.map(({ name, value }) => ({ name, value: writeJson(value) })),
-        nextAttempt: rule.delivery?.next_attempt == null ? undefined : toTime(rule.delivery.next_attempt),
-        problem: rule.delivery?.error_code == null ? undefined : deliveryError(rule.delivery.error_code),
-      })),
-    })),
+    events: explanation.events.map((event) => {
+      const [about, elsewhere] = byTable(event.rules);
+      return {
+        ...event,
+        time: toTime(event.time),
+        progress: PROGRESS[event.progress],
+        elsewhere,
+        rules: about.map((rule) => ({
+          ...rule,
+          reason: rule.reason.replaceAll('_', ' '),
+          condition: USES_CONDITION.has(rule.reason) ? rule.condition : null,
+          saw: rule.saw.map(({ name, value }) => ({ name, value: writeJson(value) })),
+          nextAttempt: rule.delivery?.next_attempt == null ? undefined : toTime(rule.delivery.next_attempt),
+          problem: rule.delivery?.error_code == null ? undefined : deliveryError(rule.delivery.error_code),
+        })),
+      };
+    }),
   };
 }

@@ -25,7 +25,7 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
       // An unavailable dependency, or a shutdown, is logged elsewhere.
       if (isProbe(record.route) && (status < 400 || status === 503)) return;
       if (status < 500 && (!isOn || !(status < 400 ? good : refused).take())) return;
-      const { id, method, route, tenantid, roleid, code } = record;
+      const { id, method, route, tenantid, roleid, code, cause } = record;
       // Callers may send any text as a name.
       const operation = NAME.test(record.operation ?? '') ? record.operation : undefined;
       const line = {
@@ -38,6 +38,7 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
         roleid,
         operation,
         code,
+        cause,
         ...traceIdOf(record.span),
         ...(isComplete ? {} : { aborted: true }),
       };

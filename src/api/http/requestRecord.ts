@@ -16,6 +16,8 @@ export class RequestRecord {
   operation: string | undefined;
   /** The error code of the response. */
   code: string | undefined;
+  /** The SQLSTATE behind it, such as 53100 for a full disk, or the name of a network error. */
+  cause: string | undefined;
   /** The request's span. */
   span: Span | undefined;
   readonly beganAtMs = performance.now();

@@ -118,7 +118,9 @@ async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
     const code = codeOf(error);
     return bad(
       `${says}; it refuses to write (${code})`,
-      code === DISK_FULL ? 'Its disk is full.' : undefined,
+      code === DISK_FULL
+        ? 'Its disk is full: free space there. Mutations fail until then, and no mail is sent.'
+        : undefined,
     );
   }
   return good(says);
@@ -224,17 +226,18 @@ async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
   const adopted = (await listTenants(knex)).flatMap(({ tenantid, schema, adopted: isAdopted }) =>
     isAdopted && schema !== null ? [{ tenantid, schema }] : [],
   );
-  const lacking: string[] = [];
+  const lacking: { readonly schema: string; readonly grants: number }[] = [];
   for (const one of adopted) {
     const { length } = await statementsToAdopt(pool, one);
-    if (length > 0) lacking.push(`"${one.schema}" lacks ${length} grants`);
+    if (length > 0) lacking.push({ schema: one.schema, grants: length });
   }
-  if (lacking.length === 0) {
+  const [first] = lacking;
+  if (first === undefined) {
     return good(adopted.length === 0 ? 'no schemas' : `all is granted on ${adopted.length} schemas`);
   }
   return bad(
-    shortened(lacking),
-    'See the statements with "rowpost tenant adopt --schema <schema> --print-sql".',
+    shortened(lacking.map(({ schema, grants }) => `"${schema}" lacks ${grants} grants`)),
+    `See the statements with "rowpost tenant adopt --schema ${first.schema} --print-sql".`,
   );
 }
 
@@ -254,7 +257,7 @@ export function judgeKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(
       `the carriers reject the accounts of all tenants (${shortened(paused.map(String))})`,
-      'Check the account with the carrier. A new key or transport resumes paused deliveries: see docs/delivery.md.',
+      'Check the account with the carrier. A new key or transport resumes paused deliveries; once the carrier accepts the old one again, "rowpost redrive --paused all" does.',
     );
   }
   const those =

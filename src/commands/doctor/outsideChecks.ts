@@ -34,7 +34,7 @@ async function checkRedis(url: string): Promise<Finding> {
   if (typeof facts === 'string') {
     return bad(
       `Redis can't be reached (${facts})`,
-      'Set REDIS_URL to a running Redis, or omit it to queue in PostgreSQL.',
+      'Start it, or correct REDIS_URL. Changes commit in the meantime, and their mail waits.',
     );
   }
   const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem } = facts;

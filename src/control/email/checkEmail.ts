@@ -12,6 +12,7 @@ import { templatesOf } from './checkTemplates.js';
 import { emailErrorType } from './emailErrorType.js';
 import { readEmailType, type Draft, type ReadType } from './readEmailType.js';
 import { missingNames } from './missingNames.js';
+import { unusedFilters } from './unusedFilters.js';
 
 interface CheckArgs {
   readonly email_type?: string | null;
@@ -23,7 +24,7 @@ interface CheckArgs {
 export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
-    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have.',
+    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have, and filters that no query takes.',
   args: {
     email_type: { type: ID, description: 'A saved email type.' },
     input: {
@@ -41,7 +42,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
   },
 };
 
-/** Warnings about missing names. Templates that don't compile were rejected earlier. */
+/** Warnings about missing names and unused filters. Templates that don't compile were rejected earlier. */
 export async function warningsOfType(
   context: ControlContext,
   type: ReadType,
@@ -55,7 +56,10 @@ export async function warningsOfType(
     outcome.ok ? outcome.reads.map((read) => ({ ...read, field: job.templates[index]?.name ?? '' })) : [],
   );
   const catalog = await deps.engine.catalog(principal.tenantid, schema);
-  return missingNames(reads, type.queries, catalog, targets, namesOfSettings(type));
+  return [
+    ...unusedFilters(type.queries),
+    ...missingNames(reads, type.queries, catalog, targets, namesOfSettings(type)),
+  ];
 }
 
 /** Names that an email type's own settings add to the context of its templates. */

@@ -7,6 +7,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import type { EmailQuery } from './emailTypeParts.js';
 import { requireSchema } from '../permissions.js';
+import { checkFilter, type QueryCheck } from './checkStoredQuery.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
 import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
 
@@ -14,7 +15,7 @@ type CheckedEmailType = Omit<EmailType, 'queries'> & { readonly queries: readonl
 
 /**
  * Compiles every templated field and validates every query, so that anything saved can be sent.
- * Throws AppError TEMPLATE_SYNTAX and EMAIL_QUERY_INVALID with field, line and column, ORDERING_INVALID with field.
+ * Throws AppError TEMPLATE_SYNTAX, EMAIL_QUERY_INVALID and FILTER_… with field, line and column, ORDERING_INVALID with field.
  * @returns the layouts that its templates load
  */
 export async function checkEmailType(context: ControlContext, type: CheckedEmailType): Promise<LayoutUse> {
@@ -27,10 +28,10 @@ export async function checkEmailType(context: ControlContext, type: CheckedEmail
   requireSender(type.sender);
   requireReplyTo(type.reply_to);
   if (type.unsubscribe !== 'none') requireOneRecipient(type.recipients);
-  for (const [index, { query, ordering }] of type.queries.entries()) {
-    await inField(`queries[${index}].query`, () =>
-      deps.engine.checkEmailQuery(principal.tenantid, schema, { query }),
-    );
+  const check: QueryCheck = (query) => deps.engine.checkEmailQuery(principal.tenantid, schema, query);
+  for (const [index, { query, filter, ordering }] of type.queries.entries()) {
+    await inField(`queries[${index}].query`, () => check({ query }));
+    await inField(`queries[${index}].filter`, () => checkFilter(query, filter, check));
     await inField(`queries[${index}].ordering`, () => parseOrdering(ordering ?? []));
   }
   return use;

@@ -13,9 +13,21 @@ export async function checkStoredQuery(
 ): Promise<void> {
   await check({ query });
   if (ordering) await check({ query, ordering });
-  if (filter === null) return;
+  await checkFilter(query, filter, check);
+}
+
+/**
+ * Checks the filter of a query that is valid without it, as far as possible before it is rendered. Throws AppError FILTER_…,
+ * with the position in the filter.
+ */
+export async function checkFilter(
+  query: string,
+  filter: string | null | undefined,
+  check: QueryCheck,
+): Promise<void> {
+  if (filter == null) return;
   const isTemplated = /\{[{%#]/.test(filter);
-  if (!isTemplated) await check({ query, filter });
+  if (!isTemplated) await check({ query, filter }).catch(throwRefusal);
   else if (!/\{[%#]/.test(filter)) await checkTemplatedFilter(query, filter, check);
 }
 
@@ -25,10 +37,14 @@ export async function checkStoredQuery(
  */
 async function checkTemplatedFilter(query: string, filter: string, check: QueryCheck): Promise<void> {
   try {
-    await check({ query, filter: filter.replace(/\{\{.*?\}\}/gs, ' null ') });
+    await check({ query, filter: filter.replace(/\{\{.*?\}\}/gs, ' null ') }).catch(throwRefusal);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'EMAIL_QUERY_INVALID') throw error;
-    const refused = error.cause instanceof FieldError ? error.cause.error : error;
-    if (refused.code === 'FILTER_UNKNOWN_COLUMN') throw error;
+    if (!(error instanceof AppError) || error.code === 'FILTER_UNKNOWN_COLUMN') throw error;
+    if (!error.code.startsWith('FILTER_') && error.code !== 'EMAIL_QUERY_INVALID') throw error;
   }
+}
+
+/** Of a query whose field was refused, throws what was refused. */
+function throwRefusal(error: unknown): never {
+  throw error instanceof AppError && error.cause instanceof FieldError ? error.cause.error : error;
 }

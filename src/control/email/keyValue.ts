@@ -15,5 +15,12 @@ export function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: 
   if (given instanceof ExactNumber) return String(exactInteger(given.text) ?? given.text);
   if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean')
     return String(given);
-  throw badInput('key', `key must give ${name}.`);
+  throw badInput(
+    'key',
+    `key must give ${name}${primaryKey.length === 1 ? '' : `, as in ${example(primaryKey)}`}.`,
+  );
+}
+
+function example(primaryKey: Table['primaryKey']): string {
+  return `{${primaryKey.map(({ name }) => `"${name}": …`).join(', ')}}`;
 }

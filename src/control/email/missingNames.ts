@@ -1,7 +1,7 @@
 import { GraphQLError, Kind, parse, type DefinitionNode, type SelectionSetNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { EmailFailure } from '../../email/email.js';
-import { suggestion } from '../../graphql/filter/suggestion.js';
+import { suggestion } from '../../suggestion.js';
 import type { TemplateRead } from '../../templates/index.js';
 import type { EmailQuery } from './emailTypeParts.js';
 
@@ -68,7 +68,7 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
     if (inner === undefined) {
       // Already reported for the read of the parent path.
       if (index !== path.length - 1) return undefined;
-      const hint = suggestion(name, shape.names.keys());
+      const hint = name === 'length' ? 'Write | length to count.' : suggestion(name, shape.names.keys());
       const message = `${shape.what} has no "${name}"`;
       return { code: 'UNKNOWN_NAME', field, line, column, message, ...(hint === undefined ? {} : { hint }) };
     }
@@ -120,7 +120,7 @@ function queryShape(outvar: string, query: string): Shape {
 }
 
 /** Empty for a query that doesn't parse yet. */
-function definitionsOf(query: string): readonly DefinitionNode[] {
+export function definitionsOf(query: string): readonly DefinitionNode[] {
   try {
     return parse(query, { noLocation: true }).definitions;
   } catch (error) {

@@ -99,7 +99,8 @@ function toPreview(composed: Composed, missing: () => Promise<readonly EmailFail
   );
   if (composed.kind !== 'email') {
     const error = new StoredRow(composed.failure);
-    return new StoredRow({ queries, error, warnings: () => Promise.resolve([]) });
+    const warnings = async () => (await missing()).map((warning) => new StoredRow(warning));
+    return new StoredRow({ queries, error, warnings });
   }
   const { email } = composed;
   const { subject, html, text, sender, recipients, cc, bcc, attachments = [] } = email;

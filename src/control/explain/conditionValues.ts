@@ -20,6 +20,8 @@ export interface ConditionFacts {
     readonly name: string;
     readonly sqlName: string;
   }[];
+  /** What it reads through relations: events don't record other rows. */
+  readonly related: readonly string[];
   /** Why it can never hold; only for rules from before such conditions were rejected. */
   readonly neverHolds: string | undefined;
 }
@@ -31,24 +33,27 @@ export function factsOf(
 ): ConditionFacts {
   if (condition === null) return NOTHING;
   try {
-    return { columns: columnsIn(condition, table), neverHolds: neverHolds(condition, operations) };
+    return { ...readBy(condition, table), neverHolds: neverHolds(condition, operations) };
   } catch (error) {
     if (error instanceof AppError) return NOTHING;
     throw error;
   }
 }
 
-const NOTHING: ConditionFacts = { columns: [], neverHolds: undefined };
+const NOTHING: ConditionFacts = { columns: [], related: [], neverHolds: undefined };
 
-function columnsIn(condition: string, table: Table): ConditionFacts['columns'] {
+function readBy(condition: string, table: Table): Pick<ConditionFacts, 'columns' | 'related'> {
   const found = new Map<string, ConditionFacts['columns'][number]>();
+  const related = new Set<string>();
   for (const { names } of pathsOf(parseFilter(condition).tree)) {
     const [record, name = '', ...further] = names;
+    if (record !== 'new' && record !== 'old') continue;
+    if (further.length > 0) related.add(names.join('.'));
     const column = table.columns.get(name);
-    if (!column || further.length > 0 || (record !== 'new' && record !== 'old')) continue;
+    if (!column || further.length > 0) continue;
     found.set(`${record}.${name}`, { record, name, sqlName: column.sqlName });
   }
-  return [...found.values()];
+  return { columns: [...found.values()], related: [...related] };
 }
 
 function neverHolds(condition: string, operations: readonly string[]): string | undefined {

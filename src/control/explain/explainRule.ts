@@ -66,7 +66,16 @@ export function explainDeletedRule(delivery: RowDelivery): ExplainedRule {
   return { ruleid: delivery.ruleid, name: null, reason, explanation, condition: null, saw: [], delivery };
 }
 
-const USES_CONDITION: ReadonlySet<Reason> = new Set([
+/** The rules about the table of the event, and the number of those about others. */
+export function byTable<Rule extends { readonly reason: Reason }>(
+  rules: readonly Rule[],
+): readonly [about: readonly Rule[], elsewhere: number] {
+  const about = rules.filter(({ reason }) => reason !== 'other_table');
+  return [about, rules.length - about.length];
+}
+
+/** Reasons that are understood only with the condition at hand. */
+export const USES_CONDITION: ReadonlySet<Reason> = new Set([
   'matched',
   'will_match',
   'condition_false',
@@ -102,12 +111,16 @@ function ofCondition(
   { condition }: TenantRule,
   { progress }: EventOfTable,
   judgement: Judgement | undefined,
-  { neverHolds }: ConditionFacts,
+  { neverHolds, related }: ConditionFacts,
 ): Answer {
   if (condition !== null && judgement === undefined) {
     return ['not_evaluated', 'There was no time left to evaluate the condition.'];
   }
-  if (judgement === false) return ['condition_false', neverHolds ?? 'The condition does not hold.'];
+  if (judgement === false) {
+    const elsewhere =
+      related.length > 0 ? ` It reads other rows, not recorded here: ${listed(related)}.` : '';
+    return ['condition_false', neverHolds ?? `The condition does not hold.${elsewhere}`];
+  }
   if (typeof judgement === 'object') return ['condition_failed', judgement.message];
   if (progress === 'evaluated') {
     const then = 'When the event was compared with it, it was disabled or different';

@@ -48,7 +48,8 @@ export function verificationOf(
     return { ok: false, message: `the provider ${why}` };
   }
   const words = redact(describe({ status, headers, body }), secrets);
-  return { ok: false, message: `the provider answered ${status}: ${words}` };
+  const answered = statusOnly(status);
+  return { ok: false, message: words === answered ? answered : `${answered}: ${words}` };
 }
 
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
@@ -66,8 +67,10 @@ export function readCommonStatus({ status, headers }: CarrierResponse, message: 
 export function wordsOf(words: unknown, status: number): string {
   return typeof words === 'string' && words !== ''
     ? words.slice(0, MAX_MESSAGE_CHARACTERS)
-    : `the provider answered ${status}`;
+    : statusOnly(status);
 }
+
+const statusOnly = (status: number): string => `the provider answered ${status}`;
 
 export function networkCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;

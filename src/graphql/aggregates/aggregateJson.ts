@@ -6,7 +6,7 @@ import { AppError } from '../../errors.js';
 import { AGGREGATES } from '../filter/values/aggregateTable.js';
 import { compileFilter } from '../filter/compile.js';
 import type { RowAccess } from '../filter/rows/scope.js';
-import { suggestion } from '../filter/suggestion.js';
+import { suggestion } from '../../suggestion.js';
 import type { CallNode } from '../filter/syntax/tree.js';
 import { compileOrdering, type OrderingScope } from '../ordering/compileOrdering.js';
 import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';

@@ -13,7 +13,7 @@ import {
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
-import { suggestion } from '../filter/suggestion.js';
+import { suggestion } from '../../suggestion.js';
 import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js';
 import { collectFields } from '../read/collectFields.js';
 import { SCALARS } from '../schema/scalars.js';

@@ -23,6 +23,9 @@ export interface EmailQuery {
   readonly offset?: number;
 }
 
+const TEMPLATED =
+  'The query is no template, its filter is: write query ($filter: String) { orders(filter: $filter) { … } }.';
+
 const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
 
 /**
@@ -49,7 +52,7 @@ export function validateEmailQuery(
     const plan = complete(steps);
     throwRefusals(plan.fields);
   } catch (error) {
-    throw asInvalid(error);
+    throw asInvalid(error, query.includes('{{') ? TEMPLATED : undefined);
   }
 }
 
@@ -125,23 +128,28 @@ function throwRefusals(fields: readonly PlannedField[]): void {
   }
 }
 
-function asInvalid(error: unknown): unknown {
+function asInvalid(error: unknown, hint?: string): unknown {
   if (error instanceof DocumentError) {
     const [first] = error.graphqlErrors;
-    return invalid(first?.message ?? error.message, place(first?.locations?.[0]), error);
+    return invalid(first?.message ?? error.message, place(first?.locations?.[0]), error, hint);
   }
   if (error instanceof FieldError) {
     return invalid(
       error.message,
       { ...error.error.details, ...place(error.nodes[0]?.loc?.startToken) },
       error,
+      hint,
     );
   }
   return error;
 }
 
-function invalid(message: string, details: ErrorDetails, cause: Error): AppError {
-  return new AppError('EMAIL_QUERY_INVALID', message, { details, cause });
+function invalid(message: string, details: ErrorDetails, cause: Error, hint?: string): AppError {
+  return new AppError('EMAIL_QUERY_INVALID', message, {
+    details,
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }
 
 function unplaced(error: unknown): unknown {

@@ -20,7 +20,8 @@ export function changeable(
 ): Exclude<Reach, 'none'> {
   const reach = context.policy.reach(capability, table, alias);
   if (reach !== 'none') return reach;
-  throw new AppError('PERMISSION_DENIED', `This role may not ${capability} rows of ${table.name}.`, {
+  const why = context.policy.whyNone(capability, table);
+  throw new AppError('PERMISSION_DENIED', `This role may not ${capability} rows of ${table.name}: ${why}.`, {
     details: { table: table.name, capability },
   });
 }

@@ -1,6 +1,6 @@
 import { locate, renderFault } from '../errors.js';
 import { iterate } from '../values/iterate.js';
-import { Tuple, typeName } from '../values/value.js';
+import { isText, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import type { Target } from './ast.js';
 import { Namespace } from './globals.js';
@@ -51,12 +51,14 @@ function compileNamespaceAssign(target: Target & { kind: 'namespace' }, scope: S
 /** Exactly `count` items of an iterable, as Python unpacks. */
 function unpack(value: Value, count: number, { run }: Frame): readonly Value[] {
   const items: Value[] = [];
+  // A loop over a dict gives its keys.
+  const hint = isText(value) ? 'write for key, value in x.items()' : undefined;
   for (const item of unpackable(value, run.budget)) {
-    if (items.length === count) throw renderFault(`too many values to unpack (expected ${count})`);
+    if (items.length === count) throw renderFault(`too many values to unpack (expected ${count})`, hint);
     items.push(item);
   }
   if (items.length < count)
-    throw renderFault(`not enough values to unpack (expected ${count}, got ${items.length})`);
+    throw renderFault(`not enough values to unpack (expected ${count}, got ${items.length})`, hint);
   return items;
 }
 

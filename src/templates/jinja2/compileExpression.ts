@@ -27,7 +27,7 @@ import type {
   Binary,
 } from './ast.js';
 import { compileArguments, compileCall } from './compileCall.js';
-import { filterHint } from './hints.js';
+import { filterHint, spellingHint } from './hints.js';
 import { PREDICATES } from './predicates.js';
 import type { Evaluate, Frame } from './runtime.js';
 import { readName } from './scope.js';
@@ -329,7 +329,8 @@ function compileFilterOn(node: FilterCall, input: Evaluate, scope: Scope): Evalu
   const { name, offset } = node;
   const filter = FILTERS.get(name);
   const args = compileArguments(node, scope, compileExpression);
-  if (filter === undefined) return unknown(`No filter named '${name}'.`, filterHint(name), offset, scope);
+  if (filter === undefined)
+    return unknown(`No filter named '${name}'.`, () => filterHint(name, FILTERS.keys()), offset, scope);
   return (frame) => {
     const { run } = frame;
     run.budget.step();
@@ -349,7 +350,9 @@ function compileTest(node: TestCall, scope: Scope): Evaluate {
   const asks = name === 'defined' || name === 'undefined';
   const input = compileExpression(node.input, asks ? lenient(scope) : scope);
   const args = compileArguments(node, scope, compileExpression);
-  if (predicate === undefined) return unknown(`No test named '${name}'.`, undefined, offset, scope);
+  if (predicate === undefined) {
+    return unknown(`No test named '${name}'.`, () => spellingHint(name, PREDICATES.keys()), offset, scope);
+  }
   return (frame) => {
     const { run } = frame;
     run.budget.step();
@@ -363,11 +366,14 @@ function compileTest(node: TestCall, scope: Scope): Evaluate {
   };
 }
 
-/** An unknown filter or test: an error now or, within a condition, when it is evaluated. */
-function unknown(message: string, hint: string | undefined, offset: number, scope: Scope): Evaluate {
-  if (!scope.soft) throw syntaxFault(message, offset, hint);
+/**
+ * An unknown filter or test: an error now or, within a condition, when it is evaluated.
+ * @param hint takes time, and a template may have thousands of them that are never evaluated
+ */
+function unknown(message: string, hint: () => string | undefined, offset: number, scope: Scope): Evaluate {
+  if (!scope.soft) throw syntaxFault(message, offset, hint());
   return () => {
-    throw locate(renderFault(message, hint), offset) as Fault;
+    throw locate(renderFault(message, hint()), offset) as Fault;
   };
 }
 

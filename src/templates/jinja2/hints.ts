@@ -1,3 +1,7 @@
+import { closestName } from '../../suggestion.js';
+import { DATE_HINT } from '../values/attributes.js';
+import { describeType, type Token } from './tokens.js';
+
 /** Suggestions for authors used to Liquid or other languages. */
 
 const TAG_HINTS: Readonly<Record<string, string>> = {
@@ -47,14 +51,23 @@ const FILTER_HINTS: Readonly<Record<string, string>> = {
   sort_natural: 'use | sort',
   uniq: 'use | unique',
   escape_once: 'use | e',
+  currency: "use | format_currency('EUR')",
+  money: "use | format_currency('EUR')",
+  number_format: 'use | format_number(2)',
+  strftime: DATE_HINT,
 };
 
-export function filterHint(name: string): string | undefined {
-  return Object.hasOwn(FILTER_HINTS, name) ? FILTER_HINTS[name] : undefined;
+export function filterHint(name: string, filters: Iterable<string>): string | undefined {
+  return Object.hasOwn(FILTER_HINTS, name) ? FILTER_HINTS[name] : spellingHint(name, filters);
+}
+
+export function spellingHint(name: string, names: Iterable<string>): string | undefined {
+  const closest = closestName(name, names);
+  return closest === undefined ? undefined : `did you mean ${closest}?`;
 }
 
 /** A hint about a misplaced keyword. */
-export function wordHint(word: string): string | undefined {
+function wordHint(word: string): string | undefined {
   switch (word) {
     case 'contains':
       return "Jinja2 has no 'contains': write {% if x in y %}";
@@ -72,12 +85,27 @@ export function nameHint(name: string): string | undefined {
   return name === 'forloop' ? "Jinja2's loop variable is called loop" : undefined;
 }
 
-export const FILTER_COLON_HINT = 'in Jinja2 write filter arguments in parentheses: | name(x)';
+/** A hint about a token where a tag should go on or end. */
+export function tokenHint({ type, value }: Token): string | undefined {
+  if (type === ':') return 'in Jinja2 write filter arguments in parentheses: | name(x)';
+  return type === '=' ? 'write == to compare' : wordHint(value);
+}
+
+/** A hint about a template that ends within an expression, where `expected` should be. */
+export function endHint(expected: string): string | undefined {
+  if (expected === describeType('variable_end')) return 'close it with }}';
+  return expected === describeType('block_end') ? 'close it with %}' : undefined;
+}
+
+export const COMMENT_HINT = '{# begins a comment; in CSS put a space between { and #';
+
+const TYPOGRAPHIC_QUOTES = '“”„‘’«»';
 
 /** A hint about a character that is not part of the language. */
 export function characterHint(source: string, position: number): string | undefined {
   if (source.startsWith('&&', position)) return "write 'and'";
   if (source.startsWith('||', position)) return "write 'or'";
   if (source.charAt(position) === '!') return "write 'not'";
+  if (TYPOGRAPHIC_QUOTES.includes(source.charAt(position))) return 'write straight quotes: "…" or \'…\'';
   return source.charAt(position) === '?' ? "write 'a if condition else b'" : undefined;
 }

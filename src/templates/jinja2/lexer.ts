@@ -1,5 +1,5 @@
 import { isSpace, stripEnd } from '../values/whitespace.js';
-import { characterHint } from './hints.js';
+import { characterHint, COMMENT_HINT } from './hints.js';
 import { unescapeString } from './stringLiteral.js';
 import { syntaxFault } from './syntaxFault.js';
 import { OPERATORS } from './tokens.js';
@@ -88,7 +88,7 @@ class Lexer {
   private skipComment(begin: number): void {
     const start = this.position;
     const end = this.source.indexOf('#}', start);
-    if (end < 0) throw syntaxFault('Missing end of comment tag', begin);
+    if (end < 0) throw syntaxFault('Missing end of comment tag', begin, COMMENT_HINT);
     this.position = end + 2;
     if (end > start && this.source.charAt(end - 1) === '-') this.skipSpace();
   }

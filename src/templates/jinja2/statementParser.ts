@@ -1,5 +1,5 @@
 import type { TemplateLimits } from '../limits.js';
-import type { Fault } from '../errors.js';
+import { positionAt, type Fault } from '../errors.js';
 import type { Call, Data, Expression, FilterCall, Output, Parameter, Statement, Target } from './ast.js';
 import { ExpressionParser } from './expressionParser.js';
 import { tagHint } from './hints.js';
@@ -17,17 +17,20 @@ export function parseTemplate(
   limits: TemplateLimits,
   count: NodeCount,
 ): readonly Statement[] {
-  return new StatementParser(new TokenStream(tokenize(source), limits, count)).parse();
+  return new StatementParser(new TokenStream(tokenize(source), limits, count), source).parse();
 }
 
 class StatementParser {
   private readonly expressions: ExpressionParser;
   private readonly loads: LoadParser;
   /** The open tags, and the tags that may end each body being parsed. */
-  private readonly openTags: string[] = [];
+  private readonly openTags: { readonly tag: string; readonly offset: number }[] = [];
   private readonly endTags: (readonly string[])[] = [];
 
-  constructor(private readonly stream: TokenStream) {
+  constructor(
+    private readonly stream: TokenStream,
+    private readonly source: string,
+  ) {
     this.expressions = new ExpressionParser(stream);
     this.loads = new LoadParser(stream, this.expressions);
   }
@@ -85,7 +88,7 @@ class StatementParser {
     const parse = this.parserOf(token.value);
     if (parse === undefined) throw this.unknownTag(token.value, token.offset);
     stream.next();
-    this.openTags.push(token.value);
+    this.openTags.push({ tag: token.value, offset: token.offset });
     const statement = parse(token.offset);
     this.openTags.pop();
     return statement;
@@ -249,7 +252,11 @@ class StatementParser {
         `You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for ${list}.`,
       );
     else if (looking) parts.push(`Jinja was looking for the following tags: ${list}.`);
-    return this.stream.fail([...parts, ...this.innermost()].join(' '), offset, tagHint(tag));
+    return this.stream.fail(
+      [...parts, ...this.innermost()].join(' '),
+      offset,
+      tagHint(tag) ?? this.innermostHint(),
+    );
   }
 
   private endOfTemplate(): Fault {
@@ -264,12 +271,22 @@ class StatementParser {
         `Jinja was looking for the following tags: ${list}.`,
         ...this.innermost(),
       ].join(' '),
+      undefined,
+      this.innermostHint(),
     );
   }
 
   private innermost(): string[] {
-    const tag = this.openTags.at(-1);
-    return tag === undefined ? [] : [`The innermost block that needs to be closed is '${tag}'.`];
+    const innermost = this.openTags.at(-1);
+    return innermost === undefined
+      ? []
+      : [`The innermost block that needs to be closed is '${innermost.tag}'.`];
+  }
+
+  private innermostHint(): string | undefined {
+    const innermost = this.openTags.at(-1);
+    if (innermost === undefined) return undefined;
+    return `the {% ${innermost.tag} %} of line ${positionAt(this.source, innermost.offset).line} is not closed`;
   }
 }
 

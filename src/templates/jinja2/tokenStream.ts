@@ -1,6 +1,6 @@
 import type { TemplateLimits } from '../limits.js';
 import { Fault } from '../errors.js';
-import { FILTER_COLON_HINT, wordHint } from './hints.js';
+import { endHint, tokenHint } from './hints.js';
 import { syntaxFault } from './syntaxFault.js';
 import { describeToken, describeType } from './tokens.js';
 import type { Token, TokenType } from './tokens.js';
@@ -76,10 +76,14 @@ export class TokenStream {
   private unexpected(expected: string): Fault {
     const { current } = this;
     if (current.type === 'eof') {
-      return syntaxFault(`unexpected end of template, expected '${expected}'.`, current.offset);
+      return syntaxFault(
+        `unexpected end of template, expected '${expected}'.`,
+        current.offset,
+        endHint(expected),
+      );
     }
-    const hint = current.type === ':' ? FILTER_COLON_HINT : wordHint(current.value);
-    return syntaxFault(`expected token '${expected}', got '${describeToken(current)}'`, current.offset, hint);
+    const message = `expected token '${expected}', got '${describeToken(current)}'`;
+    return syntaxFault(message, current.offset, tokenHint(current));
   }
 
   fail(message: string, offset = this.current.offset, hint?: string): Fault {

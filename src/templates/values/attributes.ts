@@ -97,10 +97,15 @@ function itemAt(target: Value, index: number): Value | undefined {
   return target instanceof Markup ? new Markup(character) : character;
 }
 
+export const DATE_HINT = "dates are text here: use | format_date or | date('%d.%m.%Y')";
+
 /** The undefined value for a missing attribute or item; its message names it. */
 function missing(target: Value, name: Value, budget: Budget): Undefined {
   const object = target === null ? 'None' : `${typeName(target)} object`;
-  if (typeof name === 'string') return new Undefined(`'${object}' has no attribute '${name}'`);
+  if (typeof name === 'string') {
+    const hint = name === 'strftime' ? DATE_HINT : undefined;
+    return new Undefined(`'${object}' has no attribute '${name}'`, hint);
+  }
   return new Undefined(`${object} has no element ${repr(name, budget)}`);
 }
 

@@ -7,7 +7,7 @@ import { errorAt, type Position } from '../syntax/errors.js';
 import { behindPolicies } from './securityBarrier.js';
 import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
-import { suggestion } from '../suggestion.js';
+import { suggestion } from '../../../suggestion.js';
 import type { PathNode } from '../syntax/tree.js';
 import { TYPES } from '../types.js';
 

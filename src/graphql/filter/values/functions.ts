@@ -6,7 +6,7 @@ import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, unify, type Side } from './operands.js';
-import { suggestion } from '../suggestion.js';
+import { suggestion } from '../../../suggestion.js';
 import type { CallNode } from '../syntax/tree.js';
 import {
   describe,

@@ -2,11 +2,20 @@
 export function suggestion(wrong: string, names: Iterable<string>): string | undefined {
   const all = [...names];
   if (all.length === 0) return undefined;
-  const nearest = all
-    .map((name) => ({ name, distance: editDistance(wrong.toLowerCase(), name.toLowerCase()) }))
-    .reduce((best, candidate) => (candidate.distance < best.distance ? candidate : best));
-  if (nearest.distance <= Math.max(1, Math.floor(wrong.length / 3))) return `Did you mean "${nearest.name}"?`;
+  const name = closestName(wrong, all);
+  if (name !== undefined) return `Did you mean "${name}"?`;
   return `There are ${all.slice(0, 12).join(', ')}${all.length > 12 ? ', …' : ''}.`;
+}
+
+/** The name that is spelled almost like `wrong`. */
+export function closestName(wrong: string, names: Iterable<string>): string | undefined {
+  let closest: string | undefined;
+  let least = Math.max(1, Math.floor(wrong.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(wrong.toLowerCase(), name.toLowerCase());
+    if (distance < least) [closest, least] = [name, distance];
+  }
+  return closest;
 }
 
 /** Levenshtein distance of the first 64 characters. */
