@@ -1,4 +1,5 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
+import { literalText } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
@@ -25,7 +26,7 @@ export async function checkStoredQuery(
  */
 async function checkTemplatedFilter(query: string, filter: string, check: QueryCheck): Promise<void> {
   try {
-    await check({ query, filter: filter.replace(/\{\{.*?\}\}/gs, ' null ') });
+    await check({ query, filter: literalText(filter, ' null ') });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'EMAIL_QUERY_INVALID') throw error;
     const refused = error.cause instanceof FieldError ? error.cause.error : error;
