@@ -42,7 +42,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
   await keys.ensure();
   const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
-  const tokens = new Tokens(keys, lifetimes, clock);
+  const tokens = new Tokens(keys, lifetimes, clock, config.cell);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
