@@ -121,7 +121,7 @@ export function readBytes(
       } catch (error) {
         req.pause();
         chunks.length = 0;
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error('a body could not be kept', { cause: error }));
       }
     });
     req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
