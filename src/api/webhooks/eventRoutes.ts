@@ -59,7 +59,10 @@ export function eventRoutes(deps: EventDeps): Router {
       // Anybody may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.open(sender, res));
-      const verified = await verify({ headers: req.headers, body, nowMs }, await readSecret(kind, tenantid));
+      const verified = await verify(
+        { headers: req.headers, body, tenantid, nowMs },
+        await readSecret(kind, tenantid),
+      );
       if (verified) {
         const { items, reportId, once } = verified;
         if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
