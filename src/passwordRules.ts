@@ -39,7 +39,7 @@ export function passwordWeakness(
 /** The password, and the word it is based on without a few digits and symbols. */
 function wordsOf(password: string): readonly string[] {
   const whole = password.toLowerCase();
-  const word = whole.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  const word = whole.replace(/^[^\p{L}]+|(?<=\p{L})[^\p{L}]+$/gu, '');
   return word !== '' && whole.length - word.length <= MAX_EXTRA_CHARACTERS ? [whole, word] : [whole];
 }
 

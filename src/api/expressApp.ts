@@ -19,6 +19,7 @@ import { CONTENT_POLICY } from './contentPolicy.js';
 import { describeFor } from './describeTenant.js';
 import { graphiqlRoutes } from './graphiql.js';
 import { healthRoutes } from './health.js';
+import type { BodyBudget } from './http/bodyBudget.js';
 import { explain, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
@@ -35,6 +36,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
   readonly ledger: Ledger;
+  readonly bodies: BodyBudget;
   readonly isStopping: () => boolean;
 }
 

@@ -13,6 +13,7 @@ import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readIdempotencyKey } from './idempotencyKey.js';
 import { readFromHeader, type ReadFrom } from './readFromHeader.js';
+import type { BodyBudget } from './http/bodyBudget.js';
 import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
 import { recordOf, type RequestRecord } from './http/requestRecord.js';
 import { endSlowResponse, sendResponse, type SlownessLimits } from './http/sendResponse.js';
@@ -52,6 +53,7 @@ export interface GraphqlEndpointDeps {
   readonly visitors: VisitorLimits;
   readonly slowness: SlownessLimits;
   readonly bodyLimitBytes: number;
+  readonly bodies: BodyBudget;
   /** Parsing a large body counts as planning. */
   readonly planning: Pick<PlanningQueue, 'run'>;
   readonly log: Logger;
@@ -63,6 +65,7 @@ interface Context {
   readonly idempotencyKey: string | undefined;
   readonly readFrom: ReadFrom | undefined;
   readonly record: RequestRecord | undefined;
+  readonly res: ServerResponse;
   /** To be called once the response has been sent. */
   release?: (() => void) | undefined;
 }
@@ -99,6 +102,7 @@ export function createGraphqlEndpoint(
         idempotencyKey: readIdempotencyKey(req),
         readFrom: readFromHeader(req),
         record,
+        res,
       };
       const [body, init] = await handle({
         method,
@@ -119,12 +123,16 @@ export function createGraphqlEndpoint(
 
 async function parse(
   request: Request<IncomingMessage, Context>,
-  { bodyLimitBytes, planning }: GraphqlEndpointDeps,
+  { bodyLimitBytes, bodies, planning }: GraphqlEndpointDeps,
 ): Promise<RequestParams | Response> {
-  const planner = planOwnerOf(request.context.principal);
+  const { principal, res } = request.context;
+  const planner = planOwnerOf(principal);
   try {
-    return await readGraphqlRequest(request.raw, bodyLimitBytes, (work) =>
-      planning.run(planner, oneStep(work)),
+    return await readGraphqlRequest(
+      request.raw,
+      bodyLimitBytes,
+      (work) => planning.run(planner, oneStep(work)),
+      () => bodies.open(`tenant ${principal.tenantid}`, res),
     );
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -138,7 +146,8 @@ async function parse(
         headers: {
           'content-type': 'application/json; charset=utf-8',
           // The unread rest of the body must not be mistaken for the next request.
-          ...(error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {}),
+          ...(error.code === 'BODY_TOO_LARGE' || request.raw.isPaused() ? { connection: 'close' } : {}),
+          ...retryAfter(error),
         },
       },
     ];

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestParams } from 'graphql-http';
 import { AppError } from '../errors.js';
 import { isJsonObject, parseJson } from '../losslessJson.js';
-import { readFields, type InTurn } from './http/readFields.js';
+import type { TakeRoom } from './http/bodyBudget.js';
+import { readFields, type Fields, type InTurn } from './http/readFields.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -15,8 +16,12 @@ export async function readGraphqlRequest(
   req: IncomingMessage,
   bodyLimitBytes: number,
   inTurn: InTurn,
+  openRoom: () => TakeRoom,
 ): Promise<RequestParams> {
-  const values = req.method === 'GET' ? searchOf(req.url ?? '') : await bodyOf(req, bodyLimitBytes, inTurn);
+  const values =
+    req.method === 'GET'
+      ? searchOf(req.url ?? '')
+      : bodyOf(await readFields(req, bodyLimitBytes, inTurn, openRoom));
   const variables = objectOf(values, 'variables');
   const operationName = operationNameOf(values);
   return {
@@ -31,8 +36,7 @@ function searchOf(url: string): Values {
   return Object.fromEntries(new URLSearchParams(question < 0 ? '' : url.slice(question)));
 }
 
-async function bodyOf(req: IncomingMessage, limitBytes: number, inTurn: InTurn): Promise<Values> {
-  const { kind, values } = await readFields(req, limitBytes, inTurn);
+function bodyOf({ kind, values }: Fields): Values {
   // No extensions are supported, but a wrong shape indicates a client that misunderstands the protocol.
   const extensions = values['extensions'];
   if (kind === 'json' && extensions != null && !isJsonObject(extensions)) {

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { Overdue } from '../db/delivery/overdue.js';
 import { findDown, readinessBody, type HealthChecks } from '../health/readiness.js';
+import { EXACT_PATHS } from './http/exactPaths.js';
 import { sendJson } from './http/failure.js';
 
 export interface HealthDeps {
@@ -15,7 +16,7 @@ export interface HealthDeps {
  * workers are gone, it would also stop mutations, which don't need workers to commit.
  */
 export function healthRoutes({ checks, findOverdue, isStopping }: HealthDeps): Router {
-  return Router()
+  return Router(EXACT_PATHS)
     .get('/livez', (_req, res) => sendJson(res, 200, '{"status":"ok"}'))
     .get('/readyz', async (_req, res) => {
       const [down, overdue] = isStopping()

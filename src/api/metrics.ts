@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics, processRegistry } from '../metrics.js';
+import { EXACT_PATHS } from './http/exactPaths.js';
 import type { RequestRecord } from './http/requestRecord.js';
 
 /** Paths with their own label. All others share one, since arbitrary URLs must not become time series. */
@@ -47,7 +48,7 @@ export class HttpMetrics {
   }
 
   routes(): Router {
-    return Router().get('/metrics', async (_req, res) => {
+    return Router(EXACT_PATHS).get('/metrics', async (_req, res) => {
       res.setHeader('content-type', this.registry.contentType);
       res.end(await Registry.merge([processRegistry, this.registry]).metrics());
     });

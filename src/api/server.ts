@@ -13,6 +13,7 @@ import { createFilesEndpoint } from './files/filesEndpoint.js';
 import { createObjectLeases } from './files/objectLeases.js';
 import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.js';
 import { wantsHtml } from './graphqlMediaType.js';
+import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
 import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
@@ -42,7 +43,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
   await keys.ensure();
   const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
-  const tokens = new Tokens(keys, lifetimes, clock);
+  const tokens = new Tokens(keys, lifetimes, clock, config.cell);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
@@ -54,6 +55,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const visitors = new VisitorLimits(config);
   const slowness = { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs };
   const { bodyLimitBytes } = config;
+  const bodies = new BodyBudget();
   const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
     createGraphqlEndpoint({
       executor,
@@ -61,6 +63,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       visitors,
       slowness,
       bodyLimitBytes,
+      bodies,
       planning: deps.engine.planning,
       log,
     });
@@ -74,6 +77,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     tokens,
     authenticator,
     metrics,
+    bodies,
     isStopping: () => stopped !== undefined,
   });
   const cors = createCors(config.corsOrigins);

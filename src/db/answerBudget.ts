@@ -1,4 +1,5 @@
 import { AppError } from '../errors.js';
+import { FairBytes } from '../fairBytes.js';
 
 export function answerTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
@@ -22,52 +23,35 @@ export interface AnswerShare {
   readonly release: () => void;
 }
 
-/**
- * Bounds the memory for responses, however many root fields, aliases or callers there are. A tenant's responses may hold
- * as many bytes as all tenants leave free: half of the budget for one tenant, a third each for two. So there is always
- * room for one more tenant.
- */
+/** Bounds the memory for responses, however many root fields, aliases or callers there are, and divides it among tenants. */
 export class AnswerBudget {
-  readonly #tenants = new Map<number, number>();
-  #heldBytes = 0;
+  readonly #bytes: FairBytes<number>;
 
-  constructor(private readonly limits: AnswerLimits) {}
+  constructor(private readonly limits: AnswerLimits) {
+    this.#bytes = new FairBytes(limits.processBytes);
+  }
 
   get heldBytes(): number {
-    return this.#heldBytes;
+    return this.#bytes.held;
   }
 
   open(tenantid: number): AnswerShare {
+    const { take, release } = this.#bytes.open(tenantid);
     let taken = 0;
     return {
       take: (bytes) => {
         taken += bytes;
-        const heldByTenant = this.#add(tenantid, bytes);
-        if (taken > this.limits.requestBytes) {
-          return answerTooLarge();
-        }
-        const freeBytes = this.limits.processBytes - this.#heldBytes;
-        const maxOfTenant = heldByTenant > taken ? freeBytes : Infinity;
-        if (freeBytes < 0 || heldByTenant > maxOfTenant) {
-          return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
-            hint: 'Ask for less, read answers at once, or retry after the time given in Retry-After.',
-          });
-        }
-        return undefined;
+        const fits = take(bytes);
+        if (taken > this.limits.requestBytes) return answerTooLarge();
+        if (fits) return undefined;
+        return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
+          hint: 'Ask for less, read answers at once, or retry after the time given in Retry-After.',
+        });
       },
       release: () => {
-        this.#add(tenantid, -taken);
+        release();
         taken = 0;
       },
     };
-  }
-
-  /** @returns the bytes that the tenant now holds */
-  #add(tenantid: number, bytes: number): number {
-    const held = (this.#tenants.get(tenantid) ?? 0) + bytes;
-    if (held === 0) this.#tenants.delete(tenantid);
-    else this.#tenants.set(tenantid, held);
-    this.#heldBytes += bytes;
-    return held;
   }
 }

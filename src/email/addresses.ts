@@ -62,9 +62,10 @@ function splitList(text: string): readonly string[] {
   let piece = '';
   let quoted = false;
   let bracketed = false;
+  let isEscaped = false;
   // eslint-disable-next-line no-control-regex -- control characters are what must not pass
   for (const character of text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ')) {
-    if (character === '"' && !bracketed && !piece.endsWith('\\')) quoted = !quoted;
+    if (character === '"' && !bracketed && !isEscaped) quoted = !quoted;
     else if (character === '<' && !quoted) bracketed = true;
     else if (character === '>' && !quoted) bracketed = false;
     if ((character === ',' || character === ';') && !quoted && !bracketed) {
@@ -73,6 +74,8 @@ function splitList(text: string): readonly string[] {
     } else {
       piece += character;
     }
+    // Kept, since reading it from the piece would copy the piece for each quote.
+    isEscaped = character === '\\';
   }
   pieces.push(piece);
   return pieces.map((item) => item.trim()).filter((item) => item !== '');

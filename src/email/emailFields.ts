@@ -82,11 +82,30 @@ function addressFields(
   return given.map((source, index) => addressField(`${name}[${index}]`, source));
 }
 
-/** The computed parts of a template, as opposed to its literal text. */
-const TAGS = /\{\{[^]*?\}\}|\{%[^]*?%\}|\{#[^]*?#\}/g;
+/** What ends a computed part of a template, by the character after its first brace. */
+const ENDS: Readonly<Record<string, string>> = { '{': '}}', '%': '%}', '#': '#}' };
 
-/** A template without its computed parts. */
-export const literalText = (source: string): string => source.replace(TAGS, '');
+/**
+ * A template without its computed parts. An end that is missing is looked for once: a source of nothing but beginnings
+ * would take a regular expression minutes.
+ */
+export function literalText(source: string, instead = ''): string {
+  const missing = new Set<string>();
+  let text = '';
+  let from = 0;
+  for (let at = source.indexOf('{'); at >= 0; at = source.indexOf('{', Math.max(at + 1, from))) {
+    const end = ENDS[source.charAt(at + 1)];
+    if (end === undefined || missing.has(end)) continue;
+    const endsAt = source.indexOf(end, at + 2);
+    if (endsAt < 0) {
+      missing.add(end);
+      continue;
+    }
+    text += source.slice(from, at) + instead;
+    from = endsAt + end.length;
+  }
+  return text + source.slice(from);
+}
 
 /**
  * No address begins with a bracket, so a text that does renders to a JSON list of addresses. If the author wrote angle

@@ -1,16 +1,14 @@
 import { graphqlName } from '../db/catalog/names.js';
 import { isJsonObject, parseJson, writeJson } from '../losslessJson.js';
 
-/** May match a name that is invalid in GraphQL; a false match inside a string only costs time. */
-const MAY_BE_RENAMED = /"(?:[^"\\]*[^_0-9A-Za-z"\\]|\d|__)[^"]*"\s*:/;
-
 /**
  * A record as JSON text in which each column is also available under its GraphQL name (`odd_name` for `odd-name`), unless
  * another column has that name.
  */
 export function withServedNames(record: string | null): string {
   if (record === null) return 'null';
-  if (!MAY_BE_RENAMED.test(record)) return record;
+  // The names alone, which is faster than reading every number exactly.
+  if (!namesOf(JSON.parse(record)).some((name) => graphqlName(name) !== name)) return record;
   const row = parseJson(record);
   if (!isJsonObject(row)) return record;
   const served = Object.keys(row).flatMap((name) => {
@@ -19,3 +17,5 @@ export function withServedNames(record: string | null): string {
   });
   return served.length === 0 ? record : writeJson({ ...row, ...Object.fromEntries(served) });
 }
+
+const namesOf = (row: unknown): readonly string[] => (isJsonObject(row) ? Object.keys(row) : []);

@@ -44,16 +44,17 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     server.close();
     await once(server, 'close');
   });
-  const account = (host: string): SmtpAccount => ({
+  const account = (host: string, login = {}): SmtpAccount => ({
     kind: 'smtp',
     host,
     port: (server.address() as AddressInfo).port,
     security: 'none',
     verifyCertificate: true,
     maxConnections: 2,
+    ...login,
   });
-  const send = (carrier: typeof open, host = '127.0.0.1', deadlineMs = 500) =>
-    carrier.send(MAIL, { account: account(host), deadlineMs, mayStart: () => true });
+  const send = (carrier: typeof open, host = '127.0.0.1', deadlineMs = 500, login = {}) =>
+    carrier.send(MAIL, { account: account(host, login), deadlineMs, mayStart: () => true });
 
   it('is never the local machine or network, whatever its name resolves to', async () => {
     for (const host of [
@@ -114,6 +115,42 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     };
     expect(await send(open, '127.0.0.1', 2_000)).to.include({ kind: 'retry', ambiguous: false });
     expect(written).to.be.below(20_000_000);
+  });
+
+  it("can't have the password shown by quoting it, also encoded, cut off, or as an id", async () => {
+    const password = 'canary-password';
+    const login = { username: 'shop', password };
+    const encoded = [`\0shop\0${password}`, password].map((text) => Buffer.from(text).toString('base64'));
+    const commands = (replies: Readonly<Record<string, string>>) => (socket: Socket) => {
+      socket.write('220 fake\r\n');
+      socket.on('data', (sent: Buffer) => {
+        const words = sent.toString();
+        const known = Object.keys(replies).find((command) => words.startsWith(command));
+        if (known !== undefined) socket.write(`${replies[known]}\r\n`);
+        else if (words.endsWith('\r\n.\r\n')) socket.write(`250 ok ${password}\r\n`);
+      });
+    };
+    const hello = { EHLO: '250-fake\r\n250 AUTH PLAIN', AUTH: '235 ok', MAIL: '250 ok', DATA: '354 go on' };
+    const outcomes: unknown[] = [];
+    for (const AUTH of [
+      `500 unknown command: AUTH PLAIN ${encoded[0]}`,
+      `500 unknown command: AUTH LOGIN ${encoded[1]}`,
+      `535 ${'x'.repeat(296 - 6)}${password}`,
+    ]) {
+      serve = commands({ ...hello, AUTH });
+      outcomes.push(await send(open, '127.0.0.1', 2_000, login));
+    }
+    expect(outcomes.map((each) => (each as { code: string }).code)).to.deep.equal(
+      Array(3).fill('SMTP_LOGIN_REFUSED'),
+    );
+    serve = commands({ ...hello, RCPT: `550 5.1.1 not with ${password}` });
+    outcomes.push(await send(open, '127.0.0.1', 2_000, login));
+    serve = commands({ ...hello, RCPT: '250 ok' });
+    const sent = await send(open, '127.0.0.1', 2_000, login);
+    expect(sent).to.include({ kind: 'sent', providerMessageId: 'ok [key]' });
+    outcomes.push(sent);
+    for (const secret of ['canary', ...encoded]) expect(JSON.stringify(outcomes)).to.not.include(secret);
+    expect(JSON.stringify(outcomes)).to.not.match(/xcan|xcana/);
   });
 
   it('gains nothing by acknowledging a mail before receiving it', async () => {

@@ -124,7 +124,12 @@ describe('exact numbers in emails', () => {
     const seconds = now / 1000 - 60;
     const report = `[{"event":"delivered","deliveryid":900719925474099301,"tenantid":7,"sg_event_id":"e","timestamp":${seconds}.0}]`;
     const reporter = new Reporter();
-    const signed = { headers: reporter.sign(report, seconds), body: Buffer.from(report), nowMs: now };
+    const signed = {
+      headers: reporter.sign(report, seconds),
+      body: Buffer.from(report),
+      tenantid: 7,
+      nowMs: now,
+    };
     const verified = await sendgrid.verify(signed, reporter.verificationKey);
     const { items, reportId } = verified!;
     const given = items.flatMap((item) => sendgrid.read(item, { reportId, tenantid: 7 }));

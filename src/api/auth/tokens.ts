@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CompactSign, compactVerify, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
+import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
 import { AppError } from '../../errors.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
 
@@ -42,6 +43,8 @@ export class Tokens {
     private readonly keys: SigningKeys,
     private readonly lifetimes: { readonly accessSeconds: number; readonly refreshSeconds: number },
     private readonly clock: Clock,
+    /** The name of this one of several cells, which share their keys. */
+    private readonly cell?: string,
   ) {}
 
   async issuePair(subject: TokenSubject): Promise<TokenPair> {
@@ -68,6 +71,7 @@ export class Tokens {
       sub: { roleid, tenantid },
       roleid,
       tenantid,
+      ...(tenantid === INSTALLATION_TENANTID && this.cell !== undefined ? { cell: this.cell } : {}),
     };
     const { kid, privateKey } = await this.keys.signer();
     return new CompactSign(Buffer.from(JSON.stringify(claims)))
@@ -79,7 +83,7 @@ export class Tokens {
   async verify(token: string): Promise<TokenClaims> {
     if (token.length > MAX_TOKEN_CHARACTERS) throw malformed();
     const known = this.#verified.get(token);
-    const claims = known ?? readClaims(await this.#checkSignature(token));
+    const claims = known ?? this.#readClaims(await this.#checkSignature(token));
     const now = this.clock.now();
     if (claims.expiresAtMs <= now) {
       this.#verified.delete(token);
@@ -107,6 +111,14 @@ export class Tokens {
     }
   }
 
+  /** Each cell has a tenant 0 of its own, whose roles have the same ids. */
+  #readClaims(payload: Uint8Array): TokenClaims {
+    const { cell, ...claims } = readClaims(payload);
+    if (claims.tenantid !== INSTALLATION_TENANTID || this.cell === undefined || cell === this.cell)
+      return claims;
+    throw new AppError('TOKEN_INVALID', 'The token was issued by another cell.');
+  }
+
   async #verifyingKey(header: CompactJWSHeaderParameters): Promise<CryptoKey> {
     const key = header.kid === undefined ? undefined : await this.keys.verifier(header.kid);
     if (!key) throw new AppError('TOKEN_INVALID', 'The token was not signed by this service.');
@@ -114,14 +126,14 @@ export class Tokens {
   }
 }
 
-function readClaims(payload: Uint8Array): TokenClaims {
+function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown } {
   let claims: Record<string, unknown>;
   try {
     claims = JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
   } catch (error) {
     throw malformed(error);
   }
-  const { type, tenantid, roleid, exp, jti } = claims;
+  const { type, tenantid, roleid, exp, jti, cell } = claims;
   if (
     (type !== 'access' && type !== 'refresh') ||
     typeof tenantid !== 'number' ||
@@ -131,7 +143,7 @@ function readClaims(payload: Uint8Array): TokenClaims {
   ) {
     throw malformed();
   }
-  return { type, tenantid, roleid, issuedAtMs: timeOfId(jti), expiresAtMs: exp * 1000 };
+  return { type, tenantid, roleid, issuedAtMs: timeOfId(jti), expiresAtMs: exp * 1000, cell };
 }
 
 /**

@@ -6,6 +6,7 @@ import { AppError } from '../../errors.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
 import { oneStep } from '../../graphql/steps.js';
+import type { BodyBudget } from '../http/bodyBudget.js';
 import { explain } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
@@ -38,6 +39,7 @@ export interface ConsoleDeps extends OidcRoutesDeps {
   readonly control: ControlEngine;
   /** Parsing a large form counts as planning, like the body of a GraphQL request. */
   readonly planning: Pick<PlanningQueue, 'run'>;
+  readonly bodies: BodyBudget;
 }
 
 /** The default limit for forms. */
@@ -78,8 +80,11 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       attempt.session = session;
       // Read first, so that the input can be shown again if the session has ended in the meantime.
       const known = session !== undefined || deps.consoleSessions.isEnded(req);
-      const { values } = await readFields(req, known ? limitBytes : MAX_FORM_BYTES, (work) =>
-        deps.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
+      const { values } = await readFields(
+        req,
+        known ? limitBytes : MAX_FORM_BYTES,
+        (work) => deps.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
+        () => deps.bodies.open(session ? `tenant ${session.principal.tenantid}` : VISITORS.key, res),
       );
       attempt.values = values;
       if (!session) {

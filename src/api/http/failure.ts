@@ -32,7 +32,8 @@ export function sendFailure(
     return;
   }
   // The unread rest of a body must not be mistaken for the next request.
-  const close: Record<string, string> = error.code === 'BODY_TOO_LARGE' ? { connection: 'close' } : {};
+  const isUnread = error.code === 'BODY_TOO_LARGE' || res.req.isPaused();
+  const close: Record<string, string> = isUnread ? { connection: 'close' } : {};
   sendJson(res, error.status, failureBody(error), { ...retryAfter(error), ...headers, ...close });
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
 import { isJsonObject, parseJson } from '../../losslessJson.js';
+import { SMALL_BODY_BYTES, type TakeRoom } from './bodyBudget.js';
 
 /** The fields of a request's body: members of a JSON object, or text fields of a form. */
 export interface Fields {
@@ -11,26 +12,26 @@ export interface Fields {
 /** Schedules CPU-bound work, in turn with that of others. */
 export type InTurn = <T>(work: () => T) => Promise<T>;
 
-/** Bodies up to this size are parsed within milliseconds. */
-const QUICK_BYTES = 65_536;
 const AT_ONCE: InTurn = (work) => Promise.resolve(work());
 
 /**
  * Reads a body of JSON, a urlencoded form or a multipart form, all in UTF-8.
  * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn` throws.
- * @param inTurn parses large bodies
+ * @param inTurn parses large bodies; others take milliseconds
+ * @param openRoom called for a large body
  */
 export async function readFields(
   req: IncomingMessage,
   limitBytes: number,
   inTurn: InTurn = AT_ONCE,
+  openRoom?: () => TakeRoom,
 ): Promise<Fields> {
   const contentType = req.headers['content-type'] ?? '';
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   requirePlainUtf8(req, contentType);
   const read = async <T>(parse: (bytes: Buffer) => T): Promise<T> => {
-    const bytes = await readBytes(req, limitBytes);
-    return bytes.length > QUICK_BYTES ? inTurn(() => parse(bytes)) : parse(bytes);
+    const bytes = await readBytes(req, limitBytes, openRoom);
+    return bytes.length > SMALL_BODY_BYTES ? inTurn(() => parse(bytes)) : parse(bytes);
   };
   switch (mediaType) {
     case 'application/json':
@@ -84,8 +85,16 @@ async function parseMultipart(bytes: Buffer, contentType: string): Promise<Recor
   }
 }
 
-/** Throws AppError BODY_TOO_LARGE as soon as the limit is exceeded, and BAD_REQUEST if the client disconnects. */
-export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
+/**
+ * Throws AppError BODY_TOO_LARGE as soon as the limit is exceeded, BAD_REQUEST if the client disconnects, and what the room
+ * throws. The request is left paused if its body was not read to the end.
+ * @param openRoom called if the body is large
+ */
+export function readBytes(
+  req: IncomingMessage,
+  limitBytes: number,
+  openRoom?: () => TakeRoom,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>
       new AppError('BODY_TOO_LARGE', `The body is larger than ${limitBytes} bytes.`);
@@ -95,13 +104,24 @@ export function readBytes(req: IncomingMessage, limitBytes: number): Promise<Buf
     }
     const chunks: Buffer[] = [];
     let bytes = 0;
-    req.on('data', (chunk: Buffer) => {
+    let takeRoom: TakeRoom | undefined;
+    const keep = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > limitBytes) {
+      if (bytes > limitBytes) throw tooLarge();
+      if (bytes > SMALL_BODY_BYTES && openRoom) {
+        const isFirst = takeRoom === undefined;
+        takeRoom ??= openRoom();
+        takeRoom(isFirst ? bytes : chunk.length);
+      }
+      chunks.push(chunk);
+    };
+    req.on('data', (chunk: Buffer) => {
+      try {
+        keep(chunk);
+      } catch (error) {
         req.pause();
-        reject(tooLarge());
-      } else {
-        chunks.push(chunk);
+        chunks.length = 0;
+        reject(error instanceof Error ? error : new Error('a body could not be kept', { cause: error }));
       }
     });
     req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));

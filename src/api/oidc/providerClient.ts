@@ -1,7 +1,8 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../publicLookup.js';
+import { QUICK_HANDSHAKE } from '../../quickHandshake.js';
 import { oidcFailure } from './oidcFailure.js';
 
 export interface ProviderRequest {
@@ -37,6 +38,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
   return async (url, { method, headers, body }) => {
     if (!options.allowPrivateNetwork) refuseUnsafe(url);
     const requestOptions: RequestOptions = {
+      ...QUICK_HANDSHAKE,
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
       signal: AbortSignal.timeout(options.timeoutMs),

@@ -1,5 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import type { Clock } from '../../clock.js';
+import type { Config } from '../../config.js';
 import type { Database } from '../../db/connection/database.js';
 import type { Ledger } from '../../db/connection/ledger.js';
 import { readWebhookSecret, useToken } from '../../db/delivery/carrierWebhooks.js';
@@ -7,8 +8,11 @@ import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
 import { requireHere } from '../../db/placement.js';
 import { AppError } from '../../errors.js';
+import { TenantGate } from '../../graphql/tenantGate.js';
 import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
+import type { BodyBudget } from '../http/bodyBudget.js';
+import { clientAddress } from '../http/clientAddress.js';
 import { sendFailure } from '../http/failure.js';
 import { readBytes } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
@@ -23,10 +27,18 @@ export interface EventDeps {
   readonly ledger: Ledger;
   readonly keyRing: KeyRing;
   readonly clock: Clock;
+  readonly bodies: BodyBudget;
+  readonly config: Pick<Config, 'trustProxy'>;
   readonly log: Logger;
   readonly events: MailEventMetrics;
   readonly readSns?: ReadSns;
 }
+
+/**
+ * Of one tenant's verified reports in a process. Recording one takes up to half a second of one of few connections, which
+ * others' reports and unsubscribe pages need as well. Carriers repeat what is refused.
+ */
+const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
 
 /**
  * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
@@ -35,6 +47,7 @@ export interface EventDeps {
 export function eventRoutes(deps: EventDeps): Router {
   const { knex } = deps.database;
   const webhooks = createEventWebhooks(deps.readSns);
+  const gate = new TenantGate(REPORTS);
 
   const receive =
     (kind: ReportingKind): RequestHandler =>
@@ -43,14 +56,19 @@ export function eventRoutes(deps: EventDeps): Router {
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
       await requireHere(knex, tenantid);
-      const body = await readBytes(req, maxBodyBytes);
-      const verified = await verify({ headers: req.headers, body, nowMs }, await readSecret(kind, tenantid));
+      // Anybody may send one: it is verified afterwards.
+      const sender = clientAddress(req, deps.config.trustProxy);
+      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.open(sender, res));
+      const verified = await verify(
+        { headers: req.headers, body, tenantid, nowMs },
+        await readSecret(kind, tenantid),
+      );
       if (verified) {
         const { items, reportId, once } = verified;
         if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
-        const recorded = await recordMailEvents(deps.ledger, tenantid, events);
+        const recorded = await gate.run(tenantid, () => recordMailEvents(deps.ledger, tenantid, events));
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
         deps.events.count(counts);
         deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');

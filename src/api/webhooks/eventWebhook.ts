@@ -22,6 +22,8 @@ export interface EventWebhook {
 export interface Report {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** In the address that it came to. */
+  readonly tenantid: number;
   readonly nowMs: number;
 }
 

@@ -20,6 +20,8 @@ import {
 
 /** SendGrid's reports have up to 768 KB. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** Events of SendGrid have more than 200 bytes. Each is a row, and tenants can sign reports themselves. */
+const MAX_EVENTS = 5_000;
 /**
  * SendGrid retries a report for up to a day, possibly with its original signature. Events are recorded idempotently,
  * so replaying a captured report within that day is harmless.
@@ -49,7 +51,7 @@ const verifySignature: EventWebhook['verify'] = ({ headers, body, nowMs }, verif
   return { items: parseList(body.toString('utf8')).map(objectOf), reportId: '' };
 };
 
-/** Throws AppError BAD_REQUEST. Exact: a delivery's id may be a number, as it was given. */
+/** Throws AppError BAD_REQUEST, BODY_TOO_LARGE. Exact: a delivery's id may be a number, as it was given. */
 function parseList(text: string): readonly unknown[] {
   let value: unknown;
   try {
@@ -58,7 +60,8 @@ function parseList(text: string): readonly unknown[] {
     throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
   }
   if (!Array.isArray(value)) throw new AppError('BAD_REQUEST', 'The body is not a list of events.');
-  return value;
+  if (value.length <= MAX_EVENTS) return value;
+  throw new AppError('BODY_TOO_LARGE', `The report has more than ${MAX_EVENTS} events.`);
 }
 
 /** Events that are recorded. Others, such as processed, add nothing to the ledger. */

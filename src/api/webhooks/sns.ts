@@ -2,6 +2,7 @@ import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
+import { TenantGate } from '../../graphql/tenantGate.js';
 import { textOf, type Json } from './eventFields.js';
 import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './eventWebhook.js';
 
@@ -12,6 +13,8 @@ export type ReadSns = (url: URL) => Promise<string>;
 const OLDEST_MS = 25 * 3_600_000;
 const MAX_CERTIFICATES = 100;
 const MAX_FETCHES = 2;
+/** Of one tenant, which may name certificates that don't exist. */
+const FETCHES = { running: 1, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
@@ -30,6 +33,7 @@ const SIGNED: Readonly<Record<string, readonly string[]>> = {
 export class SnsCheck {
   readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
   readonly #fetches = new Semaphore(MAX_FETCHES);
+  readonly #gate = new TenantGate(FETCHES);
 
   constructor(private readonly read: ReadSns = readSns) {}
 
@@ -38,7 +42,10 @@ export class SnsCheck {
    * @param topic that the tenant has named: everybody's are signed by the same key
    * @returns undefined for what is no notification
    */
-  async open({ body, nowMs }: Report, topic: string | undefined): Promise<VerifiedReport | undefined> {
+  async open(
+    { body, tenantid, nowMs }: Report,
+    topic: string | undefined,
+  ): Promise<VerifiedReport | undefined> {
     const message = parse(body);
     const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
     if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
@@ -46,11 +53,11 @@ export class SnsCheck {
     const fields = typeof type === 'string' && Object.hasOwn(SIGNED, type) ? SIGNED[type] : undefined;
     const algorithm = ALGORITHMS[String(version)];
     if (topic === undefined || arn !== topic || !fields || algorithm === undefined) throw invalid();
-    const key = await this.#keyAt(certificateUrl(message['SigningCertURL'], topic));
+    const key = await this.#keyAt(certificateUrl(message['SigningCertURL'], topic), tenantid);
     if (!verify(algorithm, Buffer.from(toSign(message, fields)), key, Buffer.from(signature, 'base64'))) {
       throw invalid();
     }
-    if (type === 'SubscriptionConfirmation') await this.#confirm(topic, message['Token']);
+    if (type === 'SubscriptionConfirmation') await this.#confirm(topic, message['Token'], tenantid);
     if (type !== 'Notification') return undefined;
     return {
       items: [parse(textOf(message['Message'], body.length) ?? '')],
@@ -58,9 +65,13 @@ export class SnsCheck {
     };
   }
 
-  async #keyAt(url: URL): Promise<KeyObject> {
-    const known = this.#keys.get(url.href);
-    if (known) return known;
+  async #keyAt(url: URL, tenantid: number): Promise<KeyObject> {
+    const read = (): KeyObject | undefined => this.#keys.get(url.href);
+    // A report that waited finds the certificate that the one before has read.
+    return read() ?? this.#gate.run(tenantid, async () => read() ?? this.#fetchKey(url));
+  }
+
+  async #fetchKey(url: URL): Promise<KeyObject> {
     const pem = await this.#fetch(url);
     try {
       const { publicKey } = new X509Certificate(pem);
@@ -82,12 +93,12 @@ export class SnsCheck {
   }
 
   /** By an address of our own making: that of the message is not followed. */
-  async #confirm(topic: string, token: unknown): Promise<void> {
+  async #confirm(topic: string, token: unknown, tenantid: number): Promise<void> {
     const url = new URL(`https://${hostOf(topic)}/`);
     url.searchParams.set('Action', 'ConfirmSubscription');
     url.searchParams.set('TopicArn', topic);
     url.searchParams.set('Token', textOf(token, 4_000) ?? '');
-    await this.#fetch(url);
+    await this.#gate.run(tenantid, () => this.#fetch(url));
   }
 }
 

@@ -24,7 +24,7 @@ interface CheckArgs {
 export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
-    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have, and filters that no query takes.',
+    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have.',
   args: {
     email_type: { type: ID, description: 'A saved email type.' },
     input: {

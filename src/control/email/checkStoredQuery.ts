@@ -1,4 +1,5 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
+import { literalText } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
@@ -37,7 +38,7 @@ export async function checkFilter(
  */
 async function checkTemplatedFilter(query: string, filter: string, check: QueryCheck): Promise<void> {
   try {
-    await check({ query, filter: filter.replace(/\{\{.*?\}\}/gs, ' null ') }).catch(throwRefusal);
+    await check({ query, filter: literalText(filter, ' null ') }).catch(throwRefusal);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'FILTER_UNKNOWN_COLUMN') throw error;
     if (!error.code.startsWith('FILTER_') && error.code !== 'EMAIL_QUERY_INVALID') throw error;

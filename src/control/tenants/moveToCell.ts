@@ -24,7 +24,7 @@ import {
   type MovingTenant,
 } from '../../db/moving/handOver.js';
 import { leaveCell } from '../../db/moving/leaveCell.js';
-import { listTables, otherWriters, type MovedTable } from '../../db/moving/movedTables.js';
+import { listTables, otherWriters, ownedByOthers, type MovedTable } from '../../db/moving/movedTables.js';
 import {
   dumpSchema,
   fillViews,
@@ -144,6 +144,12 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<v
     );
   }
   const moving = await placeOf(source, tenantid, tenant.schema);
+  const foreign = await ownedByOthers(source.database.pool, moving);
+  if (foreign.length > 0) {
+    throw new UsageError(
+      `the schema "${moving.schema}" holds what belongs to other roles: ${foreign.join(', ')}; give it to ${moving.role} ("alter table … owner to …") first`,
+    );
+  }
   const writers = await otherWriters(source.database.pool, moving);
   if (writers.length > 0) {
     throw new UsageError(

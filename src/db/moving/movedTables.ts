@@ -47,3 +47,17 @@ export async function otherWriters(
     order by 1`);
   return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
 }
+
+/** @returns tables, views and sequences of the schema that another role owns: the tenant's role can't read them, nor a fence lock them */
+export async function ownedByOthers(
+  runner: StatementRunner,
+  { schema, role }: { readonly schema: string; readonly role: string },
+): Promise<readonly string[]> {
+  const { rows } = await runner.query(`
+    select format('%I (of %s)', c.relname, pg_catalog.pg_get_userbyid(c.relowner)) as name
+    from pg_catalog.pg_class c
+    where c.relnamespace = to_regnamespace(quote_ident(${literal(schema)})) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and c.relowner <> to_regrole(quote_ident(${literal(role)}))::oid
+    order by c.relname`);
+  return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
+}

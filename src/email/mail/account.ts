@@ -69,10 +69,16 @@ export function secretsOf(account: Account): readonly string[] {
 function all(account: Account): readonly (string | undefined)[] {
   switch (account.kind) {
     case 'smtp':
-      return [account.password, account.dkim?.privateKey];
+      return [account.password, ...encodedLogins(account), account.dkim?.privateKey];
     case 'ses':
       return [account.secretAccessKey, account.accessKeyId];
     default:
       return [account.apikey];
   }
+}
+
+/** The password as AUTH PLAIN and AUTH LOGIN send it: some servers quote a command that they don't understand. */
+function encodedLogins({ username = '', password }: SmtpAccount): readonly string[] {
+  if (password === undefined) return [];
+  return [`\0${username}\0${password}`, password].map((text) => Buffer.from(text).toString('base64'));
 }

@@ -3,7 +3,7 @@ const MAX_WORD_BYTES = 45;
 
 /** A header value in ASCII: words with other characters, and the spaces between such words, become encoded words. */
 export function encodeHeader(value: string): string {
-  return value.replace(/[^ ]*[^ -~][^ ]*(?: +[^ ]*[^ -~][^ ]*)*/g, (words) =>
+  return value.replace(/(?<![^ ])[!-~]*[^ -~][^ ]*(?: +[!-~]*[^ -~][^ ]*)*/g, (words) =>
     piecesOf(words)
       .map((piece) => `=?UTF-8?B?${Buffer.from(piece).toString('base64')}?=`)
       .join(' '),

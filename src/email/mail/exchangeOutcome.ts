@@ -91,11 +91,31 @@ function readWait(headers: Readonly<Record<string, unknown>>): number {
   return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);
 }
 
-function withoutSecrets(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
-  if (!('message' in outcome)) return outcome;
-  return { ...outcome, message: redact(outcome.message, secrets) };
+/** The outcome without secrets in any of the carrier's words. */
+export function withoutSecrets(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
+  const clean = (text: string): string => redact(text, secrets);
+  const refused = 'refused' in outcome ? outcome.refused : undefined;
+  return {
+    ...outcome,
+    ...('message' in outcome ? { message: clean(outcome.message) } : {}),
+    ...('providerMessageId' in outcome && outcome.providerMessageId !== null
+      ? { providerMessageId: clean(outcome.providerMessageId) }
+      : {}),
+    ...(refused ? { refused: refused.map((each) => ({ ...each, reason: clean(each.reason) })) } : {}),
+  };
 }
 
+/** Also redacts a secret that the end of the text has cut off. */
 export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
+  return secrets.reduce((rest, secret) => withoutBeginning(rest.replaceAll(secret, '[key]'), secret), text);
+}
+
+/** Fewer characters may be a coincidence. */
+const MIN_CUT_CHARACTERS = 3;
+
+function withoutBeginning(text: string, secret: string): string {
+  for (let length = secret.length - 1; length >= MIN_CUT_CHARACTERS; length--) {
+    if (text.endsWith(secret.slice(0, length))) return `${text.slice(0, -length)}[key]`;
+  }
+  return text;
 }

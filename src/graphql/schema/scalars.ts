@@ -10,7 +10,7 @@ import {
 import type { ScalarName } from '../../db/catalog/types.js';
 import { exactInteger, ExactNumber, toJsonNumber } from '../../losslessJson.js';
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const INT_LIMIT = 2n ** 31n;
 const BIGINT_LIMIT = 2n ** 63n;
 
@@ -97,7 +97,7 @@ function float(value: unknown): string | undefined {
 
 function base64(value: unknown): string | undefined {
   const text = string(value);
-  return text !== undefined && /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text) ? text : undefined;
+  return text !== undefined && /^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(text) ? text : undefined;
 }
 
 const genericScalar = new GraphQLScalarType({

@@ -27,7 +27,7 @@ const HOLDS: Readonly<Record<string, (text: string) => boolean>> = {
   float4: (text) => float4(text) !== undefined,
   float8: (text) => float8(text) !== undefined,
 };
-const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 const MAX_SHOWN_CHARACTERS = 100;
 
 /** Rejects a number that is out of its column's range. */

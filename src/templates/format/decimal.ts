@@ -79,13 +79,13 @@ export function general(value: number, precision: number, alternate = false, kee
   const significant = Math.max(1, precision);
   const { digits, exponent: power } = scientific(value, significant);
   if (power < -4 || power >= significant - (keepPoint ? 1 : 0)) {
-    const fraction = alternate ? digits.slice(1) : digits.slice(1).replace(/0+$/, '');
+    const fraction = alternate ? digits.slice(1) : digits.slice(1).replace(/(?<!0)0+$/, '');
     const exponentText = `e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
     return `${digits.charAt(0)}${fraction === '' && !alternate ? '' : '.'}${fraction}${exponentText}`;
   }
   const whole = power < 0 ? '0' : digits.slice(0, power + 1);
   const rest = power < 0 ? '0'.repeat(-power - 1) + digits : digits.slice(power + 1);
-  const fraction = alternate ? rest : rest.replace(/0+$/, '');
+  const fraction = alternate ? rest : rest.replace(/(?<!0)0+$/, '');
   if (fraction === '') return alternate ? `${whole}.` : keepPoint ? `${whole}.0` : whole;
   return `${whole}.${fraction}`;
 }

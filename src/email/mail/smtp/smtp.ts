@@ -1,4 +1,4 @@
-import { redact } from '../exchangeOutcome.js';
+import { redact, withoutSecrets } from '../exchangeOutcome.js';
 import { secretsOf, type SmtpAccount } from '../account.js';
 import type { Carrier, LoadedMail } from '../carrier.js';
 import type { MailLimits } from '../limits.js';
@@ -71,12 +71,9 @@ async function send(
         }
       }),
     );
-    return readAccepted(accepted);
+    return withoutSecrets(readAccepted(accepted), secretsOf(account));
   } catch (error) {
-    const outcome = readFailure(error, transmission);
-    return 'message' in outcome
-      ? { ...outcome, message: redact(outcome.message, secretsOf(account)) }
-      : outcome;
+    return withoutSecrets(readFailure(error, transmission), secretsOf(account));
   }
 }
 

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isPrivateAddress } from '../../../networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../publicLookup.js';
+import { QUICK_HANDSHAKE } from '../../../quickHandshake.js';
 import type { SmtpAccount } from '../account.js';
 
 export interface SessionOptions {
@@ -87,7 +88,7 @@ export class SmtpSession {
       maxResponseSize: MAX_RESPONSE_BYTES,
       socketCloseTimeout: 0,
       logger: false,
-      tls: { rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
+      tls: { ...QUICK_HANDSHAKE, rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
     });
     const session = new SmtpSession(connection);
     try {

@@ -16,7 +16,7 @@ export const wholeNumber: LiteralForm = (text) => {
 };
 
 export const decimal: LiteralForm = (text) => {
-  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:e([+-]?\d{1,4}))?|nan)\s*$/i.exec(text);
+  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,4}))?|nan)\s*$/i.exec(text);
   return match?.[1] && text.length <= 1_000 && Math.abs(Number(match[2] ?? 0)) <= 1_000
     ? match[1]
     : undefined;
@@ -100,6 +100,6 @@ export const bytes: LiteralForm = (text) => {
   return `\\x${Buffer.from(compact, 'base64').toString('hex')}`;
 };
 
-/** A LIKE pattern: PostgreSQL rejects one that ends in the middle of an escape. */
+/** A LIKE pattern: PostgreSQL rejects one that ends in the middle of an escape. A run of backslashes is looked at once. */
 export const pattern: LiteralForm = (text) =>
-  (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 0 ? text : undefined;
+  (/(?<!\\)\\*$/.exec(text)?.[0].length ?? 0) % 2 === 0 ? text : undefined;

@@ -1,0 +1,73 @@
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { WebFixture } from '../api/webFixture.js';
+import { waitFor } from '../support/waitFor.js';
+
+const MIB = 1024 * 1024;
+/** Half of what the bodies of all may hold: what one owner of bodies gets. */
+const SHARE_BYTES = 32 * MIB;
+
+describe('attack: bodies that are sent but for their last byte', function () {
+  this.timeout(60_000);
+  let fixture: WebFixture;
+  const sockets: Socket[] = [];
+  before(async () => {
+    fixture = await WebFixture.start({ env: { TRUST_PROXY: '1' } });
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+  after(() => fixture.stop());
+
+  /** The statuses of requests that were answered, of as many as would hold twice the share. */
+  const holdBodies = (path: string, bytes: number, headers: readonly string[]): readonly string[] => {
+    const statuses: string[] = [];
+    const body = Buffer.alloc(bytes - 1, ' ');
+    for (let held = 0; held < 2 * SHARE_BYTES; held += bytes) {
+      const socket = connect(fixture.web.port, '127.0.0.1');
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', (answer: Buffer) => statuses.push(answer.toString().slice(9, 12)));
+      socket.write(
+        [`POST ${path} HTTP/1.1`, 'host: x', ...headers, `content-length: ${bytes}`, '', ''].join('\r\n'),
+      );
+      socket.write(body);
+    }
+    return statuses;
+  };
+  const expectHalfRefused = async (statuses: readonly string[], bytes: number): Promise<void> => {
+    const least = SHARE_BYTES / bytes;
+    await waitFor('half of them to be refused', () => statuses.length >= least);
+    expect(new Set(statuses)).to.deep.equal(new Set(['503']));
+  };
+
+  it('of a visitor, for the reports of a tenant: those of others find room', async () => {
+    const bytes = 2 * MIB;
+    const report = (from: string): Promise<Response> =>
+      fixture.fetch('/events/sendgrid/1', {
+        method: 'POST',
+        headers: { 'x-forwarded-for': from },
+        body: ' '.repeat(MIB),
+      });
+    await expectHalfRefused(holdBodies('/events/sendgrid/1', bytes, ['x-forwarded-for: 192.0.2.1']), bytes);
+    // Read, and found to be unsigned.
+    expect((await report('192.0.2.2')).status).to.equal(401);
+  });
+
+  it("of a tenant's visitors, for its tables: the large requests of other tenants find room", async () => {
+    const { tenantid } = await fixture.createTenant('hostile');
+    const { access_token: root } = await fixture.signIn(tenantid);
+    await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
+    const visit = await fixture.postJson('/anonauth', { tenantid });
+    const { access_token: nobody } = (await visit.json()) as { access_token: string };
+    await expectHalfRefused(
+      holdBodies('/query', MIB, [`authorization: Bearer ${nobody}`, 'content-type: application/json']),
+      MIB,
+    );
+    const other = await fixture.createTenant('other');
+    const { access_token: token } = await fixture.signIn(other.tenantid);
+    const large = { query: '{ __typename }', more: ' '.repeat(500_000) };
+    const answer = await fixture.postJson('/query', large, { authorization: `Bearer ${token}` });
+    expect(answer.status).to.equal(200);
+  });
+});
