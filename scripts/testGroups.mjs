@@ -28,8 +28,8 @@ const GROUPS = [
   ['processes', 'delivery', 'worker', 'relay', 'queue'],
   ['attack'],
   ['fault', 'commands', 'embedded', 'deploy'],
-  [], // every other folder
   ['graphql', 'control'],
+  [], // every other folder
   ['api', 'contract', 'health'],
 ];
 

@@ -10,7 +10,7 @@ import { toAppError } from './db/toAppError.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
 import { createRelayWaker } from './db/connection/wakeup.js';
-import { createDataEngine } from './graphql/dataEngine.js';
+import type { DataEngine } from './graphql/dataEngine.js';
 import { createLogger, type Logger } from './log.js';
 import type { HealthServer } from './health/healthServer.js';
 import type { HealthChecks } from './health/readiness.js';
@@ -27,7 +27,9 @@ import { UsageError } from './errors.js';
 const RENDER_DEADLINE_MS = 5_000;
 
 /** An opened installation: what every process needs. */
-export interface Installation extends Services {
+export interface Installation extends Omit<Services, 'engine'> {
+  /** Serves tenants' tables. Loaded at the first call, since relays and most commands do without. */
+  readonly openEngine: () => Promise<DataEngine>;
   readonly history: HistoryWatch;
   readonly startup: Startup;
   /** Known in an embedded installation, and at `release` if PXADMIN_PASSWORD is set. */
@@ -85,20 +87,20 @@ export async function openInstallation(
     throw error;
   }
   const waker = createRelayWaker({ database, log });
-  const engine = createDataEngine({
-    database,
-    config,
-    keyRing: backend.keyRing,
-    log,
-    onCommitted: () => waker.wake(),
-  });
   const principals = new PrincipalSource(database.knex);
   const history = watchHistory({ pool: database.pool, log });
   history.onChange(() => {
     principals.forgetAll();
     database.tenants.forgetNames();
-    engine.forgetAll();
   });
+  let engine: Promise<DataEngine> | undefined;
+  const openEngine = async (): Promise<DataEngine> => {
+    const { createDataEngine } = await import('./graphql/dataEngine.js');
+    const { keyRing } = backend;
+    const opened = createDataEngine({ database, config, keyRing, log, onCommitted: () => waker.wake() });
+    history.onChange(() => opened.forgetAll());
+    return opened;
+  };
   return {
     config,
     log,
@@ -106,7 +108,7 @@ export async function openInstallation(
     database,
     keyRing: backend.keyRing,
     principals,
-    engine,
+    openEngine: () => (engine ??= openEngine()),
     history,
     startup,
     pxadminPassword: backend.pxadminPassword,
@@ -166,16 +168,17 @@ export async function openTemplates({ config }: Installation): Promise<TemplateP
 
 /** The HTTP server. Doesn't need the queue, so mutations commit during a queue outage. */
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
-  const [{ startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
+  const [engine, { startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
+    installation.openEngine(),
     import('./api/server.js'),
     import('./control/controlEngine.js'),
     import('./email/mail/createTransport.js'),
   ]);
   const { config, database } = installation;
   const transport = createTransport(config, database);
-  const control = createControlEngine({ ...installation, templates, transport });
+  const control = createControlEngine({ ...installation, engine, templates, transport });
   const checks = { postgres: () => database.pool.query('select') };
-  const web = await startWeb({ ...installation, control, checks });
+  const web = await startWeb({ ...installation, engine, control, checks });
   // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
   return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
@@ -223,8 +226,11 @@ export async function startWorkerPart(
   queue: Queue,
 ): Promise<Stoppable> {
   templates.warmUp();
-  const { startWorker } = await import('./worker/worker.js');
-  return startWorker({ ...installation, templates, queue });
+  const [engine, { startWorker }] = await Promise.all([
+    installation.openEngine(),
+    import('./worker/worker.js'),
+  ]);
+  return startWorker({ ...installation, engine, templates, queue });
 }
 
 function stopInOrder(first: Stoppable, second: Stoppable): Stoppable {

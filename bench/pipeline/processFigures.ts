@@ -9,6 +9,11 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (await readStat(pid)).ownSeconds;
 }
 
+/** CPU that this process's children have used that have ended. Linux only. */
+export async function endedChildrenCpuSeconds(): Promise<number> {
+  return (await readStat(process.pid)).endedSeconds;
+}
+
 interface ProcessStat {
   readonly parent: number;
   readonly ownSeconds: number;

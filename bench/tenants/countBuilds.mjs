@@ -1,12 +1,14 @@
 // Loaded into the web process: counts how often a schema is read and built. SIGUSR2 writes the counts and starts anew.
-import pg from 'pg';
+import { openWatchedPool } from '../../dist/db/connection/servicePool.js';
 import { TenantSchemas } from '../../dist/graphql/schema/tenantSchema.js';
 
 let introspections = 0;
 let schemas = new Set();
 
-const { query } = pg.Pool.prototype;
-pg.Pool.prototype.query = function counted(...args) {
+// Of the program's own copy of pg.
+const { prototype: pool } = openWatchedPool({ config: {} }, {}).constructor;
+const { query } = pool;
+pool.query = function counted(...args) {
   const text = typeof args[0] === 'string' ? args[0] : args[0]?.text;
   if (text?.includes("'foreignKeys'")) introspections += 1;
   return query.apply(this, args);

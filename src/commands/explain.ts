@@ -11,9 +11,10 @@ import { readId, readOptions } from './options.js';
 /** Prints what /query would run for a role, statement by statement, with PostgreSQL's plans. Runs nothing. */
 export const explain: Command = async (args) => {
   const { tenantid, roleid, request } = readArguments(args);
-  return withInstallation(async ({ engine, principals }) => {
+  return withInstallation(async ({ openEngine, principals }) => {
     const principal = await principals.load(tenantid, roleid);
     if (!principal) throw new UsageError(`tenant ${tenantid} has no role ${roleid} that may sign in`);
+    const engine = await openEngine();
     const fields = await engine.explain(principal, request).catch((error: unknown) => {
       throw readable(error);
     });

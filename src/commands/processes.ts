@@ -16,7 +16,6 @@ import { UsageError } from '../errors.js';
 import type { Queue } from '../queue/queue.js';
 import { stopOnSignal, type Stoppable } from '../shutdown.js';
 import type { Command } from './command.js';
-import { releaseInstallation } from './release.js';
 
 export const web = serverCommand('web', async (installation) => {
   const templates = await openTemplates(installation);
@@ -70,6 +69,7 @@ export const all: Command = async () => {
 export async function startEverything(
   installation: Installation,
 ): Promise<{ web: Web; parts: readonly Stoppable[] }> {
+  const { releaseInstallation } = await import('./release.js');
   await releaseInstallation(installation);
   await requireKeysOf(installation.database.knex, installation.keyRing);
   const templates = await openTemplates(installation);

@@ -1,4 +1,3 @@
-import { SigningKeys } from '../api/auth/signingKeys.js';
 import { systemClock } from '../clock.js';
 import { openInstallation, type Installation } from '../compose.js';
 import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
@@ -47,6 +46,7 @@ async function joinCells({ config, database, keyRing, log }: Installation, idRan
   const { cell: name, directoryUrl, cellUrl: baseUrl } = config;
   if (name === undefined || directoryUrl === undefined) return;
   if (idRange === undefined) throw new UsageError('the first release of a cell needs --id-range');
+  const { SigningKeys } = await import('../api/auth/signingKeys.js');
   // Whichever cell comes first makes the key that all sign with.
   await new SigningKeys(database.knex, keyRing, systemClock).ensure();
   const directory = openDirectory(directoryUrl, 'rowpost release', log);

@@ -19,12 +19,13 @@ export const schema: Command = async (args) => {
   if (endpoint !== 'query') throw new ArgumentError('--endpoint takes query or roles_pbac');
   const tenantid = readId(tenant, '--tenant takes the id of a tenant');
   const roleid = role === undefined ? undefined : readId(role, '--role takes the id of a role');
-  return withInstallation(async ({ database, engine, principals }) => {
+  return withInstallation(async ({ database, openEngine, principals }) => {
     const tables = await findTenantSchema(database.knex, tenantid);
     const principal = roleid === undefined ? undefined : await principals.load(tenantid, roleid);
     if (roleid !== undefined && !principal) {
       throw new UsageError(`tenant ${tenantid} has no role ${roleid} that may sign in`);
     }
+    const engine = await openEngine();
     const { sdl } = await engine.describe(tenantid, tables, principal);
     process.stdout.write(`${sdl}\n`);
   });

@@ -17,11 +17,9 @@ import {
   statementsToRelease,
   type AdoptedSchema,
 } from '../db/tenants/adoption.js';
-import { captureTable } from '../control/utility/capture.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
-import { findSettingsProblems } from '../control/utility/settingsProblems.js';
 import { withCells } from './cells.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
@@ -71,7 +69,7 @@ async function adopt(args: readonly string[]): Promise<number> {
   const { printsSql, rest } = takePrintSql(args);
   const options = readOptions(rest, ['name', 'root-login', 'root-password', 'schema']);
   const schema = required(options, 'schema');
-  return withInstallation(async ({ database, engine }) => {
+  return withInstallation(async ({ database, openEngine }) => {
     if (printsSql && options.name === undefined) {
       const adopted = await findAdopted(database.knex, schema);
       printSql(await statementsToAdopt(database.pool, adopted));
@@ -85,6 +83,7 @@ async function adopt(args: readonly string[]): Promise<number> {
     });
     print({ tenantid: created.tenantid, schema, root_roleid: created.rootRoleid });
     if (printsSql) printSql(created.left);
+    const engine = await openEngine();
     const { problems } = await engine.introspect(created.tenantid, schema);
     const warnings = await adoptionWarnings(database.pool, schema);
     const left =
@@ -143,8 +142,12 @@ async function sql(args: readonly string[]): Promise<number> {
   const script = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(`can't read ${file}: ${errorCode(error)}`);
   });
-  return withInstallation(async ({ database, engine }) => {
+  return withInstallation(async ({ database, openEngine }) => {
     const { schema } = await runTenantSql(database, { tenantid, sql: script });
+    const [engine, { findSettingsProblems }] = await Promise.all([
+      openEngine(),
+      import('../control/utility/settingsProblems.js'),
+    ]);
     const catalog = await engine.introspect(tenantid, schema);
     const settings = await findSettingsProblems(database.knex, engine, tenantid, schema);
     const problems = shortened([...catalog.problems, ...settings]);
@@ -159,8 +162,12 @@ async function capture(args: readonly string[]): Promise<number> {
   const table = required(options, 'table');
   const writers = required(options, 'writers');
   if (writers !== 'api' && writers !== 'all') throw new ArgumentError('--writers takes api or all');
-  return withInstallation(async ({ database, engine }) => {
+  return withInstallation(async ({ database, openEngine }) => {
     const schema = await findTenantSchema(database.knex, tenantid);
+    const [engine, { captureTable }] = await Promise.all([
+      openEngine(),
+      import('../control/utility/capture.js'),
+    ]);
     const catalog = await engine.introspect(tenantid, schema);
     await database.knex.transaction((trx) =>
       captureTable(trx, database, { tenantid, catalog, table }, writers),

@@ -11,10 +11,10 @@ import { readId, readOptions } from './options.js';
 /** Prints what became of a row's changes, and why nothing did. */
 export const why: Command = async (args) => {
   const { tenantid, target, key } = readArguments(args);
-  return withInstallation(async ({ config, database, engine }) => {
+  return withInstallation(async ({ config, database, openEngine }) => {
     const schema = await findTenantSchema(database.knex, tenantid);
     const explanation = await explainEvent(
-      { database, engine, retentionDays: config.retentionDays },
+      { database, engine: await openEngine(), retentionDays: config.retentionDays },
       { tenantid, schema, target, key },
     );
     process.stdout.write(describe(explanation));

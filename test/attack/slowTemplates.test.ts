@@ -60,7 +60,7 @@ describe('attack: templates that use their full time limit', function () {
 
     it('hold up their own tenant only: emails of others overtake its backlog', async () => {
       open(2);
-      const { all, ...begun } = flood(1, 20);
+      const { all, ...begun } = flood(1, 8);
       expect(begun.ended).to.equal(0);
       for (let i = 0; i < 10; i++) succeed(await pool.render(quick(OTHER)));
       let left = true;
@@ -88,7 +88,7 @@ describe('attack: templates that use their full time limit', function () {
 
     it('with a single thread hold up others for one job at most', async () => {
       open(1);
-      const backlog = flood(1, 10);
+      const backlog = flood(1, 6);
       await waitFor('the backlog to have begun', () => backlog.ended >= 1);
       for (const at of [1, 2, 3]) {
         const before = backlog.ended;

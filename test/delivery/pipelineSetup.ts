@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/db/connection/database.js';
 import type { DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
 import { PrincipalSource } from '../../src/db/principal.js';
@@ -12,6 +11,7 @@ import { KeyRing } from '../../src/secrets.js';
 import { stopAll, type Stoppable } from '../../src/shutdown.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import type { Config } from '../../src/config.js';
+import { compiledProgram } from '../support/compiledProgram.js';
 import { TEST_SECRET_KEYS, testConfig, testEnv, testLog } from '../support/testConfig.js';
 import { createTestRedis } from '../support/testRedis.js';
 
@@ -49,8 +49,8 @@ export async function pipelineConfig(
 
 /** Starts a worker in a process of its own, which the test may stop and kill. */
 export async function forkWorker(env: Readonly<Record<string, string>>): Promise<ChildProcess> {
-  const child = fork(fileURLToPath(new URL('./workerProcess.ts', import.meta.url)), {
-    execArgv: ['--import', 'tsx'],
+  const child = fork(await compiledProgram(new URL('./workerProcess.ts', import.meta.url)), {
+    execArgv: [],
     env: { PATH: process.env['PATH'], TEST_LOG_LEVEL: process.env['TEST_LOG_LEVEL'], ...env },
   });
   await once(child, 'message');

@@ -12,7 +12,7 @@ import { runWindows } from '../../fault/windowsRun.js';
  * `npm run fault` strikes more often.
  */
 const KILLS: Readonly<Record<Backend, number>> = { redis: 3, postgres: 1 };
-const MUTATIONS_PER_SECOND = 20;
+const MUTATIONS_PER_SECOND = 10;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
   describe(`every stage of a mail's life, with the queue in ${backend}`, function () {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { compiledProgram } from '../../support/compiledProgram.js';
 import { testEnv } from '../../support/testConfig.js';
 import { sweepNow, type FileShop } from '../fileShop.js';
 import { STEPS, type Step } from './steps.js';
@@ -46,8 +46,8 @@ export async function killUploads(shop: FileShop, kills: number): Promise<KillRe
 }
 
 async function startProcess(shop: FileShop): Promise<{ child: ChildProcess; port: number }> {
-  const child = fork(fileURLToPath(new URL('./uploadProcess.ts', import.meta.url)), {
-    execArgv: ['--import', 'tsx'],
+  const child = fork(await compiledProgram(new URL('./uploadProcess.ts', import.meta.url)), {
+    execArgv: [],
     env: {
       PATH: process.env['PATH'],
       ...testEnv({ DATABASE_URL: shop.fixture.testDatabase.url, STORAGE_URL: `file:${shop.folder}` }),
