@@ -38,6 +38,8 @@ const options = {
   target: 'node20',
   sourcemap: true,
   sourcesContent: false,
+  // Its ES modules: the getters of bundled CommonJS exports cost 10 to 20 % of the requests with new documents.
+  alias: { graphql: 'graphql/index.mjs' },
   external: [...NOT_BUNDLED, ...NOT_INSTALLED],
   write: false,
 };
