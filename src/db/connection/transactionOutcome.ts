@@ -9,7 +9,7 @@ export type TransactionOutcome =
   | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
 
 /** What matters of a request. */
-interface JudgedRequest {
+export interface JudgedRequest {
   readonly mode: 'read' | 'write';
   readonly statements: readonly unknown[];
   /** Whether its own bookkeeping is committed with it. */

@@ -5,21 +5,17 @@ import type { Lease } from './connectionPool.js';
 import type { Canceler } from './deadline.js';
 import type { TenantConnections } from './tenantConnections.js';
 import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
+import { openingStatements } from './openingStatements.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
+import { outcomesOf } from './sharedOutcomes.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
 import { WriteGroups } from './writeGroups.js';
-import {
-  failed,
-  lateOutcomeOf,
-  outcomeOf,
-  READ_ONLY,
-  type TransactionOutcome,
-} from './transactionOutcome.js';
+import { failed, READ_ONLY, type TransactionOutcome } from './transactionOutcome.js';
 import { tracedTransaction } from './transactionSpan.js';
 import type { Span } from '../../tracing/tracing.js';
-import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
+import { isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
 
 export type { TransactionOutcome } from './transactionOutcome.js';
 
@@ -60,8 +56,6 @@ const MAX_READS_TOGETHER = 8;
  * switching roles and committing are more than half of what PostgreSQL does for one.
  */
 const QUICK_INSERT_MS = 10;
-/** In a shared transaction, a wait for a lock would hold up the others. */
-const GROUP_LOCK_TIMEOUT = '50ms';
 
 /** A request that waits for its outcome. */
 interface Pending {
@@ -89,20 +83,8 @@ export class Transactions {
   readonly #inserts = new WriteGroups<Pending>((tenantid, group) => this.#runTogether(tenantid, group));
   /** Connections in use for quick reads, by tenant. */
   readonly #pipelined = new Map<number | null, Set<PipelinedConnection>>();
-  readonly #begin = preparedText('begin');
   readonly #commit = preparedText('commit');
   readonly #rollback = preparedText('rollback');
-  readonly #clean = preparedText('select rowpost_tenant.clean_session()');
-  readonly #enter = preparedText("select set_config('role', $1, true)");
-  /** Stored with the transaction's events. */
-  readonly #enterGroup = preparedText(
-    `select set_config('role', $1, true), set_config('lock_timeout', '${GROUP_LOCK_TIMEOUT}', true)`,
-  );
-  readonly #trace = preparedText("select set_config('rowpost.traceparent', $1, true)");
-  readonly #onlyRead = preparedText("select set_config('transaction_read_only', 'on', true)");
-  readonly #enterAndRead = preparedText(
-    "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
-  );
 
   constructor(
     private readonly connections: TenantConnections,
@@ -169,9 +151,7 @@ export class Transactions {
           const { result, opening, isSound } = await this.#send(lease, group, isShared);
           const inTime = deadline.pass();
           if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#enterOtherwise(group);
-          else if (group.length > 1 && group[0]?.request.mode === 'write') {
-            this.#settleInserts(group, result, { opening, inTime });
-          } else this.#settle(group, result, { opening, inTime });
+          else this.#settle(group, outcomesOf(requestsOf(group), result, { opening, inTime }));
           return isSound;
         } catch (error) {
           const cause =
@@ -193,51 +173,10 @@ export class Transactions {
     }
   }
 
-  /** Reads behind a failed one have not run: they are repeated alone. */
-  #settle(
-    group: readonly Pending[],
-    { rows, refusals, error }: PipelineResult,
-    { opening, inTime }: { readonly opening: number; readonly inTime: boolean },
-  ): void {
-    let first = opening;
+  #settle(group: readonly Pending[], outcomes: readonly (TransactionOutcome | 'repeat')[]): void {
     for (const [index, { request, resolve }] of group.entries()) {
-      const end = first + request.statements.length;
-      const isLast = index === group.length - 1;
-      const isComplete = rows.length >= end && !(isLast && error);
-      if (index > 0 && error && rows.length < first) resolve(this.#runAlone(request));
-      else {
-        const ended = {
-          rows: rows.slice(first, end),
-          refusal: request.answer && refusals.get(request.answer),
-          error: isComplete ? undefined : error,
-          hasBegun: rows.length >= opening,
-        };
-        resolve(inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended));
-      }
-      first = end;
-    }
-  }
-
-  /** All of them were committed, or none: then each is repeated alone, if it is known and there is time. */
-  #settleInserts(
-    group: readonly Pending[],
-    { rows, refusals, error }: PipelineResult,
-    { opening, inTime }: { readonly opening: number; readonly inTime: boolean },
-  ): void {
-    const last = opening + group.reduce((sum, { request }) => sum + request.statements.length, 0);
-    let first = opening;
-    for (const { request, resolve } of group) {
-      const end = first + request.statements.length;
-      const ended = {
-        rows: error && rows.length < last ? [] : rows.slice(first, end),
-        refusal: request.answer && refusals.get(request.answer),
-        error,
-        hasBegun: rows.length >= opening,
-      };
-      if (!inTime) resolve(lateOutcomeOf(request, ended));
-      else if (error && isUndone(error)) resolve(this.#runAlone(request));
-      else resolve(outcomeOf(request, ended));
-      first = end;
+      const outcome = outcomes[index];
+      resolve(outcome === undefined || outcome === 'repeat' ? this.#runAlone(request) : outcome);
     }
   }
 
@@ -295,7 +234,11 @@ export class Transactions {
     const [first] = group;
     if (!first) throw new Error('a transaction needs a request');
     const { tenantid, mode, bracket } = first.request;
-    const opening = this.#opening(lease, first, mode === 'write' && isShared);
+    const opening = openingStatements(this.connections, lease, first.request, {
+      traceparent: first.traceparent,
+      isShared,
+      isPooled: this.options.canceler.isPooled,
+    });
     const step = ({ statement, values }: TransactionStatement, answer?: AnswerShare): PipelineStep => ({
       text: statement.text,
       values,
@@ -341,38 +284,10 @@ export class Transactions {
     if (isRefused || (error && isUsable(error))) await send({ statement: this.#rollback, values: [] });
     return error ? { ...opened, error } : opened;
   }
-
-  /** Statements that precede the request's own. */
-  #opening(
-    lease: Lease,
-    { request, traceparent }: Pending,
-    isGroup: boolean,
-  ): readonly TransactionStatement[] {
-    const entering = this.#entering(lease, request, isGroup);
-    const traced = traceparent === undefined ? [] : [{ statement: this.#trace, values: [traceparent] }];
-    const { bracket } = request;
-    return bracket
-      ? [{ statement: this.#begin, values: [] }, ...entering, ...traced, bracket.before]
-      : [...entering, ...traced];
-  }
-
-  #entering(
-    lease: Lease,
-    { tenantid, mode }: TransactionRequest,
-    isGroup: boolean,
-  ): readonly TransactionStatement[] {
-    if (tenantid === null || lease.login !== 'shared') {
-      return mode === 'read' ? [{ statement: this.#onlyRead, values: [] }] : [];
-    }
-    const enter = {
-      statement: mode === 'read' ? this.#enterAndRead : isGroup ? this.#enterGroup : this.#enter,
-      values: [this.connections.role(tenantid)],
-    };
-    // Behind a pooler, the session may be any that others have used.
-    const isClean = lease.servedTenant === tenantid && !this.options.canceler.isPooled;
-    return isClean ? [enter] : [{ statement: this.#clean, values: [] }, enter];
-  }
 }
+
+const requestsOf = (group: readonly Pending[]): readonly TransactionRequest[] =>
+  group.map(({ request }) => request);
 
 /** The shared login is not a member of the role, or there is no such role. */
 const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
@@ -402,11 +317,6 @@ function isQuickInsert({ onlyInserts, bracket, statements }: TransactionRequest)
 
 function isQuick(statement: PreparedText, maxMs: number): boolean {
   return isHot(statement) && (statement.quickestMs ?? Infinity) <= maxMs;
-}
-
-/** Whether PostgreSQL has rolled the transaction back. */
-function isUndone(error: Error): boolean {
-  return isDatabaseAnswer(error) && !isSessionEnd(error) && !isConnectionFailure(error);
 }
 
 function noConnection(cause: unknown): AppError {

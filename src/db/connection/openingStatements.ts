@@ -1,0 +1,63 @@
+import type { Lease } from './connectionPool.js';
+import { preparedText, type PreparedText } from './preparedStatements.js';
+import type { TenantConnections } from './tenantConnections.js';
+import type { TransactionRequest, TransactionStatement } from './transactions.js';
+
+/** While several requests share a transaction, a wait for a lock would hold up the others. */
+const SHARED_LOCK_TIMEOUT = '50ms';
+
+const BEGIN = preparedText('begin');
+const CLEAN = preparedText('select rowpost_tenant.clean_session()');
+const ENTER = preparedText("select set_config('role', $1, true)");
+const ENTER_TO_SHARE = preparedText(
+  `select set_config('role', $1, true), set_config('lock_timeout', '${SHARED_LOCK_TIMEOUT}', true)`,
+);
+const ENTER_AND_READ = preparedText(
+  "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
+);
+const ONLY_READ = preparedText("select set_config('transaction_read_only', 'on', true)");
+/** Stored with the transaction's events. */
+const TRACE = preparedText("select set_config('rowpost.traceparent', $1, true)");
+
+interface OpeningOptions {
+  readonly traceparent: string | undefined;
+  /** Whether several requests share the transaction. */
+  readonly isShared: boolean;
+  /** Whether the session may be any that others have used. */
+  readonly isPooled: boolean;
+}
+
+/** The statements that precede the request's own. */
+export function openingStatements(
+  connections: Pick<TenantConnections, 'role'>,
+  lease: Lease,
+  request: TransactionRequest,
+  options: OpeningOptions,
+): readonly TransactionStatement[] {
+  const { traceparent } = options;
+  const entering = enteringStatements(connections, lease, request, options);
+  const traced = traceparent === undefined ? [] : [{ statement: TRACE, values: [traceparent] }];
+  const { bracket } = request;
+  return bracket
+    ? [{ statement: BEGIN, values: [] }, ...entering, ...traced, bracket.before]
+    : [...entering, ...traced];
+}
+
+function enteringStatements(
+  connections: Pick<TenantConnections, 'role'>,
+  lease: Lease,
+  { tenantid, mode }: TransactionRequest,
+  { isShared, isPooled }: OpeningOptions,
+): readonly TransactionStatement[] {
+  if (tenantid === null || lease.login !== 'shared') {
+    return mode === 'read' ? [{ statement: ONLY_READ, values: [] }] : [];
+  }
+  const enter = { statement: enterStatement(mode, isShared), values: [connections.role(tenantid)] };
+  const isClean = lease.servedTenant === tenantid && !isPooled;
+  return isClean ? [enter] : [{ statement: CLEAN, values: [] }, enter];
+}
+
+function enterStatement(mode: TransactionRequest['mode'], isShared: boolean): PreparedText {
+  if (mode === 'read') return ENTER_AND_READ;
+  return isShared ? ENTER_TO_SHARE : ENTER;
+}

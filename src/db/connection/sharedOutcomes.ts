@@ -1,0 +1,85 @@
+import type { AnswerShare } from '../answerBudget.js';
+import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
+import type { PipelineResult } from './pipeline.js';
+import {
+  lateOutcomeOf,
+  outcomeOf,
+  type JudgedRequest,
+  type TransactionOutcome,
+} from './transactionOutcome.js';
+
+export type SharingRequest = JudgedRequest & { readonly answer?: AnswerShare };
+
+/** How the transaction of the requests went. */
+interface Course {
+  /** Statements that preceded the requests' own. */
+  readonly opening: number;
+  readonly inTime: boolean;
+}
+
+/** The outcome of each request of a transaction, or that it is to be repeated alone. */
+export function outcomesOf(
+  requests: readonly SharingRequest[],
+  result: PipelineResult,
+  course: Course,
+): readonly (TransactionOutcome | 'repeat')[] {
+  const areInserts = requests.length > 1 && requests[0]?.mode === 'write';
+  let first = course.opening;
+  return requests.map((request, index) => {
+    const end = first + request.statements.length;
+    const place = { first, end, index, isLast: index === requests.length - 1 };
+    first = end;
+    return areInserts
+      ? ofInsert(requests, request, result, course, place)
+      : ofOne(request, result, course, place);
+  });
+}
+
+interface Place {
+  readonly first: number;
+  readonly end: number;
+  readonly index: number;
+  readonly isLast: boolean;
+}
+
+/** Of reads, or a request alone. Reads behind a failed one have not run. */
+function ofOne(
+  request: SharingRequest,
+  { rows, refusals, error }: PipelineResult,
+  { opening, inTime }: Course,
+  { first, end, index, isLast }: Place,
+): TransactionOutcome | 'repeat' {
+  if (index > 0 && error && rows.length < first) return 'repeat';
+  const isComplete = rows.length >= end && !(isLast && error);
+  const ended = {
+    rows: rows.slice(first, end),
+    refusal: request.answer && refusals.get(request.answer),
+    error: isComplete ? undefined : error,
+    hasBegun: rows.length >= opening,
+  };
+  return inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended);
+}
+
+/** Of inserts, which were all committed, or none. If it is known that none was, each is repeated while there is time. */
+function ofInsert(
+  requests: readonly SharingRequest[],
+  request: SharingRequest,
+  { rows, refusals, error }: PipelineResult,
+  { opening, inTime }: Course,
+  { first, end }: Place,
+): TransactionOutcome | 'repeat' {
+  const last = opening + requests.reduce((sum, { statements }) => sum + statements.length, 0);
+  const ended = {
+    rows: error && rows.length < last ? [] : rows.slice(first, end),
+    refusal: request.answer && refusals.get(request.answer),
+    error,
+    hasBegun: rows.length >= opening,
+  };
+  if (!inTime) return lateOutcomeOf(request, ended);
+  return error && isRolledBack(error) ? 'repeat' : outcomeOf(request, ended);
+}
+
+/** Whether PostgreSQL said so. */
+function isRolledBack(error: Error): boolean {
+  return isDatabaseAnswer(error) && !isSessionEnd(error) && !isConnectionFailure(error);
+}
