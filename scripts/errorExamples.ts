@@ -128,7 +128,7 @@ export const ERROR_EXAMPLES: readonly ErrorExample[] = [
     "The table ledger belongs to another role of the database, which has not granted this to the tenant's.",
     {
       table: 'ledger',
-      hint: 'No policy rule helps: its owner in the database grants it to the role of the tenant, as "rowpost tenant sql" says among the problems.',
+      hint: 'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
     },
   ),
   control(

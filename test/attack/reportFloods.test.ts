@@ -6,7 +6,7 @@ import { waitFor } from '../support/waitFor.js';
 const SET_KEY =
   'mutation ($key: String) { Utility { set_email_webhook_key(verification_key: $key) { url } } }';
 const MAX_EVENTS = 5_000;
-const REPORTS = 24;
+const REPORTS = 8;
 
 interface Sender {
   /** Sends a report of so many complaints, signed as the tenant has said that its reports are. */
@@ -61,8 +61,9 @@ describe('attack: a flood of reports that a tenant signs itself', function () {
     await waitFor('the first report of the flood', () => recorded > 0);
     const before = recorded;
     expect(await other.report(1)).to.equal(204);
-    expect(recorded - before, 'reports of the flood recorded meanwhile').to.be.below(6);
-    expect(await Promise.all(flood)).to.deep.equal(Array(REPORTS).fill(204));
+    expect(recorded - before, 'reports of the flood recorded meanwhile').to.be.below(4);
+    // One that waited too long is sent again by its provider.
+    for (const status of await Promise.all(flood)) expect(status).to.be.oneOf([204, 503]);
   });
 
   it('has at most as many events as a report of SendGrid', async () => {

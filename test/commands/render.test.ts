@@ -101,7 +101,7 @@ describe('rowpost render', () => {
       message: "unexpected end of template, expected 'end of print statement'.",
       line: 1,
       column: 5,
-      hint: null,
+      hint: 'close it with }}',
     };
     expect(answers).to.have.length(input.length);
     expect([answers[0], answers[2], answers[3], answers[6], answers[7]]).to.deep.equal([

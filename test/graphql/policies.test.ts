@@ -21,18 +21,11 @@ describe('policies of /query', () => {
       [['customer'], 'PERMISSION_DENIED'],
       [['orders'], 'PERMISSION_DENIED'],
     ]);
-    expect(reply.errors![0]!.message).to.equal(
-      'This role may not read customer: no policy rule grants it select there.',
-    );
   });
 
   it('denies a rule without the capability', async () => {
     const clerk = roleWith(shop, ['login'], [{ capabilities: ['select'], targets: ['customer'] }]);
-    const reply = await shop.ask('{ customer { name } }', {}, clerk);
-    expect(code(reply)).to.equal('PERMISSION_DENIED');
-    expect(reply.errors![0]!.message).to.equal(
-      'This role may not read customer: it lacks the capability select.',
-    );
+    expect(code(await shop.ask('{ customer { name } }', {}, clerk))).to.equal('PERMISSION_DENIED');
   });
 
   it('denies a change that a rule grants to a role without the capability', async () => {
@@ -42,10 +35,8 @@ describe('policies of /query', () => {
       'update_customer(customer_id: 1, input: { name: "Eve" }) { name }',
       'delete_customer(customer_id: 1) { name }',
     ]) {
-      const reply = await shop.ask(`mutation { ${mutation} }`, {}, clerk);
-      expect(code(reply), mutation).to.equal('PERMISSION_DENIED');
-      expect(reply.errors![0]!.message).to.match(
-        /may not \w+ rows of customer: it lacks the capability \w+\.$/,
+      expect(code(await shop.ask(`mutation { ${mutation} }`, {}, clerk)), mutation).to.equal(
+        'PERMISSION_DENIED',
       );
     }
   });

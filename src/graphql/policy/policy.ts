@@ -18,8 +18,6 @@ export type Reach = Predicate | 'all' | 'none';
 /** Which rows of a tenant's tables a principal may read and change. */
 export interface Policy {
   readonly reach: (capability: Capability, table: Table, alias: Sql) => Reach;
-  /** Why `reach` is `none`. */
-  readonly whyNone: (capability: Capability, table: Table) => string;
   /** `reach` for select, in the form the filter compiler needs. */
   readonly access: RowAccess;
 }
@@ -27,7 +25,7 @@ export interface Policy {
 const EVERYTHING: RowAccess = { predicate: () => 'all' };
 
 /** For conditions written by an administrator, which see every row. */
-export const unrestricted: Policy = { reach: () => 'all', whyNone: () => '', access: EVERYTHING };
+export const unrestricted: Policy = { reach: () => 'all', access: EVERYTHING };
 
 /**
  * Default deny: rules only grant, and several are combined with OR. A role also needs the capability itself. Root and
@@ -47,20 +45,13 @@ export function policyOf(
     const texts = conditions.map((condition) => sql`(${condition.sql})`);
     return Object.assign(sql`(${join(texts, ' or ')})`, { reads: widest(conditions) });
   };
-  const whyNone = (capability: Capability, table: Table): string => {
-    if (!principal.capabilities.includes(capability)) return `it lacks the capability ${capability}`;
-    return principal.rules.some((rule) => grants(rule, capability, table))
-      ? 'the filters of its policy rules no longer match the table'
-      : `no policy rule grants it ${capability} there`;
-  };
   const access: RowAccess = {
-    whyNone: (table) => whyNone('select', table),
     predicate: (table, alias) => reach('select', table, alias),
     denies: (table) =>
       !principal.capabilities.includes('select') ||
       !principal.rules.some((rule) => grants(rule, 'select', table)),
   };
-  return { reach, whyNone, access };
+  return { reach, access };
 }
 
 /**

@@ -53,18 +53,17 @@ export function columnSql(alias: Sql, column: Column): Sql {
 /** The condition for rows that the principal may read. Throws AppError PERMISSION_DENIED if it may not read the table. */
 export function readable(context: ReadContext, table: Table, alias: Sql): Predicate | 'all' {
   const predicate = context.access.predicate(table, alias);
-  if (predicate === 'none') throw notReadable(context, table);
+  if (predicate === 'none') throw notReadable(table);
   return predicate;
 }
 
 /** Fails early, before anything is compiled for a table that may not be read. Throws AppError PERMISSION_DENIED. */
-export function requireReadable(context: ReadContext, table: Table): void {
-  if (context.access.denies?.(table) === true) throw notReadable(context, table);
+export function requireReadable({ access }: ReadContext, table: Table): void {
+  if (access.denies?.(table) === true) throw notReadable(table);
 }
 
-function notReadable({ access }: ReadContext, table: Table): AppError {
-  const why = access.whyNone?.(table) ?? 'none of its rows are visible';
-  return new AppError('PERMISSION_DENIED', `This role may not read ${table.name}: ${why}.`, {
+function notReadable(table: Table): AppError {
+  return new AppError('PERMISSION_DENIED', `This role may not read ${table.name}.`, {
     details: { table: table.name, capability: 'select' },
   });
 }

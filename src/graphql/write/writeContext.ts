@@ -20,8 +20,7 @@ export function changeable(
 ): Exclude<Reach, 'none'> {
   const reach = context.policy.reach(capability, table, alias);
   if (reach !== 'none') return reach;
-  const why = context.policy.whyNone(capability, table);
-  throw new AppError('PERMISSION_DENIED', `This role may not ${capability} rows of ${table.name}: ${why}.`, {
+  throw new AppError('PERMISSION_DENIED', `This role may not ${capability} rows of ${table.name}.`, {
     details: { table: table.name, capability },
   });
 }

@@ -12,8 +12,6 @@ export interface RowAccess {
   readonly predicate: (table: Table, alias: Sql) => Predicate | 'all' | 'none';
   /** Whether the predicate is known to be `none` without compiling anything. */
   readonly denies?: (table: Table) => boolean;
-  /** Why the predicate is `none`. */
-  readonly whyNone?: (table: Table) => string;
 }
 
 /** A condition that decides who may reach a row. */
