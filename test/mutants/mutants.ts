@@ -291,15 +291,15 @@ const FIRST_WALL: readonly Mutant[] = [
 const SECOND_WALL: readonly Mutant[] = [
   {
     name: "a transaction does not enter the tenant's role",
-    file: 'src/db/connection/transactions.ts',
+    file: 'src/db/connection/openingStatements.ts',
     find: 'return isClean ? [enter] :',
-    replace: 'if (enter.values.length > 0) return [];\n    return isClean ? [enter] :',
+    replace: 'if (enter.values.length > 0) return [];\n  return isClean ? [enter] :',
     tests: [WALL_TWO, 'test/graphql/reads.test.ts'],
   },
   {
     name: 'a session goes from one tenant to the next as it is',
-    file: 'src/db/connection/transactions.ts',
-    find: '[{ statement: this.#clean, values: [] }, enter]',
+    file: 'src/db/connection/openingStatements.ts',
+    find: '[{ statement: CLEAN, values: [] }, enter]',
     replace: '[enter]',
     tests: [WALL_TWO, 'test/attack/tenantCode.test.ts', 'test/attack/tenantCodeWays.test.ts'],
   },
