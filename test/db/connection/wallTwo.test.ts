@@ -5,6 +5,7 @@ import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { preparedText } from '../../../src/db/connection/preparedStatements.js';
 import type { Transactions, TransactionOutcome } from '../../../src/db/connection/transactions.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
+import { waitFor } from '../../support/waitFor.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {
@@ -12,6 +13,7 @@ for (const access of ['shared', 'own'] as const) {
     let shop: Shop;
     let transactions: Transactions;
     let otherSchema: string;
+    let otherTenantid: number;
 
     before(async () => {
       shop = await openShop('create table own (id int primary key); insert into own values (1)');
@@ -22,6 +24,7 @@ for (const access of ['shared', 'own'] as const) {
         rootPassword: 'correct horse',
       });
       otherSchema = other.schema;
+      otherTenantid = other.tenantid;
       await runTenantSql(database, {
         tenantid: other.tenantid,
         sql: "create table secret (id int primary key, word text); insert into secret values (1, 'swordfish'); create view peek as select * from secret; create sequence counter",
@@ -70,6 +73,22 @@ for (const access of ['shared', 'own'] as const) {
         expectDenied(await run(statement(otherSchema)));
       });
     }
+
+    it('leaves nothing in a session that serves another tenant next', async () => {
+      await shop.engine.introspect(otherTenantid, otherSchema);
+      await run("select set_config('my.word', 'left', false), set_config('statement_timeout', '9s', false)");
+      await waitFor('the session to be idle', () => shop.test.database.tenants.use.inUse === 0);
+      const look = preparedText(
+        "select concat(current_setting('my.word', true), current_setting('statement_timeout'))",
+      );
+      const request = {
+        tenantid: otherTenantid,
+        mode: 'write',
+        statements: [{ statement: look, values: [] }],
+      } as const;
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => transactions.run(request)));
+      for (const outcome of outcomes) expect(outcome).to.deep.equal({ kind: 'done', results: [[['15s']]] });
+    });
 
     it('can not read or write any table of the control schema', async () => {
       const { rows } = await shop.test.database.pool.query<{ name: string }>(
