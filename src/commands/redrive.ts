@@ -32,7 +32,9 @@ async function resume({ tenant, delivery, filter }: Options, paused: string): Pr
   const only = paused === 'all' ? undefined : readId(paused, '--paused takes the id of a tenant, or all');
   return withInstallation(async ({ config, database: { knex, pool } }) => {
     const states = await readKeyStates(pool);
-    for (const tenantid of states.paused.filter((id) => only === undefined || id === only)) {
+    const chosen = states.paused.filter((id) => only === undefined || id === only);
+    if (only !== undefined && chosen.length === 0) throw new UsageError(`tenant ${only} is not paused`);
+    for (const tenantid of chosen) {
       const resumed = await knex.transaction(async (transaction) => {
         const count = await resumeTenant(transaction, tenantid);
         await assignRateLimitSlots(transaction, tenantid, config.tenantEmailsPerSecond);

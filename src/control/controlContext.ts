@@ -5,7 +5,7 @@ import type { MailTransport } from '../email/mail/transport.js';
 import type { Services } from '../services.js';
 import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
-import type { TenantGate } from '../graphql/tenantGate.js';
+import type { TenantGate } from '../tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 
 /** Dependencies of the control objects. */

@@ -23,7 +23,7 @@ import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import type { Steps } from '../graphql/steps.js';
-import { TenantGate } from '../graphql/tenantGate.js';
+import { TenantGate } from '../tenantGate.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';

@@ -47,7 +47,7 @@ import { PlanningQueue } from './plan/planningQueue.js';
 import type { GraphqlRequest } from './plan/prepareRequest.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
-import { TenantGate } from './tenantGate.js';
+import { TenantGate } from '../tenantGate.js';
 
 export type { GraphqlResponse } from './response.js';
 export type { GraphqlRequest } from './plan/prepareRequest.js';

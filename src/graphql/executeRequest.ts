@@ -28,7 +28,7 @@ import { runUtilities } from './runUtilities.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { complete, type Steps } from './steps.js';
-import type { TenantGate } from './tenantGate.js';
+import type { TenantGate } from '../tenantGate.js';
 import { rowsToWrite } from './write/rowsToWrite.js';
 
 export interface EngineDeps extends PrepareDeps {

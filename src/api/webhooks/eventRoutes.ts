@@ -8,7 +8,7 @@ import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
 import { requireHere } from '../../db/placement.js';
 import { AppError } from '../../errors.js';
-import { TenantGate } from '../../graphql/tenantGate.js';
+import { TenantGate } from '../../tenantGate.js';
 import type { Logger } from '../../log.js';
 import type { KeyRing } from '../../secrets.js';
 import type { BodyBudget } from '../http/bodyBudget.js';

@@ -2,7 +2,7 @@ import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
-import { TenantGate } from '../../graphql/tenantGate.js';
+import { TenantGate } from '../../tenantGate.js';
 import { textOf, type Json } from './eventFields.js';
 import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './eventWebhook.js';
 

@@ -24,14 +24,13 @@ export function outcomesOf(
   course: Course,
 ): readonly (TransactionOutcome | 'repeat')[] {
   const areInserts = requests.length > 1 && requests[0]?.mode === 'write';
+  const last = requests.reduce((sum, { statements }) => sum + statements.length, course.opening);
   let first = course.opening;
   return requests.map((request, index) => {
     const end = first + request.statements.length;
-    const place = { first, end, index, isLast: index === requests.length - 1 };
+    const place = { first, end, index, last };
     first = end;
-    return areInserts
-      ? ofInsert(requests, request, result, course, place)
-      : ofOne(request, result, course, place);
+    return areInserts ? ofInsert(request, result, course, place) : ofOne(request, result, course, place);
   });
 }
 
@@ -39,7 +38,8 @@ interface Place {
   readonly first: number;
   readonly end: number;
   readonly index: number;
-  readonly isLast: boolean;
+  /** The end of the last request's statements. */
+  readonly last: number;
 }
 
 /** Of reads, or a request alone. Reads behind a failed one have not run. */
@@ -47,10 +47,10 @@ function ofOne(
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,
   { opening, inTime }: Course,
-  { first, end, index, isLast }: Place,
+  { first, end, index, last }: Place,
 ): TransactionOutcome | 'repeat' {
   if (index > 0 && error && rows.length < first) return 'repeat';
-  const isComplete = rows.length >= end && !(isLast && error);
+  const isComplete = rows.length >= end && !(end === last && error);
   const ended = {
     rows: rows.slice(first, end),
     refusal: request.answer && refusals.get(request.answer),
@@ -62,13 +62,11 @@ function ofOne(
 
 /** Of inserts, which were all committed, or none. If it is known that none was, each is repeated while there is time. */
 function ofInsert(
-  requests: readonly SharingRequest[],
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,
   { opening, inTime }: Course,
-  { first, end }: Place,
+  { first, end, last }: Place,
 ): TransactionOutcome | 'repeat' {
-  const last = opening + requests.reduce((sum, { statements }) => sum + statements.length, 0);
   const ended = {
     rows: error && rows.length < last ? [] : rows.slice(first, end),
     refusal: request.answer && refusals.get(request.answer),

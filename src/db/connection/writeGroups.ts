@@ -1,4 +1,7 @@
-/** A tenant's groups in flight: while one commits, PostgreSQL works on the next. A second costs nothing at four requests in flight, a third gains nothing at 64. */
+/**
+ * A tenant's groups in flight: while one commits, PostgreSQL works on the next. With one, four requests in flight are 14 % slower;
+ * a third gains nothing at 64.
+ */
 const MAX_GROUPS = 2;
 const MAX_GROUP_SIZE = 16;
 

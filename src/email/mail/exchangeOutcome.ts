@@ -105,9 +105,13 @@ export function withoutSecrets(outcome: SendOutcome, secrets: readonly string[])
   };
 }
 
-/** Also redacts a secret that the end of the text has cut off. */
+/** Also redacts a secret that the end of a truncated text has cut off. */
 export function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => withoutBeginning(rest.replaceAll(secret, '[key]'), secret), text);
+  const mayBeCut = text.length >= MAX_MESSAGE_CHARACTERS;
+  return secrets.reduce((rest, secret) => {
+    const clean = rest.replaceAll(secret, '[key]');
+    return mayBeCut ? withoutBeginning(clean, secret) : clean;
+  }, text);
 }
 
 /** Fewer characters may be a coincidence. */
