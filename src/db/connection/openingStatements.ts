@@ -1,7 +1,7 @@
 import type { Lease } from './connectionPool.js';
 import { preparedText, type PreparedText } from './preparedStatements.js';
 import type { TenantConnections } from './tenantConnections.js';
-import type { TransactionRequest, TransactionStatement } from './transactions.js';
+import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 
 /** While several requests share a transaction, a wait for a lock would hold up the others. */
 const SHARED_LOCK_TIMEOUT = '50ms';

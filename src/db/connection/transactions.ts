@@ -6,42 +6,19 @@ import type { Canceler } from './deadline.js';
 import type { TenantConnections } from './tenantConnections.js';
 import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
 import { openingStatements } from './openingStatements.js';
-import { runPipeline, type PipelineResult, type PipelineStep, type Rows } from './pipeline.js';
+import { runPipeline, type PipelineResult, type PipelineStep } from './pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import { outcomesOf } from './sharedOutcomes.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
 import { WriteGroups } from './writeGroups.js';
 import { failed, READ_ONLY, type TransactionOutcome } from './transactionOutcome.js';
+import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 import { tracedTransaction } from './transactionSpan.js';
-import type { Span } from '../../tracing/tracing.js';
 import { isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
 
 export type { TransactionOutcome } from './transactionOutcome.js';
-
-export interface TransactionStatement {
-  readonly statement: PreparedText;
-  readonly values: readonly unknown[];
-}
-
-export interface TransactionRequest {
-  /** The tenant whose role runs the statements; null for the service's own. */
-  readonly tenantid: number | null;
-  readonly mode: 'read' | 'write';
-  readonly statements: readonly TransactionStatement[];
-  /** Whether a write only inserts rows. Quick ones of a tenant then share transactions, unless one of them fails. */
-  readonly onlyInserts?: boolean;
-  /** A write's own bookkeeping: nothing is committed unless all of it succeeds. Costs a second round trip. */
-  readonly bracket?: {
-    readonly before: TransactionStatement;
-    /** Built from the results of the statements. */
-    readonly after: (results: readonly Rows[]) => TransactionStatement;
-  };
-  /** Counts the bytes that arrive; released by the caller. Absent if the result is known to be small. */
-  readonly answer?: AnswerShare;
-  /** The parent of the transaction's span. */
-  readonly span?: Span | undefined;
-}
+export type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 
 /** Slower statements are not pipelined: that would save little and delay those behind them a lot. */
 const QUICK_MS = 1;
