@@ -325,11 +325,16 @@ describe('inserts of one tenant at the same time', () => {
       setImmediate(() => connection.stream.destroy());
       return lease;
     };
+    // Otherwise PostgreSQL might answer first.
+    const locker = await shop.test.database.pool.connect();
+    await locker.query(`begin; lock table ${shop.tenant.schema}.label in share mode`);
     try {
       const codes = (await Promise.all(names(10).map(run))).map(codeOf);
       expect(new Set(codes)).to.deep.equal(new Set(['OUTCOME_UNKNOWN']));
     } finally {
       tenants.acquire = acquire;
+      await locker.query('rollback');
+      locker.release();
     }
   });
 
