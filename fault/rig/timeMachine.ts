@@ -50,11 +50,10 @@ export function createTimeMachine(
     const home = await homeOf();
     await postgres.crash();
     const fromMs = await change(home);
-    // Processes reconnect, and send, before the start is reported.
-    const toMs = Date.now();
-    await postgres.start();
-    const lost: LostTime = { fromMs, toMs };
+    // Before the start is reported, processes reconnect and send, and the witness looks.
+    const lost: LostTime = { fromMs, toMs: Date.now() };
     lostTimes.push(lost);
+    await postgres.start();
     for (const listener of listeners) listener();
     return lost;
   };
