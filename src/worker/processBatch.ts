@@ -6,7 +6,7 @@ import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
-import { sendDelivery, sendSuspect, type SendDeps } from './sendDelivery.js';
+import { sendDelivery, type SendDeps } from './sendDelivery.js';
 import type { Suspects } from './suspects.js';
 
 export interface BatchDeps {
@@ -66,9 +66,11 @@ export async function processDelivery(
   const { tenantid } = job;
   await claimed.claim(job, async () => {
     const end = await slots.run(tenantid, () =>
-      sendDelivery(send, job, redelivered, stillFresh(copy), copy?.batch),
+      sendDelivery(send, job, { redelivered, loaded: stillFresh(copy), batch: copy?.batch }),
     );
-    if (end === 'suspect') await suspects.run(tenantid, () => sendSuspect(send, job, redelivered));
+    if (end === 'suspect') {
+      await suspects.run(tenantid, () => sendDelivery(send, job, { redelivered, mayBeSuspect: true }));
+    }
     return end === undefined ? 'dropped' : 'done';
   });
 }

@@ -7,7 +7,7 @@ import type { DeliveryLedger } from './deliveryLedger.js';
 /** An email without its suppressed and unsubscribed addresses, if any recipient is left. */
 export type AllowedEmail =
   | { readonly kind: 'email'; readonly email: Email }
-  | { readonly kind: 'skipped'; readonly code: string; readonly error: string };
+  | { readonly kind: 'skipped'; readonly code: string; readonly message: string };
 
 const MAX_LISTED = 5;
 
@@ -50,10 +50,10 @@ function allSuppressed(
   });
   const listed = `${named.join(', ')}${recipients.length > MAX_LISTED ? ` and ${recipients.length - MAX_LISTED} more` : ''}`;
   return hasUnsubscribed
-    ? { kind: 'skipped', code: 'UNSUBSCRIBED', error: `every recipient has unsubscribed: ${listed}` }
+    ? { kind: 'skipped', code: 'UNSUBSCRIBED', message: `every recipient has unsubscribed: ${listed}` }
     : {
         kind: 'skipped',
         code: 'SUPPRESSED',
-        error: `every recipient is on the suppression list: ${listed}`,
+        message: `every recipient is on the suppression list: ${listed}`,
       };
 }

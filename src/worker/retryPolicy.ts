@@ -15,13 +15,20 @@ export type Decision = Pick<
   | 'nextAttemptMs'
 >;
 
-/** Outcomes subject to this policy. Deliveries of a paused tenant are paused; a fenced attempt belongs to another worker. */
-export type DecidableOutcome = Exclude<SendOutcome, { kind: 'tenant_paused' } | { kind: 'fenced' }>;
+/** An attempt's outcome, unless it was fenced: then another worker has the delivery. */
+export type DecidableOutcome = Exclude<SendOutcome, { kind: 'fenced' }>;
+
+/** Why nothing is sent this time; `wait`: the tenant's rate limit. */
+export type NoEmail =
+  | { readonly kind: 'failed' | 'skipped' | 'retry'; readonly code: string; readonly message: string }
+  | { readonly kind: 'wait'; readonly waitMs: number };
 
 export interface RetryTerms {
   /** Counted attempts before this one. */
   readonly attempts: number;
   readonly policy: DeliveryPolicy;
+  /** The carrier to fall back to at once, if nothing was sent. */
+  readonly next?: string | undefined;
   readonly maxAttempts: number;
   readonly backoffBaseMs: number;
   readonly backoffCapMs: number;
@@ -32,68 +39,67 @@ export interface RetryTerms {
 /** Jitter for deliveries that waited for the same rate limit. */
 const SPREAD_MS = 2_000;
 
-/** The whole retry policy, as a pure function. */
+const WAIT = { errorCode: 'RATE_LIMITED', error: 'the provider asks to wait', counted: false } as const;
+
+/** The retry policy, as a pure function: what follows from a call to the provider. */
 export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
+  const { httpStatus } = outcome;
+  if (terms.next !== undefined && isCertainFailure(outcome)) return fallBack(outcome, terms.next);
   switch (outcome.kind) {
     case 'sent':
-      return end('sent', 'sent', outcome.httpStatus, { providerMessageId: outcome.providerMessageId });
+      return end('sent', 'sent', httpStatus, { providerMessageId: outcome.providerMessageId });
     case 'rejected':
-      return end('failed', 'rejected', outcome.httpStatus, {
-        errorCode: outcome.code,
-        error: outcome.message,
-      });
-    case 'rate_limited':
-      return {
-        ...end('retrying', 'rate_limited', outcome.httpStatus, {
-          errorCode: 'RATE_LIMITED',
-          error: 'the provider asks to wait',
-        }),
-        counted: false,
-        nextAttemptMs: outcome.waitMs + terms.random() * SPREAD_MS,
-      };
+      return end('failed', 'rejected', httpStatus, reasonOf(outcome));
+    case 'rate_limited': {
+      const nextAttemptMs = outcome.waitMs + terms.random() * SPREAD_MS;
+      return end('retrying', 'rate_limited', httpStatus, { ...WAIT, nextAttemptMs });
+    }
+    // Of several accounts, not all are refused: another one may take it later.
+    case 'tenant_paused':
     case 'retry': {
-      const recorded = outcome.ambiguous ? 'ambiguous' : 'retry';
-      const reason = { errorCode: outcome.code, error: outcome.message };
-      if (outcome.ambiguous && terms.policy === 'at_most_once') {
-        return end('unknown', recorded, outcome.httpStatus, reason);
-      }
-      if (terms.attempts + 1 >= terms.maxAttempts) return end('failed', recorded, outcome.httpStatus, reason);
-      return {
-        ...end('retrying', recorded, outcome.httpStatus, reason),
-        nextAttemptMs: backoffMs(terms.attempts, terms),
-      };
+      const isAmbiguous = outcome.kind === 'retry' && outcome.ambiguous;
+      const recorded = isAmbiguous ? 'ambiguous' : 'retry';
+      const reason = reasonOf(outcome);
+      if (isAmbiguous && terms.policy === 'at_most_once') return end('unknown', recorded, httpStatus, reason);
+      if (terms.attempts + 1 >= terms.maxAttempts) return end('failed', recorded, httpStatus, reason);
+      const nextAttemptMs = backoffMs(terms.attempts, terms);
+      return end('retrying', recorded, httpStatus, { ...reason, nextAttemptMs });
     }
   }
 }
 
+/** What follows when the provider was not called. */
+export function decideWithoutEmail(why: NoEmail, terms: RetryTerms): Decision {
+  switch (why.kind) {
+    case 'failed':
+      return end('failed', 'failed', null, reasonOf(why));
+    case 'skipped':
+      return end('skipped', null, null, { ...reasonOf(why), counted: false });
+    case 'retry':
+      return decide({ ...why, kind: 'retry', ambiguous: false, httpStatus: null }, terms);
+    case 'wait':
+      return { ...decide({ ...why, kind: 'rate_limited', httpStatus: 429 }, terms), outcome: null };
+  }
+}
+
+type CertainFailure = Extract<SendOutcome, { kind: 'retry' | 'tenant_paused' | 'rate_limited' }>;
+
 /** Whether nothing was sent, and another carrier may do better. */
-export function isCertainFailure(
-  outcome: SendOutcome,
-): outcome is Extract<SendOutcome, { kind: 'retry' | 'tenant_paused' | 'rate_limited' }> {
+function isCertainFailure(outcome: SendOutcome): outcome is CertainFailure {
   if (outcome.kind === 'retry') return !outcome.ambiguous;
   return outcome.kind === 'tenant_paused' || outcome.kind === 'rate_limited';
 }
 
-/** After a certain failure with one carrier: the next one is tried at once, in an attempt of its own. */
-export function fallBack(
-  outcome: Extract<SendOutcome, { kind: 'retry' | 'tenant_paused' | 'rate_limited' }>,
-  next: string,
-): Decision {
-  const recorded = ({ retry: 'retry', tenant_paused: 'paused', rate_limited: 'rate_limited' } as const)[
-    outcome.kind
-  ];
-  const [code, why] =
-    outcome.kind === 'rate_limited'
-      ? ['RATE_LIMITED', 'the provider asks to wait']
-      : [outcome.code, outcome.message];
-  return {
-    ...end('retrying', recorded, outcome.httpStatus, {
-      errorCode: code,
-      error: `${why}; ${next} is tried next`,
-    }),
+/** The next carrier is tried at once, in an attempt of its own. */
+function fallBack(outcome: CertainFailure, next: string): Decision {
+  const recorded = outcome.kind === 'tenant_paused' ? 'paused' : outcome.kind;
+  const { errorCode, error } = outcome.kind === 'rate_limited' ? WAIT : reasonOf(outcome);
+  return end('retrying', recorded, outcome.httpStatus, {
+    errorCode,
+    error: `${error}; ${next} is tried next`,
     counted: false,
     nextAttemptMs: 0,
-  };
+  });
 }
 
 /** Exponential backoff with full jitter. */
@@ -105,11 +111,15 @@ export function backoffMs(
   return terms.random() * bound;
 }
 
+function reasonOf({ code, message }: { readonly code: string; readonly message: string }) {
+  return { errorCode: code, error: message };
+}
+
 function end(
   state: Decision['state'],
-  outcome: NonNullable<Decision['outcome']>,
+  outcome: Decision['outcome'],
   httpStatus: number | null,
-  rest: Partial<Pick<Decision, 'providerMessageId' | 'errorCode' | 'error'>>,
+  rest: Partial<Decision>,
 ): Decision {
   return {
     state,

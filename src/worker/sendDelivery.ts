@@ -1,83 +1,69 @@
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { IDEMPOTENT_CARRIERS } from '../db/delivery/leases.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { formatAddress } from '../email/addresses.js';
-import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import type { Email } from '../email/email.js';
 import type { Account } from '../email/mail/account.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
-import { unsubscribeUrl } from '../email/unsubscribeLink.js';
-import { variantNames } from '../email/variantNames.js';
-import type { Logger } from '../log.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
-import type { KeyRing } from '../secrets.js';
 import { traced, type Span } from '../tracing/tracing.js';
 import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';
-import type { DeliveryLedger } from './deliveryLedger.js';
 import { refusedEvent } from './refusedEvent.js';
 import { tracedDelivery, tracedSend } from './deliverySpan.js';
-import { removeSuppressed } from './removeSuppressed.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
-import { decide, fallBack, isCertainFailure, type Decision, type RetryTerms } from './retryPolicy.js';
+import { prepareEmail, type PrepareDeps } from './prepareEmail.js';
+import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
 
-export interface SendDeps extends ComposeDeps {
-  readonly ledger: DeliveryLedger;
+export interface SendDeps extends PrepareDeps {
   readonly leases: LeaseKeeper;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   readonly readAccounts: AccountReader;
   readonly holds: CarrierHolds;
-  readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy'>;
+  readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy' | 'next'>;
   readonly sendDeadlineMs: number;
-  /** Seals unsubscribe links and encrypts kept mails. */
-  readonly keyRing: KeyRing;
-  /** Whether this is one of several cells: links then tell the proxy in front their tenant. */
-  readonly isCell?: boolean;
   /** Whether mails are kept as sent (`KEEP_MAIL_DAYS`). */
   readonly keepsMail: boolean;
-  readonly log: Logger;
   readonly report: AttemptReport;
 }
 
-/**
- * One attempt at a delivery, from the job to the ledger's record. Failures of the tenant, the provider or the network
- * become a state of the delivery; rejects only when the database is unavailable.
- * @param redelivered whether an earlier worker started the same job and died
- * @param loaded a recent copy of the delivery: if it is stale, the start is refused
- * @param batch its batch's span
- * @returns 'suspect' when nothing was done, because the delivery is for `sendSuspect`
- */
-export async function sendDelivery(
-  deps: SendDeps,
-  job: DeliveryJob,
-  redelivered: boolean,
-  loaded?: LoadedDelivery,
-  batch?: Span,
-): Promise<'done' | 'suspect'> {
-  const delivery = loaded ?? (await deps.ledger.load(job));
-  if (!delivery || !isOpen(delivery, job)) return 'done';
-  if (delivery.lost >= SUSPECT_AFTER) return 'suspect';
-  await tracedDelivery(delivery, batch, (span) => attemptDelivery(deps, delivery, redelivered, span));
-  return 'done';
-}
-
-/** As `sendDelivery`, for a delivery that may be crashing workers. */
-export async function sendSuspect(deps: SendDeps, job: DeliveryJob, redelivered: boolean): Promise<void> {
-  const delivery = await deps.ledger.load(job);
-  if (!delivery || !isOpen(delivery, job)) return;
-  await tracedDelivery(delivery, undefined, (span) => attemptDelivery(deps, delivery, redelivered, span));
+export interface AttemptOptions {
+  /** Whether an earlier worker started the same job and died. */
+  readonly redelivered: boolean;
+  /** A recent copy of the delivery: if it is stale, the start is refused. */
+  readonly loaded?: LoadedDelivery | undefined;
+  /** Its batch's span. */
+  readonly batch?: Span | undefined;
+  /** Whether a delivery that may be crashing workers is attempted too. */
+  readonly mayBeSuspect?: boolean;
 }
 
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
+
+/**
+ * One attempt at a delivery, from the job to the ledger's record. Failures of the tenant, the provider or the network
+ * become a state of the delivery; rejects only when the database is unavailable.
+ * @returns 'suspect' when nothing was done, because the delivery may be crashing workers
+ */
+export async function sendDelivery(
+  deps: SendDeps,
+  job: DeliveryJob,
+  { redelivered, loaded, batch, mayBeSuspect = false }: AttemptOptions,
+): Promise<'done' | 'suspect'> {
+  const delivery = loaded ?? (await deps.ledger.load(job));
+  if (!delivery || !isOpen(delivery, job)) return 'done';
+  if (delivery.lost >= SUSPECT_AFTER && !mayBeSuspect) return 'suspect';
+  await tracedDelivery(delivery, batch, (span) => attemptDelivery(deps, delivery, redelivered, span));
+  return 'done';
+}
 
 async function attemptDelivery(
   deps: SendDeps,
@@ -91,15 +77,16 @@ async function attemptDelivery(
   const delivery = { ...loaded, beganAtMs: performance.now(), carrier, span };
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
-  const obstacle = needsAccount ? findObstacle(deps, delivery, accounts) : undefined;
-  if (obstacle) return handleObstacle(deps, delivery, obstacle);
-
-  const composed = await traced(span, 'compose', {}, (part) => compose(deps, { ...delivery, span: part }));
-  if (composed.kind !== 'email') return recordNoEmail(deps, delivery, composed);
-  const allowed = await removeSuppressed(deps.ledger, delivery, composed.email);
-  if (allowed.kind !== 'email') return recordNoEmail(deps, delivery, allowed);
-
-  await sendEmail(deps, delivery, allowed.email, accounts);
+  const obstacle = needsAccount ? findObstacle(delivery, accounts, deps.now()) : undefined;
+  const prepared = obstacle ?? (await prepareEmail(deps, delivery));
+  switch (prepared.kind) {
+    case 'email':
+      return sendEmail(deps, delivery, prepared.email, accounts);
+    case 'paused':
+      return pause(deps, delivery, false, null);
+    default:
+      return record(deps, delivery, decideWithoutEmail(prepared, termsOf(deps, delivery)), false);
+  }
 }
 
 /** A job is a hint: the delivery may have moved on since. */
@@ -107,112 +94,22 @@ function isOpen(delivery: LoadedDelivery, job: DeliveryJob): boolean {
   return delivery.starts === job.starts && (delivery.state === 'pending' || delivery.state === 'retrying');
 }
 
-type Obstacle =
-  | { readonly kind: 'key-missing' }
-  | { readonly kind: 'paused' }
-  | { readonly kind: 'wait'; readonly waitMs: number };
-
 function findObstacle(
-  deps: SendDeps,
   { accounts: stored }: LoadedDelivery,
   accounts: readonly Account[],
-): Obstacle | undefined {
-  if (!stored || accounts.length === 0) return { kind: 'key-missing' };
+  nowMs: number,
+): NoEmail | { readonly kind: 'paused' } | undefined {
+  if (!stored || accounts.length === 0) {
+    return {
+      kind: 'failed',
+      code: 'EMAIL_APIKEY_MISSING',
+      message: 'the tenant has neither an email API key nor another transport',
+    };
+  }
   if (stored.pausedCode !== null) return { kind: 'paused' };
-  if (stored.waitUntilMs !== null)
-    return { kind: 'wait', waitMs: Math.max(0, stored.waitUntilMs - deps.now()) };
-  return undefined;
+  if (stored.waitUntilMs === null) return undefined;
+  return { kind: 'wait', waitMs: Math.max(0, stored.waitUntilMs - nowMs) };
 }
-
-async function handleObstacle(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  obstacle: Obstacle,
-): Promise<void> {
-  switch (obstacle.kind) {
-    case 'paused':
-      return deps.ledger.pause({
-        ...keyOf(delivery),
-        starts: delivery.starts,
-        sending: false,
-        httpStatus: null,
-      });
-    case 'wait': {
-      const decision = decide(
-        { kind: 'rate_limited', httpStatus: 429, waitMs: obstacle.waitMs },
-        termsOf(deps, delivery),
-      );
-      return record(deps, delivery, { ...decision, outcome: null }, false);
-    }
-    case 'key-missing':
-      return recordNoEmail(deps, delivery, {
-        kind: 'failed',
-        code: 'EMAIL_APIKEY_MISSING',
-        error: 'the tenant has neither an email API key nor another transport',
-      });
-  }
-}
-
-/** Why nothing is sent this time, as recorded in the ledger. */
-interface NoEmail {
-  readonly kind: 'failed' | 'skipped' | 'retry';
-  readonly code: string;
-  readonly error: string;
-}
-
-async function compose(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-): Promise<{ readonly kind: 'email'; readonly email: Email } | NoEmail> {
-  if (delivery.eventid === null) {
-    return { kind: 'skipped', code: 'EVENT_EXPIRED', error: 'the change is older than what is kept' };
-  }
-  if (delivery.isTooLarge) return { kind: 'failed', code: 'EVENT_TOO_LARGE', error: RECORD_TOO_LARGE };
-  const { queryRoleid } = delivery;
-  if (queryRoleid === null) return { kind: 'skipped', code: 'RULE_DELETED', error: 'the rule is gone' };
-  const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
-  if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', error: 'the email type is gone' };
-  try {
-    const { tenantid, emailType } = delivery;
-    const event = { eventid: delivery.eventid, time: delivery.createtime };
-    const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
-      unsubscribeUrl: (address) =>
-        unsubscribeUrl(deps, {
-          tenantid,
-          address,
-          emailType,
-          from: type.unsubscribe === 'all' ? 'all' : 'type',
-        }),
-      variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
-    });
-    if (composed.kind === 'email') return composed;
-    return { kind: composed.kind, code: composed.failure.code, error: composed.failure.message };
-  } catch (error) {
-    // The database failed, or it is a bug. Counted as an attempt, so that retries end either way.
-    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
-    return { kind: 'retry', code: 'INTERNAL_ERROR', error: 'the mail could not be composed' };
-  }
-}
-
-async function recordNoEmail(deps: SendDeps, delivery: AttemptedDelivery, why: NoEmail): Promise<void> {
-  const decision =
-    why.kind === 'retry'
-      ? decide(
-          { kind: 'retry', ambiguous: false, httpStatus: null, code: why.code, message: why.error },
-          termsOf(deps, delivery),
-        )
-      : {
-          ...NOTHING_SENT,
-          state: why.kind,
-          outcome: why.kind === 'failed' ? ('failed' as const) : null,
-          counted: why.kind === 'failed',
-          errorCode: why.code,
-          error: why.error,
-        };
-  await record(deps, delivery, decision, false);
-}
-
-const NOTHING_SENT = { httpStatus: null, providerMessageId: null, nextAttemptMs: null } as const;
 
 /** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
 async function sendEmail(
@@ -231,9 +128,7 @@ async function sendEmail(
   const askedAtMs = performance.now();
   const started = await traced(delivery.span, 'record start', {}, () =>
     deps.ledger.start({
-      ...keyOf(delivery),
-      starts: delivery.starts,
-      tracked: delivery.tracked,
+      ...delivery,
       recipients: email.recipients.map((address) => storable(formatAddress(address))),
       subject: email.subject,
       carrier: route.carrier,
@@ -304,46 +199,41 @@ async function recordOutcome(
   deps: SendDeps,
   delivery: AttemptedDelivery,
   outcome: SendOutcome,
-  route: Route,
-): Promise<void> {
-  if (outcome.kind === 'fenced') return;
-  if (route.carriers.length > 1) return recordOneOfSeveral(deps, delivery, outcome, route);
-  if (outcome.kind === 'tenant_paused') return recordPaused(deps, delivery, outcome);
-  if (outcome.kind === 'rate_limited') await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
-  await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
-  await recordRefused(deps, delivery, outcome);
-}
-
-/** While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant. */
-async function recordOneOfSeveral(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  outcome: Exclude<SendOutcome, { kind: 'fenced' }>,
   { carriers, carrier, next }: Route,
 ): Promise<void> {
-  deps.holds.note(accountName(delivery, carrier), outcome);
-  const isFailure = isCertainFailure(outcome);
-  if (next !== undefined && isFailure) return record(deps, delivery, fallBack(outcome, next), true);
-  if (outcome.kind === 'tenant_paused') {
-    const allRefused = carriers.every((each) => deps.holds.isRefused(accountName(delivery, each)));
-    if (allRefused) return recordPaused(deps, delivery, outcome);
-    const retry = { ...outcome, kind: 'retry', ambiguous: false } as const;
-    return record(deps, delivery, decide(retry, termsOf(deps, delivery)), true);
+  if (outcome.kind === 'fenced') return;
+  const isOnly = carriers.length <= 1;
+  if (!isOnly) deps.holds.note(accountName(delivery, carrier), outcome);
+  // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
+  if (isOnly && outcome.kind === 'rate_limited') {
+    await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
   }
-  await record(deps, delivery, decide(outcome, termsOf(deps, delivery)), true);
+  if (outcome.kind === 'tenant_paused' && next === undefined) {
+    const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
+    if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
+  }
+  await record(deps, delivery, decide(outcome, { ...termsOf(deps, delivery), next }), true);
   await recordRefused(deps, delivery, outcome);
 }
 
 async function recordPaused(
   deps: SendDeps,
   delivery: AttemptedDelivery,
-  outcome: Extract<SendOutcome, { kind: 'tenant_paused' }>,
+  { code, message, httpStatus }: Extract<SendOutcome, { kind: 'tenant_paused' }>,
 ): Promise<void> {
   const version = delivery.accounts?.version ?? 0;
-  await deps.ledger.pauseTenant(delivery.tenantid, version, outcome.code, storable(outcome.message));
-  const { httpStatus, code: errorCode } = outcome;
-  await deps.ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending: true, httpStatus });
-  deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode });
+  await deps.ledger.pauseTenant(delivery.tenantid, version, code, storable(message));
+  await pause(deps, delivery, true, httpStatus);
+  deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode: code });
+}
+
+function pause(
+  { ledger }: SendDeps,
+  delivery: AttemptedDelivery,
+  sending: boolean,
+  httpStatus: number | null,
+): Promise<void> {
+  return ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending, httpStatus });
 }
 
 /** Some carriers refuse recipients immediately, others report it later; both are recorded as the same events. */

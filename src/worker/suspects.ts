@@ -13,7 +13,7 @@ export class Suspects {
   #waiting = 0;
 
   /** Runs the work once no other suspect is running; not at all if too many wait, or if closed first. */
-  async run(tenantid: number, work: () => Promise<void>): Promise<void> {
+  async run(tenantid: number, work: () => Promise<unknown>): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting += 1;
     try {

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { backoffMs, decide, type DecidableOutcome, type RetryTerms } from '../../src/worker/retryPolicy.js';
+import {
+  backoffMs,
+  decide,
+  decideWithoutEmail,
+  type DecidableOutcome,
+  type NoEmail,
+  type RetryTerms,
+} from '../../src/worker/retryPolicy.js';
 
 const TERMS: RetryTerms = {
   attempts: 0,
@@ -17,6 +24,14 @@ const RETRY = {
   message: 'm',
 } as const;
 const AMBIGUOUS = { ...RETRY, ambiguous: true, httpStatus: 500, code: 'PROVIDER_500' } as const;
+const PAUSED = {
+  kind: 'tenant_paused',
+  httpStatus: 401,
+  code: 'PROVIDER_401',
+  message: 'no such key',
+} as const;
+const RATE_LIMITED = { kind: 'rate_limited', httpStatus: 429, waitMs: 5000 } as const;
+const FALLBACK = { state: 'retrying', counted: false, nextAttemptMs: 0 } as const;
 
 describe('delivery: retry policy', () => {
   const table: readonly [string, DecidableOutcome, Partial<RetryTerms>, object][] = [
@@ -41,7 +56,7 @@ describe('delivery: retry policy', () => {
     ],
     [
       'rate limited → waits as asked, uses no attempt up, even at the last one',
-      { kind: 'rate_limited', httpStatus: 429, waitMs: 5000 },
+      RATE_LIMITED,
       { attempts: 99 },
       { state: 'retrying', outcome: 'rate_limited', counted: false, nextAttemptMs: 6000 },
     ],
@@ -72,10 +87,67 @@ describe('delivery: retry policy', () => {
       { attempts: 2 },
       { state: 'failed', outcome: 'ambiguous' },
     ],
+    [
+      'account refused, others may take it later → retrying',
+      PAUSED,
+      {},
+      { state: 'retrying', outcome: 'retry', counted: true, errorCode: 'PROVIDER_401', nextAttemptMs: 500 },
+    ],
+    [
+      'did not leave, with a carrier to fall back to → tried there at once, uses no attempt up',
+      RETRY,
+      { attempts: 2, next: 'ses' },
+      { ...FALLBACK, outcome: 'retry', errorCode: 'ECONNREFUSED', error: 'm; ses is tried next' },
+    ],
+    [
+      'account refused, with a carrier to fall back to',
+      PAUSED,
+      { next: 'ses' },
+      { ...FALLBACK, outcome: 'paused', errorCode: 'PROVIDER_401', error: 'no such key; ses is tried next' },
+    ],
+    [
+      'rate limited, with a carrier to fall back to',
+      RATE_LIMITED,
+      { next: 'ses' },
+      {
+        ...FALLBACK,
+        outcome: 'rate_limited',
+        errorCode: 'RATE_LIMITED',
+        error: 'the provider asks to wait; ses is tried next',
+      },
+    ],
+    [
+      'may have left, with another carrier → not tried there',
+      AMBIGUOUS,
+      { next: 'ses' },
+      { state: 'retrying', outcome: 'ambiguous', counted: true, nextAttemptMs: 500, error: 'm' },
+    ],
   ];
   for (const [name, outcome, terms, expected] of table) {
     it(name, () => {
       expect(decide(outcome, { ...TERMS, ...terms })).to.include(expected);
+    });
+  }
+
+  const WHY = { code: 'C', message: 'm' } as const;
+  const withoutEmail: readonly [NoEmail, Partial<RetryTerms>, object][] = [
+    [{ ...WHY, kind: 'failed' }, {}, { state: 'failed', outcome: 'failed', counted: true, errorCode: 'C' }],
+    [{ ...WHY, kind: 'skipped' }, {}, { state: 'skipped', outcome: null, counted: false, error: 'm' }],
+    [
+      { ...WHY, kind: 'retry' },
+      {},
+      { state: 'retrying', outcome: 'retry', counted: true, nextAttemptMs: 500 },
+    ],
+    [{ ...WHY, kind: 'retry' }, { attempts: 2 }, { state: 'failed', outcome: 'retry', nextAttemptMs: null }],
+    [
+      { kind: 'wait', waitMs: 5000 },
+      { attempts: 99 },
+      { state: 'retrying', outcome: null, counted: false, errorCode: 'RATE_LIMITED', nextAttemptMs: 6000 },
+    ],
+  ];
+  for (const [why, terms, expected] of withoutEmail) {
+    it(`without an email: ${why.kind} → ${JSON.stringify(expected)}`, () => {
+      expect(decideWithoutEmail(why, { ...TERMS, ...terms })).to.include(expected);
     });
   }
 

@@ -1,0 +1,54 @@
+import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
+import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
+import type { Email } from '../email/email.js';
+import { unsubscribeUrl } from '../email/unsubscribeLink.js';
+import { variantNames } from '../email/variantNames.js';
+import type { Logger } from '../log.js';
+import type { KeyRing } from '../secrets.js';
+import { traced } from '../tracing/tracing.js';
+import type { AttemptedDelivery } from './attemptReport.js';
+import type { DeliveryLedger } from './deliveryLedger.js';
+import { removeSuppressed } from './removeSuppressed.js';
+import type { NoEmail } from './retryPolicy.js';
+
+export interface PrepareDeps extends ComposeDeps {
+  readonly ledger: DeliveryLedger;
+  /** Seals unsubscribe links and encrypts kept mails. */
+  readonly keyRing: KeyRing;
+  /** Whether this is one of several cells: links then tell the proxy in front their tenant. */
+  readonly isCell?: boolean;
+  readonly log: Logger;
+}
+
+type PreparedEmail = { readonly kind: 'email'; readonly email: Email } | NoEmail;
+
+/** The delivery's mail, to those who may get it. */
+export async function prepareEmail(deps: PrepareDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
+  const composed = await traced(delivery.span, 'compose', {}, (span) => compose(deps, { ...delivery, span }));
+  return composed.kind === 'email' ? removeSuppressed(deps.ledger, delivery, composed.email) : composed;
+}
+
+async function compose(deps: PrepareDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
+  if (delivery.eventid === null) {
+    return { kind: 'skipped', code: 'EVENT_EXPIRED', message: 'the change is older than what is kept' };
+  }
+  if (delivery.isTooLarge) return { kind: 'failed', code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
+  const { queryRoleid } = delivery;
+  if (queryRoleid === null) return { kind: 'skipped', code: 'RULE_DELETED', message: 'the rule is gone' };
+  const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
+  if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', message: 'the email type is gone' };
+  try {
+    const { tenantid, emailType } = delivery;
+    const event = { eventid: delivery.eventid, time: delivery.createtime };
+    const from = type.unsubscribe === 'all' ? 'all' : 'type';
+    const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
+      unsubscribeUrl: (address) => unsubscribeUrl(deps, { tenantid, address, emailType, from }),
+      variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
+    });
+    return composed.kind === 'email' ? composed : { kind: composed.kind, ...composed.failure };
+  } catch (error) {
+    // The database failed, or it is a bug. Counted as an attempt, so that retries end either way.
+    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
+    return { kind: 'retry', code: 'INTERNAL_ERROR', message: 'the mail could not be composed' };
+  }
+}
