@@ -7,13 +7,6 @@ import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
 import { publish } from './publish.js';
 
-export interface ReconcileDeps {
-  readonly ledger: Ledger;
-  readonly queue: Queue;
-  readonly admission: Admission;
-  readonly maxAttempts: number;
-}
-
 /** An open batch of this age may have been lost on its way to the queue, or with the queue. */
 const MIN_BATCH_AGE_MS = 3_000;
 const SCAN_LIMIT = 2_000;
@@ -23,39 +16,39 @@ const SCAN_LIMIT = 2_000;
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
 
-/**
- * Queues open work again that should be in the queue, as PostgreSQL says each time: nothing is remembered here that the
- * database might contradict after going back in time. Adding is idempotent, because the same work has the same job id.
- */
-export class Reconciler {
-  constructor(private readonly deps: ReconcileDeps) {}
+// Queues open work again that should be in the queue, as PostgreSQL says each time: nothing is remembered here that the
+// database might contradict after going back in time. Adding is idempotent, because the same work has the same job id.
 
-  async batches(): Promise<void> {
-    const { ledger, queue, admission } = this.deps;
-    const open = await openBatches(ledger, { minAgeMs: MIN_BATCH_AGE_MS, limit: SCAN_LIMIT });
-    await publish(queue, admission, admission.offer(open));
-  }
+export async function reconcileBatches(
+  ledger: Ledger,
+  queue: Pick<Queue, 'addBatches'>,
+  admission: Admission,
+): Promise<void> {
+  const open = await openBatches(ledger, { minAgeMs: MIN_BATCH_AGE_MS, limit: SCAN_LIMIT });
+  await publish(queue, admission, admission.offer(open));
+}
 
-  /** Starts tracking slow deliveries, ends attempts of lost workers, and queues due deliveries that no worker has claimed. */
-  async deliveries(): Promise<void> {
-    const { ledger, maxAttempts } = this.deps;
-    await runAll(
-      () => sweep(ledger),
-      () => endLostAttempts(ledger, maxAttempts, SCAN_LIMIT),
-      () => this.#addDue(),
-    );
-  }
+/** Starts tracking slow deliveries, ends attempts of lost workers, and queues due deliveries that no worker has claimed. */
+export async function reconcileDeliveries(
+  ledger: Ledger,
+  queue: Pick<Queue, 'addDeliveries'>,
+  maxAttempts: number,
+): Promise<void> {
+  await runAll(
+    () => sweep(ledger),
+    () => endLostAttempts(ledger, maxAttempts, SCAN_LIMIT),
+    () => addDue(ledger, queue),
+  );
+}
 
-  async #addDue(): Promise<void> {
-    const { ledger, queue } = this.deps;
-    for (;;) {
-      const due = await dueDeliveries(ledger, SCAN_LIMIT);
-      await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
-      const isMany = due.length === SCAN_LIMIT;
-      const noted = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
-      // Rows locked by another session would only be found again: leave them to the next run.
-      if (!isMany || noted === 0) return;
-    }
+async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Promise<void> {
+  for (;;) {
+    const due = await dueDeliveries(ledger, SCAN_LIMIT);
+    await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
+    const isMany = due.length === SCAN_LIMIT;
+    const noted = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
+    // Rows locked by another session would only be found again: leave them to the next run.
+    if (!isMany || noted === 0) return;
   }
 }
 

@@ -19,7 +19,7 @@ import { Admission } from './admission.js';
 import { followDirectory } from './followDirectory.js';
 import { startLoop } from './loop.js';
 import { publish } from './publish.js';
-import { Reconciler } from './reconcile.js';
+import { reconcileBatches, reconcileDeliveries } from './reconcile.js';
 import { maintainPartitions } from './retention.js';
 import { FileSweeper } from './sweepFiles.js';
 
@@ -46,11 +46,10 @@ const SHARES_MS = 250;
  * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
  * run: only one ticks at a time, and everything else is idempotent.
  */
-export function startRelay(deps: RelayDeps): Promise<Stoppable> {
-  const { config, log, queue } = deps;
-  const { ledger } = deps.database;
+export function startRelay(deps: RelayDeps): Stoppable {
+  const { config, database, log, queue } = deps;
+  const { ledger } = database;
   const admission = new Admission(MAX_IN_FLIGHT_PER_TENANT);
-  const reconciler = new Reconciler({ ledger, queue, admission, maxAttempts: config.maxAttempts });
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
 
   let mayBeRestored = true;
@@ -86,21 +85,20 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
     startLoop(step, { name, everyMs, log });
   const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, async () => {
     await maintainPartitions({ ledger, clock: deps.clock, log }, config);
-    await pruneIdempotencyKeys(deps.database.pool);
+    await pruneIdempotencyKeys(database.pool);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
   const admit = loop('admitting batches', ADMIT_INTERVAL_MS, admitMore);
   // Work of a lost process resumes after the lease plus these intervals.
   const batches = loop('reconciling batches', Math.min(config.reconcileMs, config.leaseMs / 2), () =>
-    reconciler.batches(),
+    reconcileBatches(ledger, queue, admission),
   );
   const deliveries = loop('reconciling deliveries', Math.min(config.reconcileMs, config.leaseMs / 6), () =>
-    reconciler.deliveries(),
+    reconcileDeliveries(ledger, queue, config.maxAttempts),
   );
   const storage = openStorage(config);
   const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
   const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
-  const { database } = deps;
   const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
   const shares = loop('watching shared server resources', SHARES_MS, async () => {
     for (const session of await serverGuard.endHoarders()) {
@@ -114,7 +112,7 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
   const wakeups = listenForWakeups(deps, () => outbox.wake());
   const followed = followDirectory(config, deps);
 
-  return Promise.resolve({
+  return {
     async stop() {
       await wakeups.stop();
       await followed?.stop();
@@ -122,5 +120,5 @@ export function startRelay(deps: RelayDeps): Promise<Stoppable> {
       await serverGuard.close();
       await storage.close();
     },
-  });
+  };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { readAttempts, type PastAttempt } from '../db/delivery/attemptHistory.js';
+import { readAttempts } from '../db/delivery/attemptHistory.js';
 import type { DeliveryKey } from '../db/delivery/batches.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
@@ -15,28 +15,7 @@ import type { Logger } from '../log.js';
 import { cacheLookups } from '../metrics.js';
 import { coalesce } from '../coalesce.js';
 
-/** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
-export interface DeliveryLedger {
-  load(key: DeliveryKey): Promise<LoadedDelivery | undefined>;
-  /** The current email type, cached by version. */
-  loadType(delivery: LoadedDelivery): Promise<EmailType | undefined>;
-  /** See `loadEmailVariant`. */
-  loadVariant(tenantid: number, names: readonly string[]): Promise<EmailType | undefined>;
-  /** See `countRedeliveredStart`. */
-  countRedeliveredStart(delivery: LoadedDelivery): Promise<boolean>;
-  /** See `findSuppressed`. */
-  findSuppressed(request: AddressesOfTenant): Promise<ReadonlyMap<string, string>>;
-  /** Whether the caller may call the provider. */
-  start(start: SendingStart): Promise<boolean>;
-  /** Records an outcome, retrying during a database outage, because only this process knows it. */
-  finish(finish: AttemptFinish): Promise<boolean>;
-  /** Newest first. */
-  readAttempts(delivery: DeliveryKey): Promise<readonly PastAttempt[]>;
-  recordEvents(tenantid: number, events: readonly MailEvent[]): Promise<void>;
-  pause(delivery: PausedDelivery): Promise<void>;
-  pauseTenant(tenantid: number, keyVersion: number, code: string, reason: string): Promise<void>;
-  holdTenant(tenantid: number, waitMs: number): Promise<void>;
-}
+export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 
 /** Maximum deliveries per statement. */
 const MAX_BATCH_SIZE = 200;
@@ -45,7 +24,8 @@ const MAX_CACHED_TYPES = 500;
 const FINISH_RETRY_FOR_MS = 30_000;
 const FINISH_RETRY_MS = 200;
 
-export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger): DeliveryLedger {
+/** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
+export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
   const cachedTypes = new LRUCache<string, ReturnType<typeof loadEmailType>>({ max: MAX_CACHED_TYPES });
   const finishOnce = coalesce(
     (finishes: readonly AttemptFinish[]) => finishAttempts(ledger, finishes),
@@ -75,25 +55,29 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
 
   return {
     load: coalesce((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_BATCH_SIZE),
+    /** The current email type, cached by version. */
     loadType,
-    loadVariant: (tenantid, names) => loadEmailVariant(ledger, tenantid, names),
+    loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),
     findSuppressed: coalesce(
       (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
       MAX_BATCH_SIZE,
     ),
-    countRedeliveredStart: (delivery) => countRedeliveredStart(ledger, delivery),
+    countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
+    /** Whether the caller may call the provider. */
     start: coalesce(
       (starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs),
       MAX_BATCH_SIZE,
     ),
-    readAttempts: (delivery) => readAttempts(ledger, delivery),
-    async recordEvents(tenantid, events) {
-      await withRetries(log, () => recordMailEvents(ledger, tenantid, events));
-    },
-    finish: (finish) => withRetries(log, () => finishOnce(finish)),
-    pause: (delivery) => withRetries(log, () => pauseOnce(delivery)),
-    pauseTenant: (...args) => pauseTenant(ledger, ...args),
-    holdTenant: (...args) => holdTenant(ledger, ...args),
+    /** Newest first. */
+    readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
+    // Outcomes are recorded with retries during a database outage, because only this process knows them.
+    recordEvents: (tenantid: number, events: readonly MailEvent[]) =>
+      withRetries(log, () => recordMailEvents(ledger, tenantid, events)),
+    finish: (finish: AttemptFinish) => withRetries(log, () => finishOnce(finish)),
+    pause: (delivery: PausedDelivery) => withRetries(log, () => pauseOnce(delivery)),
+    pauseTenant: (tenantid: number, keyVersion: number, code: string, reason: string) =>
+      pauseTenant(ledger, tenantid, keyVersion, code, reason),
+    holdTenant: (tenantid: number, waitMs: number) => holdTenant(ledger, tenantid, waitMs),
   };
 }
 

@@ -27,7 +27,7 @@ export interface WorkerDeps extends Omit<Services, 'engine'> {
 const GRACE_FOR_JOBS = 0.8;
 
 /** Processes batches and deliveries from the queue until stopped. Stopping drains work in flight, within the grace period. */
-export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
+export function startWorker(deps: WorkerDeps): Stoppable {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
   const leases = createLeaseKeeper(ledger, config.leaseMs, log);
@@ -89,7 +89,7 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       graceMs: config.graceMs * GRACE_FOR_JOBS,
     },
   );
-  return Promise.resolve({
+  return {
     async stop() {
       // Waiting deliveries are in the ledger: the reconciler queues them again.
       slots.close();
@@ -99,5 +99,5 @@ export function startWorker(deps: WorkerDeps): Promise<Stoppable> {
       await leases.stop();
       await transport.close();
     },
-  });
+  };
 }

@@ -28,7 +28,7 @@ describe('delivery: a queue that refuses the hint at a retry', () => {
     const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url });
     const pipeline = await startPipeline(db.database, config, { workers: 0 });
     const lines: string[] = [];
-    const worker = await startWorker({
+    const worker = startWorker({
       database: db.database,
       config,
       log: pino({ level: 'debug' }, { write: (line) => lines.push(line) }),

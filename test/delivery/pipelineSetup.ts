@@ -193,10 +193,10 @@ export async function startPipeline(
     return queue;
   };
   const base = { database, config, log: testLog, clock: systemClock };
-  for (let i = 0; i < relays; i++) started.push(await startRelay({ ...base, queue: await open() }));
+  for (let i = 0; i < relays; i++) started.push(startRelay({ ...base, queue: await open() }));
   for (let i = 0; i < workers; i++) {
     started.push(
-      await startWorker({
+      startWorker({
         ...base,
         keyRing,
         principals: new PrincipalSource(database.knex),

@@ -50,7 +50,7 @@ const opened = openDatabase({
 });
 const database =
   process.env['STOPS_BEFORE_HTTP'] === 'yes' ? { ...opened, ledger: stopAtStart(opened.ledger) } : opened;
-const worker = await startWorker({
+const worker = startWorker({
   database,
   config,
   log: testLog,

@@ -4,9 +4,7 @@ import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { trackDeliveries } from '../../src/db/delivery/track.js';
 import type { DeliveryJob } from '../../src/queue/jobs.js';
-import type { Queue } from '../../src/queue/queue.js';
-import { Admission } from '../../src/relay/admission.js';
-import { Reconciler } from '../../src/relay/reconcile.js';
+import { reconcileDeliveries } from '../../src/relay/reconcile.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../delivery/pipelineSetup.js';
 
@@ -31,15 +29,10 @@ describe('delivery: the reconciler', () => {
     await trackDeliveries(ledger, ready);
 
     const added: DeliveryJob[] = [];
-    const reconciler = new Reconciler({
-      ledger: failingAt(ledger, 'sweep_last'),
-      queue: {
-        addDeliveries: (orders) => Promise.resolve(void added.push(...orders.map(({ job }) => job))),
-      } as Queue,
-      admission: new Admission(10),
-      maxAttempts: 3,
-    });
-    const failure = await reconciler.deliveries().then(
+    const queue: Parameters<typeof reconcileDeliveries>[1] = {
+      addDeliveries: (orders) => Promise.resolve(void added.push(...orders.map(({ job }) => job))),
+    };
+    const failure = await reconcileDeliveries(failingAt(ledger, 'sweep_last'), queue, 3).then(
       () => undefined,
       (error: unknown) => error,
     );

@@ -5,9 +5,11 @@ import type { Batch } from '../../../src/db/delivery/batches.js';
 import { tick } from '../../../src/db/delivery/tick.js';
 import type { Queue } from '../../../src/queue/queue.js';
 import { Admission } from '../../../src/relay/admission.js';
-import { Reconciler } from '../../../src/relay/reconcile.js';
+import { reconcileBatches } from '../../../src/relay/reconcile.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
+
+type BatchQueue = Pick<Queue, 'addBatches'>;
 
 describe('delivery: where a relay begins to look for open batches', () => {
   let db: TestDatabase;
@@ -113,29 +115,19 @@ describe('delivery: where a relay begins to look for open batches', () => {
     };
   }
 
-  function startReconciler(): (queue: Queue) => Promise<void> {
-    const queues: Queue[] = [];
-    const addBatches: Queue['addBatches'] = (jobs) => queues.at(-1)!.addBatches(jobs);
-    const reconciler = new Reconciler({
-      ledger,
-      queue: { addBatches } as unknown as Queue,
-      admission: new Admission(1_000),
-      maxAttempts: 12,
-    });
-    return async (queue) => {
-      queues.push(queue);
-      await reconciler.batches();
-    };
+  function startReconciler(): (queue: BatchQueue) => Promise<void> {
+    const admission = new Admission(1_000);
+    return (queue) => reconcileBatches(ledger, queue, admission);
   }
 
   /** One look. @returns the batches that were given to the queue */
-  async function look(reconcile: (queue: Queue) => Promise<void>): Promise<readonly string[]> {
+  async function look(reconcile: (queue: BatchQueue) => Promise<void>): Promise<readonly string[]> {
     const offered: string[] = [];
     const addBatches: Queue['addBatches'] = (jobs) => {
       offered.push(...jobs.map((job) => job.batchid));
       return Promise.resolve();
     };
-    await reconcile({ addBatches } as unknown as Queue);
+    await reconcile({ addBatches });
     return offered;
   }
 });
