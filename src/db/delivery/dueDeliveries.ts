@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
+import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 
 /** A due delivery that should be in the queue. */
 export interface DueDelivery extends DeliveryKey {
@@ -35,12 +36,7 @@ export async function markQueued(
   recheckSeconds: number,
 ): Promise<number> {
   if (deliveries.length === 0) return 0;
-  const noted = await ledger.query(QUEUED, [
-    deliveries.map((delivery) => delivery.tenantid),
-    deliveries.map((delivery) => delivery.deliveryid),
-    deliveries.map((delivery) => delivery.createtime),
-    recheckSeconds,
-  ]);
+  const noted = await ledger.query(QUEUED, [...columnsOf(deliveries), recheckSeconds]);
   return noted.length;
 }
 
@@ -51,14 +47,12 @@ const QUEUED = {
   text: `
     with queued as materialized (
       select d.tenantid, d.deliveryid, d.createtime
-      from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)
-        join rowpost.delivery d
-          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      from ${wantedSql()} join rowpost.delivery d on ${sameDelivery('d', 'w')}
       where d.due < now() and d.state in ('pending', 'retrying')
       order by d.deliveryid for update of d skip locked
     )
     update rowpost.delivery d set due = greatest(now(), d.next_attempt) + $4::int * interval '1 second'
     from queued q
-    where d.tenantid = q.tenantid and d.deliveryid = q.deliveryid and d.createtime = q.createtime
+    where ${sameDelivery('d', 'q')}
     returning d.deliveryid`,
 };

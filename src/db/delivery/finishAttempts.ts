@@ -1,7 +1,8 @@
 import type { DeliveryKey } from './batches.js';
-import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
+import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 
 export type AttemptOutcome =
@@ -38,28 +39,17 @@ export async function finishAttempts(
   ledger: Ledger,
   finishes: readonly AttemptFinish[],
 ): Promise<readonly boolean[]> {
-  const finished = new Set<AttemptFinish>();
-  const run = async (
-    statement: LedgerStatement,
-    group: readonly AttemptFinish[],
-    values: readonly unknown[],
-  ): Promise<void> => {
-    if (group.length === 0) return;
-    const rows = await ledger.query<{ position: number }>(statement, values);
-    for (const { position } of rows) finished.add(group[position - 1] as AttemptFinish);
-  };
   const firstSent = finishes.filter(isFirstSent);
-  await run(FINISH_FIRST_SENT, firstSent, [
-    firstSent.map((finish) => finish.tenantid),
-    firstSent.map((finish) => finish.deliveryid),
-    firstSent.map((finish) => finish.createtime),
-    firstSent.map((finish) => finish.httpStatus),
-    firstSent.map((finish) => finish.providerMessageId),
-  ]);
-  const others = finishes.filter((finish) => !finished.has(finish));
+  const appended = await itemsFrom(
+    ledger,
+    FINISH_FIRST_SENT,
+    firstSent,
+    columnsOf(firstSent, 'httpStatus', 'providerMessageId'),
+  );
+  const others = finishes.filter((finish) => !appended.has(finish));
   await trackDeliveries(ledger, others);
-  await run(FINISH, others, [JSON.stringify(others)]);
-  return finishes.map((finish) => finished.has(finish));
+  const updated = await itemsFrom(ledger, FINISH, others, [JSON.stringify(others)]);
+  return finishes.map((finish) => appended.has(finish) || updated.has(finish));
 }
 
 /** The common case, sent on the first attempt. For an untracked delivery the attempt's row is the whole record. */
@@ -73,12 +63,9 @@ const FINISH_FIRST_SENT = {
   text: `
     with open as materialized (
       select w.*, s.started, s.carrier
-      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[])
-          with ordinality as w(tenantid, deliveryid, createtime, http_status, provider_message_id, position)
-        join rowpost.delivery d
-          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-        join rowpost.delivery_start s
-          on s.tenantid = w.tenantid and s.deliveryid = w.deliveryid and s.createtime = w.createtime
+      from ${wantedSql('http_status int', 'provider_message_id text')}
+        join rowpost.delivery d on ${sameDelivery('d', 'w')}
+        join rowpost.delivery_start s on ${sameDelivery('s', 'w')}
       where not d.tracked
       order by d.deliveryid for share of d
     ), recorded as (
@@ -111,7 +98,7 @@ const FINISH = {
         next_attempt = now() + w.next_attempt_ms * interval '1 ms',
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
-      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where ${sameDelivery('d', 'w')}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
           else d.state in ('pending', 'retrying') and not ${isHandedOverSql('w.tenantid')} end

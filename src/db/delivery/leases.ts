@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 
 /** An attempt in flight; its number is the fencing token. */
@@ -14,24 +15,16 @@ export async function renewLeases(
   leaseMs: number,
 ): Promise<readonly boolean[]> {
   await trackDeliveries(ledger, attempts);
-  const rows = await ledger.query<{ position: number }>(RENEW, [
-    attempts.map((attempt) => attempt.tenantid),
-    attempts.map((attempt) => attempt.deliveryid),
-    attempts.map((attempt) => attempt.createtime),
-    attempts.map((attempt) => attempt.attempt),
-    leaseMs,
-  ]);
-  const renewed = new Set(rows.map((row) => row.position));
-  return attempts.map((_, index) => renewed.has(index + 1));
+  const renewed = await itemsFrom(ledger, RENEW, attempts, [...columnsOf(attempts, 'attempt'), leaseMs]);
+  return attempts.map((attempt) => renewed.has(attempt));
 }
 
 const RENEW = {
   name: 'lease_renew',
   text: `
     update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
-    from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[])
-      with ordinality as w(tenantid, deliveryid, createtime, attempt, position)
-    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+    from ${wantedSql('attempt int')}
+    where ${sameDelivery('d', 'w')}
       and d.starts = w.attempt and d.state = 'sending'
     returning w.position::int as position`,
 };
@@ -53,13 +46,7 @@ export async function holdDeliveries(
     ledger,
     deliveries.filter((delivery) => !delivery.isTracked),
   );
-  await ledger.query(HOLD, [
-    deliveries.map((delivery) => delivery.tenantid),
-    deliveries.map((delivery) => delivery.deliveryid),
-    deliveries.map((delivery) => delivery.createtime),
-    deliveries.map((delivery) => delivery.starts),
-    leaseMs,
-  ]);
+  await ledger.query(HOLD, [...columnsOf(deliveries, 'starts'), leaseMs]);
 }
 
 // Sorted, as the reconciler locks rows in this order too.
@@ -68,15 +55,13 @@ const HOLD = {
   text: `
     with held as materialized (
       select d.tenantid, d.deliveryid, d.createtime
-      from unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[]) as w(tenantid, deliveryid, createtime, starts)
-        join rowpost.delivery d
-          on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      from ${wantedSql('starts int')} join rowpost.delivery d on ${sameDelivery('d', 'w')}
       where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
       order by d.deliveryid for update of d
     )
     update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
     from held h
-    where d.tenantid = h.tenantid and d.deliveryid = h.deliveryid and d.createtime = h.createtime`,
+    where ${sameDelivery('d', 'h')}`,
 };
 
 /** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */
@@ -103,7 +88,7 @@ const END_LOST = {
   name: 'lease_end_lost',
   text: `
     with lost as materialized (
-      select tenantid, deliveryid, createtime, now() as ended from rowpost.delivery
+      select tenantid, deliveryid, createtime from rowpost.delivery
       where due < now() and state = 'sending' order by due limit $2::int for update skip locked
     ), ended as (
       update rowpost.delivery d
@@ -122,7 +107,7 @@ const END_LOST = {
         due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
           and d.attempts + 1 < $1::int then now() end
       from lost l
-      where d.tenantid = l.tenantid and d.deliveryid = l.deliveryid and d.createtime = l.createtime
+      where ${sameDelivery('d', 'l')}
       returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
@@ -143,12 +128,7 @@ export async function countRedeliveredStart(
   delivery: DeliveryKey & { readonly starts: number },
 ): Promise<boolean> {
   await trackDeliveries(ledger, [delivery]);
-  const rows = await ledger.query<{ alive: boolean }>(REDELIVERED_START, [
-    delivery.tenantid,
-    delivery.deliveryid,
-    delivery.createtime,
-    delivery.starts,
-  ]);
+  const rows = await ledger.query<{ alive: boolean }>(REDELIVERED_START, columnsOf([delivery], 'starts'));
   return rows[0]?.alive ?? false;
 }
 
@@ -163,8 +143,8 @@ const REDELIVERED_START = {
         then 'each worker that tried to prepare this ended while doing so' else d.error end,
       next_attempt = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.next_attempt end,
       due = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.due end
-    from unnest(array[$1::int], array[$2::bigint], array[$3::timestamptz]) as w(tenantid, deliveryid, createtime)
-    where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
-      and d.starts = $4::int and d.state in ('pending', 'retrying')
+    from ${wantedSql('starts int')}
+    where ${sameDelivery('d', 'w')} and d.starts = w.starts
+      and d.state in ('pending', 'retrying')
     returning d.state <> 'failed' as alive`,
 };

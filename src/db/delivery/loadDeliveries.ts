@@ -2,6 +2,7 @@ import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { TYPE_VERSION } from './emailTypes.js';
 import { isHandedOverSql } from './handedOver.js';
+import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { isTooLargeSql, recordTextSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 
@@ -65,9 +66,7 @@ export async function loadDeliveries(
   keys: readonly DeliveryKey[],
 ): Promise<readonly (LoadedDelivery | undefined)[]> {
   const rows = await ledger.query<LoadedRow & { position: number }>(LOAD, [
-    keys.map((key) => key.tenantid),
-    keys.map((key) => key.deliveryid),
-    keys.map((key) => key.createtime),
+    ...columnsOf(keys),
     ...timeRange(keys.map((key) => key.createtime)),
   ]);
   const byPosition = new Map(rows.map(({ position, ...row }) => [position, toDelivery(row)]));
@@ -122,19 +121,18 @@ const LOAD = {
       case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
       d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
       ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.traceparent, o.eventid::text as eventid, ${TENANT_COLUMNS}
-    from unnest($1::int[], $2::bigint[], $3::timestamptz[])
-        with ordinality as w(tenantid, deliveryid, createtime, position)
+    from ${wantedSql()}
       cross join lateral (select * from rowpost.delivery d
-        where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+        where ${sameDelivery('d', 'w')}
           and ${inPartitions('d.createtime')} and not ${isHandedOverSql('w.tenantid')}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
-        where not d.tracked and s.tenantid = d.tenantid and s.deliveryid = d.deliveryid and s.createtime = d.createtime
+        where not d.tracked and ${sameDelivery('s', 'd')}
           and ${inPartitions('s.createtime')}
         limit 1) s on true
       left join lateral (select a.attempt from rowpost.email_attempt a
         where not d.tracked and a.attempt = 1
-          and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime
+          and ${sameDelivery('a', 'd')}
           and ${inPartitions('a.createtime')}
         limit 1) a on true
       left join lateral (select o.eventid, o.old, o.new, o.file, o.traceparent from rowpost.outbox o

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { sameDelivery } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 
 /**
@@ -71,7 +72,7 @@ const PAUSE_DELIVERIES = {
         next_attempt = case when k.paused_code is null then now() end,
         due = case when k.paused_code is null then now() end
       from w join keys k using (tenantid)
-      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where ${sameDelivery('d', 'w')}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w."httpStatus" as http_status,

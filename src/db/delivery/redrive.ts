@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
+import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { lockUntrackedSql, trackSql } from './track.js';
 
@@ -82,7 +83,7 @@ const REDRIVE = `
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
       next_attempt = now(), due = now()
     from found f
-    where d.tenantid = f.tenantid and d.deliveryid = f.deliveryid and d.createtime = f.createtime
+    where ${sameDelivery('d', 'f')}
       and d.state in ('sent', 'failed', 'skipped', 'unknown')
     returning d.tenantid, d.deliveryid, d.starts, d.createtime
   ), recorded as (

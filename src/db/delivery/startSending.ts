@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './batches.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 
 /** An attempt about to call the provider. */
 export interface SendingStart extends DeliveryKey {
@@ -24,38 +25,29 @@ export async function startSending(
   starts: readonly SendingStart[],
   leaseMs: number,
 ): Promise<readonly boolean[]> {
-  const started = new Set<SendingStart>();
-  const run = async (statement: LedgerStatement, group: readonly SendingStart[]): Promise<void> => {
-    if (group.length === 0) return;
-    const rows = await ledger.query<{ position: number }>(statement, [
-      group.map((start) => start.tenantid),
-      group.map((start) => start.deliveryid),
-      group.map((start) => start.createtime),
-      group.map((start) => start.starts),
+  const run = (
+    statement: LedgerStatement,
+    group: readonly SendingStart[],
+  ): Promise<ReadonlySet<SendingStart>> =>
+    itemsFrom(ledger, statement, group, [
+      ...columnsOf(group, 'starts', 'subject', 'carrier', 'mail'),
       group.map((start) => JSON.stringify(start.recipients)),
-      group.map((start) => start.subject),
-      group.map((start) => start.carrier),
       leaseMs,
-      group.map((start) => start.mail),
     ]);
-    for (const { position } of rows) started.add(group[position - 1] as SendingStart);
-  };
-  await run(
+  const appended = await run(
     START,
     starts.filter((start) => !start.tracked),
   );
   // Some may have become tracked since they were loaded; nothing else about them has changed.
-  await run(
+  const updated = await run(
     START_TRACKED,
-    starts.filter((start) => !started.has(start)),
+    starts.filter((start) => !appended.has(start)),
   );
-  return starts.map((start) => started.has(start));
+  return starts.map((start) => appended.has(start) || updated.has(start));
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = `unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::int[], $5::text[], $6::text[],
-    $7::text[], $9::text[])
-  with ordinality as w(tenantid, deliveryid, createtime, starts, recipients, subject, carrier, mail, position)`;
+const WANTED = wantedSql('starts int', 'subject text', 'carrier text', 'mail text', 'recipients text');
 
 const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
 
@@ -64,13 +56,12 @@ const START = {
   name: 'sending_start',
   text: `
     with open as materialized (
-      select w.* from ${WANTED} join rowpost.delivery d
-        on d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      select w.* from ${WANTED} join rowpost.delivery d on ${sameDelivery('d', 'w')}
       where w.starts = 0 and not d.tracked and not ${isHandedOverSql('w.tenantid')}
       order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
-      select w.tenantid, w.deliveryid, w.createtime, now() + $8::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier
+      select w.tenantid, w.deliveryid, w.createtime, now() + $9::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier
       from open w
       on conflict do nothing
       returning tenantid, deliveryid, createtime
@@ -90,9 +81,9 @@ const START_TRACKED = {
     with started as (
       update rowpost.delivery d
       set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
-        due = now() + $8::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
+        due = now() + $9::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
       from ${WANTED}
-      where d.tenantid = w.tenantid and d.deliveryid = w.deliveryid and d.createtime = w.createtime
+      where ${sameDelivery('d', 'w')}
         and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
         and not ${isHandedOverSql('w.tenantid')}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.mail

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 
 /**
  * Makes each delivery's own row authoritative, by copying the state of its start and first attempt into it. Everything
@@ -7,11 +8,7 @@ import type { Ledger } from '../connection/ledger.js';
  */
 export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey[]): Promise<void> {
   if (keys.length === 0) return;
-  const values = [
-    keys.map((key) => key.tenantid),
-    keys.map((key) => key.deliveryid),
-    keys.map((key) => key.createtime),
-  ];
+  const values = columnsOf(keys);
   // Two statements: the second one's snapshot is taken once no attempt is being started or finished concurrently, since
   // those lock the row too.
   await ledger.transaction([
@@ -20,20 +17,20 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
   ]);
 }
 
-const KEYS = `select * from unnest($1::int[], $2::bigint[], $3::timestamptz[]) as w(tenantid, deliveryid, createtime)`;
+const KEYS = `select tenantid, deliveryid, createtime from ${wantedSql()}`;
 
 /**
  * SQL: delivery `d` is neither tracked nor ended. A scalar subquery guarantees an index lookup per row even with stale
  * statistics; `not exists` was planned as a nested loop over both tables while they were nearly empty.
  */
 export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
-  and a.tenantid = d.tenantid and a.deliveryid = d.deliveryid and a.createtime = d.createtime) is null`;
+  and ${sameDelivery('a', 'd')}) is null`;
 
 /** @param keys SQL that selects tenantid, deliveryid and createtime */
 export function lockUntrackedSql(keys: string): string {
   return `
     select d.deliveryid from rowpost.delivery d join (${keys}) k
-      on d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime
+      on ${sameDelivery('d', 'k')}
     where not d.tracked order by d.deliveryid for update of d`;
 }
 
@@ -50,10 +47,10 @@ export function trackSql(keys: string): string {
       due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
     from (${keys}) k
       left join rowpost.delivery_start s
-        on s.tenantid = k.tenantid and s.deliveryid = k.deliveryid and s.createtime = k.createtime
+        on ${sameDelivery('s', 'k')}
       left join rowpost.email_attempt a
-        on a.tenantid = k.tenantid and a.deliveryid = k.deliveryid and a.createtime = k.createtime and a.attempt = 1
-    where d.tenantid = k.tenantid and d.deliveryid = k.deliveryid and d.createtime = k.createtime and not d.tracked`;
+        on ${sameDelivery('a', 'k')} and a.attempt = 1
+    where ${sameDelivery('d', 'k')} and not d.tracked`;
 }
 
 const LOCK = { name: 'delivery_track_lock', text: lockUntrackedSql(KEYS) };

@@ -1,0 +1,42 @@
+import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import type { DeliveryKey } from './batches.js';
+
+// Workers collect what they have to record, so statements take many deliveries: as arrays, one for each column.
+
+/** The values of `wantedSql`, its first parameters: the keys, and the given columns in its order. */
+export function columnsOf<Item extends DeliveryKey>(
+  items: readonly Item[],
+  ...columns: readonly (keyof Item)[]
+): readonly unknown[][] {
+  return (['tenantid', 'deliveryid', 'createtime', ...columns] as const).map((column) =>
+    items.map((item) => item[column]),
+  );
+}
+
+/**
+ * SQL: the rows `w`, each with the key of a delivery, the given columns and its position from 1.
+ * @param columns such as `starts int`
+ */
+export function wantedSql(...columns: readonly string[]): string {
+  const all = ['tenantid int', 'deliveryid bigint', 'createtime timestamptz', ...columns].map((column) =>
+    column.split(' '),
+  );
+  const arrays = all.map(([, type], index) => `$${index + 1}::${type}[]`);
+  return `unnest(${arrays.join(', ')}) with ordinality as w(${all.map(([name]) => name).join(', ')}, position)`;
+}
+
+/** SQL: two rows have the key of the same delivery. */
+export const sameDelivery = (one: string, other: string): string =>
+  `${one}.tenantid = ${other}.tenantid and ${one}.deliveryid = ${other}.deliveryid and ${one}.createtime = ${other}.createtime`;
+
+/** Runs a statement about some items, which returns positions. @returns the items at these */
+export async function itemsFrom<Item>(
+  ledger: Ledger,
+  statement: LedgerStatement,
+  items: readonly Item[],
+  values: readonly unknown[],
+): Promise<ReadonlySet<Item>> {
+  if (items.length === 0) return new Set();
+  const rows = await ledger.query<{ position: number }>(statement, values);
+  return new Set(rows.map(({ position }) => items[position - 1] as Item));
+}
