@@ -8,12 +8,24 @@ export async function storeEmailApiKey(
   keyRing: KeyRing,
   key: { readonly tenantid: number; readonly apikey: string; readonly setBy: number },
 ): Promise<void> {
-  const values = {
+  await storeAccount(knex, key.tenantid, {
     apikey_encrypted: keyRing.encrypt(key.apikey, emailApiKeyContext(key.tenantid)),
     set_by: key.setBy,
-  };
+  });
+}
+
+/** Sets some of what a tenant sends by, and keeps the rest. A tenant that was paused is no longer. */
+export async function storeAccount(
+  knex: Knex,
+  tenantid: number,
+  values: {
+    readonly set_by: number;
+    readonly apikey_encrypted?: string;
+    readonly transports_encrypted?: string | null;
+  },
+): Promise<void> {
   await knex('rowpost.email_apikey')
-    .insert({ ...values, tenantid: key.tenantid })
+    .insert({ apikey_encrypted: '', ...values, tenantid })
     .onConflict('tenantid')
     .merge({
       ...values,

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
+import { storeAccount } from './emailApiKeys.js';
 import type { StoredAccounts } from './loadDeliveries.js';
 
 /** Sets a tenant's transports. @param transports JSON; null for SendGrid alone, whose key is kept either way */
@@ -9,21 +10,11 @@ export async function storeEmailTransports(
   given: { readonly tenantid: number; readonly transports: string | null; readonly setBy: number },
 ): Promise<void> {
   const { tenantid, transports, setBy } = given;
-  const values = {
+  await storeAccount(knex, tenantid, {
     transports_encrypted:
       transports === null ? null : keyRing.encrypt(transports, emailTransportsContext(tenantid)),
     set_by: setBy,
-  };
-  await knex('rowpost.email_apikey')
-    .insert({ ...values, tenantid, apikey_encrypted: '' })
-    .onConflict('tenantid')
-    .merge({
-      ...values,
-      version: knex.raw('email_apikey.version + 1'),
-      set_time: knex.fn.now(),
-      paused_code: null,
-      paused_reason: null,
-    });
+  });
 }
 
 export interface AccountsNow extends Pick<StoredAccounts, 'apikeyEncrypted' | 'transportsEncrypted'> {
