@@ -32,11 +32,13 @@ export async function makePartitions(
   const made: string[] = [];
   for (let day = 0; day <= daysAhead; day++) {
     const from = startOfDay(nowMs + day * DAY_MS);
+    const to = startOfDay(nowMs + (day + 1) * DAY_MS);
     for (const table of PARTITIONED) {
       const name = `${table}_${from.replaceAll('-', '')}`;
       if (existing.has(name)) continue;
-      if (await makePartition(ledger, table, name, from, startOfDay(nowMs + (day + 1) * DAY_MS)))
-        made.push(name);
+      const create = `create table if not exists rowpost.${name} partition of rowpost.${table}
+        for values from ('${from} 00:00:00+00') to ('${to} 00:00:00+00')`;
+      if (await changePartition(ledger, create)) made.push(name);
     }
   }
   return made;
@@ -44,29 +46,20 @@ export async function makePartitions(
 
 const CHECK_VIOLATION = '23514';
 
-async function makePartition(
-  ledger: Ledger,
-  table: string,
-  name: string,
-  from: string,
-  to: string,
-): Promise<boolean> {
+/**
+ * Creates or drops a partition, with a short timeout: a long-running transaction, such as a tenant's, must not delay the
+ * other tables. @returns false if the table is in use, or the day has rows in the default partition
+ */
+async function changePartition(ledger: Ledger, text: string): Promise<boolean> {
   try {
     await ledger.transaction([
       [MAINTENANCE_LOCK, []],
       [LOCK_TIMEOUT, []],
-      [
-        {
-          text: `create table if not exists rowpost.${name} partition of rowpost.${table}
-            for values from ('${from} 00:00:00+00') to ('${to} 00:00:00+00')`,
-        },
-        [],
-      ],
+      [{ text }, []],
     ]);
     return true;
   } catch (error) {
     const { code } = error as { code?: unknown };
-    // A long-running transaction, such as a tenant's, must not delay the other tables.
     if (code === CHECK_VIOLATION || code === LOCK_NOT_AVAILABLE) return false;
     throw error;
   }
@@ -79,8 +72,8 @@ export interface RetentionDays {
 }
 
 /**
- * Drops partitions past their retention and deletes such rows from the default partitions. Dropping takes an exclusive
- * lock, so with a short timeout: a table in use is left to the next run. @returns the names dropped.
+ * Drops partitions past their retention and deletes such rows from the default partitions. A table in use
+ * is left to the next run. @returns the names dropped.
  */
 export async function dropOldPartitions(
   ledger: Ledger,
@@ -94,16 +87,7 @@ export async function dropOldPartitions(
   const dropped: string[] = [];
   for (const { name, table, day } of await listPartitions(ledger)) {
     if (day === null || day >= oldestOf(table).replaceAll('-', '')) continue;
-    try {
-      await ledger.transaction([
-        [MAINTENANCE_LOCK, []],
-        [LOCK_TIMEOUT, []],
-        [{ text: `drop table rowpost.${name}` }, []],
-      ]);
-      dropped.push(name);
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
-    }
+    if (await changePartition(ledger, `drop table rowpost.${name}`)) dropped.push(name);
   }
   for (const table of PARTITIONED) {
     const column = table === 'outbox' ? 'time' : 'createtime';
