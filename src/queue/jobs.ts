@@ -1,11 +1,7 @@
+import type { BatchKey, DeliveryKey } from '../db/delivery/batches.js';
+
 /** "Evaluate the rules for this batch." Ids only: the queue holds no tenant data. */
-export interface BatchJob {
-  readonly tenantid: number;
-  readonly batchid: string;
-  readonly createtime: string;
-  /** See `BatchKey`. */
-  readonly mintime?: string;
-  readonly maxtime?: string;
+export interface BatchJob extends BatchKey {
   /** The relay's trace. */
   readonly traceparent?: string;
   /** Events and deliveries of the same tenant ahead of it: tenants with much in flight wait behind those with little. */
@@ -13,10 +9,7 @@ export interface BatchJob {
 }
 
 /** "Try to send this delivery." */
-export interface DeliveryJob {
-  readonly tenantid: number;
-  readonly deliveryid: string;
-  readonly createtime: string;
+export interface DeliveryJob extends DeliveryKey {
   /** Number of the delivery's newest attempt: a job with an older number is stale and does nothing. */
   readonly starts: number;
 }
