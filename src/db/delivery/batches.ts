@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
 import { LOW_WATER_SQL } from './lowWaterMark.js';
-import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
+import { MAX_RECORD_BYTES, recordColumnsSql } from './recordSize.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {
@@ -90,8 +90,7 @@ const RECORDS = {
       select *, sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by position) as bytes,
         row_number() over (order by position) as number
       from (
-    select o.eventid::text as eventid, ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
-      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", array_position($3::bigint[], o.eventid) as position
+    select o.eventid::text as eventid, ${recordColumnsSql('o')}, array_position($3::bigint[], o.eventid) as position
     from rowpost.relay_batch b join rowpost.outbox o on o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime
       and o.time between $4::timestamptz and $5::timestamptz
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])
@@ -108,14 +107,9 @@ export interface DeliveryKey {
 }
 
 /** Events of one tenant that a worker evaluates in one job. */
-export interface Batch {
-  readonly batchid: string;
-  readonly tenantid: number;
+export interface Batch extends BatchKey {
   /** Number of events. */
   readonly events: number;
-  /** PostgreSQL text; the other half of the batch's key. */
-  readonly createtime: string;
-  /** Times of its first and last event. */
   readonly mintime: string;
   readonly maxtime: string;
 }

@@ -1,7 +1,7 @@
 import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from '../connection/ledger.js';
-import { toDelivery, type LoadedDelivery, type LoadedRow } from './loadDeliveries.js';
+import type { LoadedDelivery } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
 
 /** A delivery to record: an event, and a rule that matches it or whose condition can't be evaluated. */
@@ -96,7 +96,7 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
 }
 
 /** Unless `isLoaded`, the columns of the event, the rule and the tenant are null. */
-interface ClosedRow extends LoadedRow {
+interface ClosedRow extends LoadedDelivery {
   isLoaded: boolean;
   delayMs: number;
   key: string;
@@ -109,7 +109,7 @@ const keyOf = ({ tenantid, deliveryid, createtime }: DeliveryKey): DeliveryKey =
 });
 
 function toReady(row: ClosedRow): ReadyDelivery {
-  return row.isLoaded ? { ...keyOf(row), loaded: toDelivery(row) } : keyOf(row);
+  return row.isLoaded ? { ...keyOf(row), loaded: row } : keyOf(row);
 }
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {

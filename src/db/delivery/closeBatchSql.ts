@@ -1,7 +1,6 @@
 import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
-import { TENANT_COLUMNS, tenantJoins } from './loadDeliveries.js';
-import { isTooLargeSql, recordTextSql } from './recordSize.js';
+import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
 
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
@@ -66,17 +65,14 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       from scheduled order by position
       on conflict (eventid, ruleid, createtime) do nothing
       returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
-        tracked, attempts, starts, next_attempt
+        tracked, attempts, starts, lost, next_attempt
     ), loaded as materialized (
       select tenantid, eventid, ruleid, query_roleid, old, new, file, traceparent from found
       where (select count(*) from found) <= $5::int
     )
-    select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.state, d.ruleid::text as ruleid,
-      d.target, d.key::text as key,
+    select d.state, d.key::text as key,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
-      l.eventid is not null as "isLoaded", d.tracked, d.attempts, d.starts, 0 as lost, d.delivery as policy, d.operation,
-      d.email_type as "emailType", l.query_roleid as "queryRoleid", ${recordTextSql('l.old')} as old, ${recordTextSql('l.new')} as new,
-      ${isTooLargeSql('l.old')} or ${isTooLargeSql('l.new')} as "isTooLarge", l.file::text as file, l.traceparent, d.eventid::text as eventid, ${TENANT_COLUMNS}
+      l.eventid is not null as "isLoaded", ${loadedColumns('l', 'l.query_roleid')}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;

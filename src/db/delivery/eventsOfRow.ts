@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { EventRecords } from './batches.js';
 import { LOW_WATER_SQL } from './lowWaterMark.js';
-import { isTooLargeSql, MAX_RECORD_BYTES, recordTextSql } from './recordSize.js';
+import { MAX_RECORD_BYTES, recordColumnsSql } from './recordSize.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
 export type Progress = 'waiting' | 'queued' | 'evaluated';
@@ -189,8 +189,7 @@ const EVENTS = `
         o.writer, o.application,
         case when not pg_visible_in_snapshot(o.xid, (select snapshot from read)) then 'waiting'
           when exists (select from open b where o.eventid = any (b.eventids)) then 'queued' else 'evaluated' end as progress,
-        ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
-        ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge"
+        ${recordColumnsSql('o')}
       from rowpost.outbox o
       where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])
     ) event

@@ -67,6 +67,12 @@ const HOLD = {
 /** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */
 const MAX_LOST_STARTS = 5;
 
+/** SQL: one more lost start of a delivery `d` makes it poison. */
+const IS_POISON = `(d.lost + 1 >= ${MAX_LOST_STARTS})`;
+
+/** SQL: a delivery `d` whose attempt was lost is sent again. */
+const IS_RETRIED = `(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
+
 /** Those that honour the delivery's idempotency key: sending again is no duplicate there. */
 export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
 
@@ -94,18 +100,15 @@ const END_LOST = {
       update rowpost.delivery d
       set attempts = d.attempts + 1, lost = d.lost + 1,
         state = case when d.delivery = 'at_most_once' then 'unknown'
-          when d.lost + 1 >= ${MAX_LOST_STARTS} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
+          when ${IS_POISON} or d.attempts + 1 >= $1::int then 'failed' else 'retrying' end,
         error_code = case when d.delivery = 'at_most_once' then 'OUTCOME_UNKNOWN'
-          when d.lost + 1 >= ${MAX_LOST_STARTS} then 'POISON' else 'WORKER_LOST' end,
+          when ${IS_POISON} then 'POISON' else 'WORKER_LOST' end,
         error = case when d.delivery = 'at_most_once'
             then 'the worker ended while sending; whether the mail left is unknown, and the rule forbids a second one'
-          when d.lost + 1 >= ${MAX_LOST_STARTS} then 'each worker that tried to send this ended while doing so'
+          when ${IS_POISON} then 'each worker that tried to send this ended while doing so'
           when d.carrier = any ($3::text[]) then 'the worker ended while sending; sending it again is no duplicate'
           else 'the worker ended while sending; the mail may arrive twice' end,
-        next_attempt = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
-          and d.attempts + 1 < $1::int then now() end,
-        due = case when d.delivery = 'at_least_once' and d.lost + 1 < ${MAX_LOST_STARTS}
-          and d.attempts + 1 < $1::int then now() end
+        next_attempt = case when ${IS_RETRIED} then now() end, due = case when ${IS_RETRIED} then now() end
       from lost l
       where ${sameDelivery('d', 'l')}
       returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
@@ -137,12 +140,12 @@ const REDELIVERED_START = {
   text: `
     update rowpost.delivery d
     set lost = d.lost + 1,
-      state = case when d.lost + 1 >= ${MAX_LOST_STARTS} then 'failed' else d.state end,
-      error_code = case when d.lost + 1 >= ${MAX_LOST_STARTS} then 'POISON' else d.error_code end,
-      error = case when d.lost + 1 >= ${MAX_LOST_STARTS}
+      state = case when ${IS_POISON} then 'failed' else d.state end,
+      error_code = case when ${IS_POISON} then 'POISON' else d.error_code end,
+      error = case when ${IS_POISON}
         then 'each worker that tried to prepare this ended while doing so' else d.error end,
-      next_attempt = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.next_attempt end,
-      due = case when d.lost + 1 < ${MAX_LOST_STARTS} then d.due end
+      next_attempt = case when not ${IS_POISON} then d.next_attempt end,
+      due = case when not ${IS_POISON} then d.due end
     from ${wantedSql('starts int')}
     where ${sameDelivery('d', 'w')} and d.starts = w.starts
       and d.state in ('pending', 'retrying')

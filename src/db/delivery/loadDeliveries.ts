@@ -3,8 +3,9 @@ import type { Ledger } from '../connection/ledger.js';
 import { TYPE_VERSION } from './emailTypes.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { isTooLargeSql, recordTextSql } from './recordSize.js';
+import { recordColumnsSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
+import { STATE } from './track.js';
 
 export type DeliveryState =
   'pending' | 'sending' | 'retrying' | 'paused' | 'sent' | 'failed' | 'skipped' | 'unknown';
@@ -65,43 +66,26 @@ export async function loadDeliveries(
   ledger: Ledger,
   keys: readonly DeliveryKey[],
 ): Promise<readonly (LoadedDelivery | undefined)[]> {
-  const rows = await ledger.query<LoadedRow & { position: number }>(LOAD, [
+  const rows = await ledger.query<LoadedDelivery & { position: number }>(LOAD, [
     ...columnsOf(keys),
     ...timeRange(keys.map((key) => key.createtime)),
   ]);
-  const byPosition = new Map(rows.map(({ position, ...row }) => [position, toDelivery(row)]));
+  const byPosition = new Map(rows.map(({ position, ...row }) => [position, row]));
   return keys.map((_, index) => byPosition.get(index + 1));
 }
 
-/** As selected by `LOAD`. */
-export interface LoadedRow extends Omit<LoadedDelivery, 'accounts'> {
-  keyEncrypted: string | null;
-  transportsEncrypted: string | null;
-  keyVersion: number;
-  pausedCode: string | null;
-  waitUntilMs: number | null;
-}
-
-export function toDelivery(row: LoadedRow): LoadedDelivery {
-  const { keyEncrypted, transportsEncrypted, keyVersion, pausedCode, waitUntilMs, ...delivery } = row;
-  const accounts =
-    keyEncrypted === null
-      ? null
-      : {
-          apikeyEncrypted: keyEncrypted,
-          transportsEncrypted,
-          version: keyVersion,
-          pausedCode,
-          waitUntilMs,
-        };
-  return { ...delivery, accounts };
-}
-
-/** Current state of the tenant of a delivery `d`. */
-export const TENANT_COLUMNS = `
-  ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
-  k.apikey_encrypted as "keyEncrypted", k.transports_encrypted as "transportsEncrypted", k.version as "keyVersion", k.paused_code as "pausedCode",
-  case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end as "waitUntilMs"`;
+/**
+ * SQL: the columns of `LoadedDelivery` without `state`, of a delivery `d` with `tenantJoins`.
+ * @param event the row of its event @param queryRoleid SQL
+ */
+export const loadedColumns = (event: string, queryRoleid: string): string => `
+  d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.ruleid::text as ruleid,
+  d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy, d.operation, d.target, d.email_type as "emailType",
+  ${queryRoleid} as "queryRoleid", ${recordColumnsSql(event)}, ${event}.file::text as file, ${event}.traceparent,
+  ${event}.eventid::text as eventid, ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
+  case when k.tenantid is not null then json_build_object('apikeyEncrypted', k.apikey_encrypted,
+    'transportsEncrypted', k.transports_encrypted, 'version', k.version, 'pausedCode', k.paused_code, 'waitUntilMs',
+    case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end) end as accounts`;
 
 /** @param tenantid SQL; where null, nothing is looked up */
 export const tenantJoins = (tenantid: string): string => `
@@ -116,11 +100,7 @@ const inPartitions = (time: string): string => `${time} between $4::timestamptz 
 const LOAD = {
   name: 'delivery_load',
   text: `
-    select w.position::int as position, d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime,
-      d.ruleid::text as ruleid, d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy,
-      case when s.deliveryid is null then d.state when a.attempt is null then 'sending' else 'sent' end as state, d.operation, d.target,
-      d.email_type as "emailType", r.query_roleid as "queryRoleid", ${recordTextSql('o.old')} as old, ${recordTextSql('o.new')} as new,
-      ${isTooLargeSql('o.old')} or ${isTooLargeSql('o.new')} as "isTooLarge", o.file::text as file, o.traceparent, o.eventid::text as eventid, ${TENANT_COLUMNS}
+    select w.position::int as position, ${STATE} as state, ${loadedColumns('o', 'r.query_roleid')}
     from ${wantedSql()}
       cross join lateral (select * from rowpost.delivery d
         where ${sameDelivery('d', 'w')}

@@ -5,12 +5,17 @@ export const MAX_RECORD_BYTES = 8_388_608;
 const MAX_COMPRESSION_RATIO = 300;
 
 /** SQL: whether a json column is over the size limit. Values stored small enough are not decompressed for that. */
-export const isTooLargeSql = (json: string): string =>
+const isTooLargeSql = (json: string): string =>
   `(case when pg_column_size(${json}) > ${Math.floor(MAX_RECORD_BYTES / MAX_COMPRESSION_RATIO)}
     then octet_length(${json}::text) > ${MAX_RECORD_BYTES} else false end)`;
 
 /** SQL: a json column as text; null where it is over the size limit. */
-export const recordTextSql = (json: string): string =>
+const recordTextSql = (json: string): string =>
   `(case when ${isTooLargeSql(json)} then null else ${json}::text end)`;
+
+/** SQL: the columns `old`, `new` and `isTooLarge` of an event. */
+export const recordColumnsSql = (event: string): string =>
+  `${recordTextSql(`${event}.old`)} as old, ${recordTextSql(`${event}.new`)} as new,
+    ${isTooLargeSql(`${event}.old`)} or ${isTooLargeSql(`${event}.new`)} as "isTooLarge"`;
 
 export const RECORD_TOO_LARGE = `a row of more than ${MAX_RECORD_BYTES / 1_048_576} MiB can't be mailed about`;

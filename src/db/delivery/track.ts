@@ -26,6 +26,9 @@ const KEYS = `select tenantid, deliveryid, createtime from ${wantedSql()}`;
 export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
   and ${sameDelivery('a', 'd')}) is null`;
 
+/** SQL: the state of a delivery `d`, given its start `s` and its first attempt `a` if it is not tracked. */
+export const STATE = `case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end`;
+
 /** @param keys SQL that selects tenantid, deliveryid and createtime */
 export function lockUntrackedSql(keys: string): string {
   return `
@@ -39,7 +42,7 @@ export function trackSql(keys: string): string {
   return `
     update rowpost.delivery d
     set tracked = true,
-      state = case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end,
+      state = ${STATE},
       starts = case when s.deliveryid is null then 0 else 1 end,
       attempts = case when a.attempt is null then 0 else 1 end,
       started = s.started, recipients = s.recipients, subject = s.subject, carrier = s.carrier,
