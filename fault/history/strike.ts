@@ -50,6 +50,8 @@ export async function strikeHistory(
   await follow(rig, aftermath);
   await untilWritable(rig);
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
+  // Their mails may have been accepted in the lost time, so this may come before the processes that restart are back.
+  await rig.fleet.atStrength();
   lost.recoveredAtMs = Date.now();
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };
 }

@@ -14,7 +14,7 @@ export interface Backup {
 export interface LostTime {
   readonly fromMs: number;
   readonly toMs: number;
-  /** When everything that survived had been sent; set by the code that waits for it. */
+  /** When everything that survived had been sent, and all processes ran; set by the code that waits for it. */
   recoveredAtMs?: number;
 }
 

@@ -15,7 +15,7 @@ const LOOK_MS = 1_000;
 const SHARE_FOR_ENDINGS = 0.05;
 const ENDINGS_MS = 10_000;
 
-/** Grace after PostgreSQL went back and everything that survived was sent, for work that became due meanwhile. */
+/** Grace after PostgreSQL went back, everything that survived was sent, and all processes ran: for work that became due meanwhile. */
 const CATCH_UP_MS = 10_000;
 
 /** Polls the ledger. Polls that fail because PostgreSQL is down are skipped. */
