@@ -86,7 +86,7 @@ async function timeRelay(
   const queue = await openQueue(config, database, testLog);
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * 20 };
   // No worker takes anything, so nothing may be held back.
-  const admission = new Admission(Number.MAX_SAFE_INTEGER);
+  const admission = new Admission({ min: Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
   let events = 0;
   const begun = performance.now();
   for (let more = true; more;) {

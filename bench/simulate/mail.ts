@@ -16,21 +16,21 @@ export interface Job {
 
 /** What PostgreSQL knows of mails on their way. */
 export class Ledger {
-  /** Deliveries that are recorded and not sent yet, by tenant. */
-  readonly inFlight = new Map<number, number>();
+  /** Deliveries that are recorded and not begun yet, by tenant. */
+  readonly waiting = new Map<number, number>();
   /** Since the relay last asked. */
   #closed: Batch[] = [];
 
   /** The deliveries of a batch are recorded. */
   close(batch: Batch): void {
     this.#closed.push(batch);
-    this.inFlight.set(batch.tenantid, (this.inFlight.get(batch.tenantid) ?? 0) + batch.events);
+    this.waiting.set(batch.tenantid, (this.waiting.get(batch.tenantid) ?? 0) + batch.events);
   }
 
-  finish(tenantid: number): void {
-    const left = (this.inFlight.get(tenantid) ?? 0) - 1;
-    if (left > 0) this.inFlight.set(tenantid, left);
-    else this.inFlight.delete(tenantid);
+  begin(tenantid: number): void {
+    const left = (this.waiting.get(tenantid) ?? 0) - 1;
+    if (left > 0) this.waiting.set(tenantid, left);
+    else this.waiting.delete(tenantid);
   }
 
   takeClosed(): readonly Batch[] {

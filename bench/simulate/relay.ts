@@ -7,7 +7,6 @@ import type { Queue } from './queue.js';
 import { MAIL_SHARE, type Site } from './site.js';
 
 /** As in `src/relay/relay.ts`. */
-const MAX_IN_FLIGHT_PER_TENANT = 1_000;
 const BATCHES_PER_TICK = 20;
 const ADMIT_MS = 200;
 const POLL_MS = 100;
@@ -17,7 +16,7 @@ export class Relay {
   ticks = 0;
   batches = 0;
   readonly #thread: Thread;
-  readonly #admission = new Admission(MAX_IN_FLIGHT_PER_TENANT);
+  readonly #admission = new Admission();
   /** What is visible and not read yet. */
   #outbox: Mail[] = [];
   /** Of batches that are not queued yet. */
@@ -145,7 +144,7 @@ export class Relay {
     this.site.query({}, () => undefined);
     this.site.query({}, () =>
       this.#thread.run({}, () =>
-        this.#publish(this.#admission.recount(this.ledger.inFlight, this.ledger.takeClosed()), again),
+        this.#publish(this.#admission.recount(this.ledger.waiting, this.ledger.takeClosed()), again),
       ),
     );
   }

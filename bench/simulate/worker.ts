@@ -121,11 +121,11 @@ export class Worker {
   }
 
   #sendOne(mail: Mail, end: () => void): void {
+    this.ledger.begin(mail.tenantid);
     this.#thread.run(STEP, () =>
       this.send(mail, () =>
         this.#thread.run(STEP, () =>
           this.#finish.ask(() => {
-            this.ledger.finish(mail.tenantid);
             this.#slots.giveBack(mail.tenantid);
             end();
           }),

@@ -4,7 +4,7 @@ import type { BatchKey, DeliveryKey } from '../db/delivery/batches.js';
 export interface BatchJob extends BatchKey {
   /** The relay's trace. */
   readonly traceparent?: string;
-  /** Events and deliveries of the same tenant ahead of it: tenants with much in flight wait behind those with little. */
+  /** Events and deliveries of the same tenant ahead of it: tenants with many wait behind those with few. */
   readonly ahead: number;
 }
 

@@ -2,23 +2,39 @@ import type { Batch } from '../db/delivery/batches.js';
 
 /** A batch that may be queued now. */
 export interface AdmittedBatch extends Batch {
-  /** Deliveries and events that the tenant already has queued or in flight. */
+  /** Deliveries and events of the tenant that wait already. */
   readonly ahead: number;
 }
 
+export interface WaitingLimits {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The minimum keeps workers busy until it is known how fast a tenant's deliveries move. */
+const LIMITS: WaitingLimits = { min: 300, max: 5_000 };
 /**
- * Decides which batches may enter the queue: up to a maximum in flight per tenant, round-robin across tenants. Holds
+ * A tenant may have as many deliveries waiting as were begun in the last so many intervals between recounts: more than
+ * workers begin until the next one, and few enough to begin within a second. Those that wait longer have their lease
+ * recorded, and are updated in place from then on; events of a backlog wait in the outbox, at no cost.
+ */
+const INTERVALS_AHEAD = 3;
+
+/**
+ * Decides which batches may enter the queue: up to a maximum waiting per tenant, round-robin across tenants. Holds
  * only the ids of what waits; the batches themselves are in PostgreSQL.
  */
 export class Admission {
-  /** Per tenant: deliveries queued or in flight at the last recount, plus events admitted since. */
-  readonly #inFlight = new Map<number, number>();
+  /** Per tenant: deliveries waiting at the last recount, plus events admitted since. */
+  readonly #waiting = new Map<number, number>();
+  /** Per tenant, unless it is the minimum. */
+  readonly #limits = new Map<number, number>();
   readonly #held = new Map<number, Batch[]>();
   readonly #heldIds = new Set<string>();
   /** Admitted but possibly not evaluated yet: the ledger doesn't count their events. */
   readonly #admitted = new Map<string, Batch>();
 
-  constructor(private readonly maxInFlightPerTenant: number) {}
+  constructor(private readonly limits = LIMITS) {}
 
   get isIdle(): boolean {
     return this.#held.size === 0 && this.#admitted.size === 0;
@@ -34,7 +50,7 @@ export class Admission {
     const again: AdmittedBatch[] = [];
     for (const batch of batches) {
       if (this.#admitted.has(keyOf(batch))) {
-        again.push({ ...batch, ahead: this.#inFlight.get(batch.tenantid) ?? 0 });
+        again.push({ ...batch, ahead: this.#waiting.get(batch.tenantid) ?? 0 });
         continue;
       }
       if (this.#heldIds.has(keyOf(batch))) continue;
@@ -51,17 +67,24 @@ export class Admission {
     for (const batch of [...batches].reverse()) {
       this.#admitted.delete(keyOf(batch));
       this.#heldIds.add(keyOf(batch));
-      this.#inFlight.set(batch.tenantid, (this.#inFlight.get(batch.tenantid) ?? 0) - batch.events);
+      this.#waiting.set(batch.tenantid, (this.#waiting.get(batch.tenantid) ?? 0) - batch.events);
       this.#held.set(batch.tenantid, [batch, ...(this.#held.get(batch.tenantid) ?? [])]);
     }
   }
 
   /** Resets the counts to the ledger's. @param ended those of `admitted` that no longer count @returns the batches admitted now */
   recount(deliveries: ReadonlyMap<number, number>, ended: readonly Batch[]): readonly AdmittedBatch[] {
+    const before = new Map(this.#waiting);
     for (const batch of ended) this.#admitted.delete(keyOf(batch));
-    this.#inFlight.clear();
-    for (const [tenantid, count] of deliveries) this.#inFlight.set(tenantid, count);
+    this.#waiting.clear();
+    for (const [tenantid, count] of deliveries) this.#waiting.set(tenantid, count);
     for (const batch of this.#admitted.values()) this.#count(batch);
+    this.#limits.clear();
+    for (const [tenantid, count] of before) {
+      const begun = count - (this.#waiting.get(tenantid) ?? 0);
+      const limit = Math.min(begun * INTERVALS_AHEAD, this.limits.max);
+      if (limit > this.limits.min) this.#limits.set(tenantid, limit);
+    }
     return this.#admit();
   }
 
@@ -73,9 +96,10 @@ export class Admission {
       progress = false;
       for (const [tenantid, held] of this.#held) {
         const [batch] = held;
-        const ahead = this.#inFlight.get(tenantid) ?? 0;
-        // A batch larger than the limit is admitted when the tenant has nothing else in flight.
-        if (!batch || (ahead > 0 && ahead + batch.events > this.maxInFlightPerTenant)) continue;
+        const ahead = this.#waiting.get(tenantid) ?? 0;
+        // A batch larger than the limit is admitted when nothing else of its tenant waits.
+        const limit = this.#limits.get(tenantid) ?? this.limits.min;
+        if (!batch || (ahead > 0 && ahead + batch.events > limit)) continue;
         held.shift();
         if (held.length === 0) this.#held.delete(tenantid);
         this.#heldIds.delete(keyOf(batch));
@@ -89,7 +113,7 @@ export class Admission {
   }
 
   #count(batch: Batch): void {
-    this.#inFlight.set(batch.tenantid, (this.#inFlight.get(batch.tenantid) ?? 0) + batch.events);
+    this.#waiting.set(batch.tenantid, (this.#waiting.get(batch.tenantid) ?? 0) + batch.events);
   }
 }
 

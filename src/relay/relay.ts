@@ -4,7 +4,7 @@ import { ServerGuard } from '../db/connection/serverGuard.js';
 import { endedBatches } from '../db/delivery/batches.js';
 import type { Database } from '../db/connection/database.js';
 import type { HistoryWatch } from '../db/history.js';
-import { countInFlight } from '../db/delivery/countInFlight.js';
+import { countWaiting } from '../db/delivery/countWaiting.js';
 import { adoptRestoredDump } from '../db/delivery/restoredDump.js';
 import { tick } from '../db/delivery/tick.js';
 import { pruneIdempotencyKeys } from '../db/idempotencyKeys.js';
@@ -32,11 +32,9 @@ export interface RelayDeps {
   readonly history?: Pick<HistoryWatch, 'onChange'>;
 }
 
-/** Deliveries of one tenant in the queue at once. */
-const MAX_IN_FLIGHT_PER_TENANT = 1_000;
 /** Maximum events per tick, in batches. */
 const BATCHES_PER_TICK = 20;
-/** Poll interval for the tenants' counts in flight while batches wait for admission. */
+/** How often the deliveries that wait are counted while batches are held or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
 /** How often sessions that exhaust PostgreSQL's shared resources are looked for: nobody writes while one holds all locks. */
@@ -49,7 +47,7 @@ const SHARES_MS = 250;
 export function startRelay(deps: RelayDeps): Stoppable {
   const { config, database, log, queue } = deps;
   const { ledger } = database;
-  const admission = new Admission(MAX_IN_FLIGHT_PER_TENANT);
+  const admission = new Admission();
   const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
 
   let mayBeRestored = true;
@@ -75,7 +73,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
   const admitMore = async (): Promise<void> => {
     if (admission.isIdle) return;
     const [deliveries, ended] = await Promise.all([
-      countInFlight(ledger),
+      countWaiting(ledger),
       endedBatches(ledger, admission.admitted),
     ]);
     await publish(queue, admission, admission.recount(deliveries, ended));

@@ -68,7 +68,7 @@ describe('delivery: ids that leave the database, which then goes back in time', 
   });
 
   it('of batches that are gone hold nobody up', async () => {
-    const admission = new Admission(10);
+    const admission = new Admission({ min: 10, max: 10 });
     const lost = await batch(10);
     expect(admission.offer(lost)).to.have.length(1);
     expect(await endedBatches(db.database.ledger, admission.admitted)).to.deep.equal([]);

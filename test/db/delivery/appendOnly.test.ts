@@ -4,7 +4,7 @@ import { closeBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
 import { endLostAttempts } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { countInFlight } from '../../../src/db/delivery/countInFlight.js';
+import { countWaiting } from '../../../src/db/delivery/countWaiting.js';
 import { dueDeliveries } from '../../../src/db/delivery/dueDeliveries.js';
 import { startSending } from '../../../src/db/delivery/startSending.js';
 import { sweep } from '../../../src/db/delivery/sweep.js';
@@ -205,11 +205,11 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
     }
   });
 
-  it("counts each tenant's deliveries in flight, tracked or not", async () => {
+  it("counts each tenant's deliveries that wait, tracked or not", async () => {
     const keys = await record(6);
     await start(keys.slice(0, 4));
     await finish(keys.slice(0, 2));
     await trackDeliveries(ledger, keys.slice(3, 5));
-    expect(await countInFlight(ledger)).to.deep.equal(new Map([[tenant.tenantid, 4]]));
+    expect(await countWaiting(ledger)).to.deep.equal(new Map([[tenant.tenantid, 2]]));
   });
 });

@@ -116,7 +116,7 @@ describe('delivery: where a relay begins to look for open batches', () => {
   }
 
   function startReconciler(): (queue: BatchQueue) => Promise<void> {
-    const admission = new Admission(1_000);
+    const admission = new Admission();
     return (queue) => reconcileBatches(ledger, queue, admission);
   }
 
