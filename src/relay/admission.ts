@@ -88,7 +88,7 @@ export class Admission {
     return this.#admit();
   }
 
-  /** Round-robin, until every tenant is out of batches or at its limit. */
+  /** Round-robin, until every tenant is out of batches or has reached its limit, its last batch included. */
   #admit(): readonly AdmittedBatch[] {
     const admitted: AdmittedBatch[] = [];
     let progress = true;
@@ -97,9 +97,7 @@ export class Admission {
       for (const [tenantid, held] of this.#held) {
         const [batch] = held;
         const ahead = this.#waiting.get(tenantid) ?? 0;
-        // A batch larger than the limit is admitted when nothing else of its tenant waits.
-        const limit = this.#limits.get(tenantid) ?? this.limits.min;
-        if (!batch || (ahead > 0 && ahead + batch.events > limit)) continue;
+        if (!batch || ahead >= (this.#limits.get(tenantid) ?? this.limits.min)) continue;
         held.shift();
         if (held.length === 0) this.#held.delete(tenantid);
         this.#heldIds.delete(keyOf(batch));
