@@ -12,7 +12,7 @@ export interface WaitingLimits {
 }
 
 /** The minimum keeps workers busy until it is known how fast a tenant's deliveries move. */
-const LIMITS: WaitingLimits = { min: 300, max: 5_000 };
+const LIMITS: WaitingLimits = { min: 200, max: 5_000 };
 /**
  * A tenant may have as many deliveries waiting as were begun in the last so many intervals between recounts: more than
  * workers begin until the next one, and few enough to begin within a second. Those that wait longer have their lease
