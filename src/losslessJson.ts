@@ -26,10 +26,10 @@ export class ExactNumber {
 
 /**
  * Matches anything that may be a number a double can't reproduce as written: 16 digits or more, trailing zeros of a
- * fraction, an exponent, a negative zero. A match inside a string only costs the slower reader.
+ * fraction, a fraction below a millionth, an exponent, a negative zero. A match inside a string only costs the slower reader.
  */
 const MAY_BE_CHANGED =
-  /(?:^|[:,[\s])-?(?:(?<=-)0|\d[\d.]{15,}|\d+\.\d*0|\d+(?:\.\d+)?[eE][+-]?\d+)(?=[\s,\]}]|$)/;
+  /(?:^|[:,[\s])-?(?:(?<=-)0|\d[\d.]{15,}|\d+\.\d*0|0\.0{6}\d+|\d+(?:\.\d+)?[eE][+-]?\d+)(?=[\s,\]}]|$)/;
 
 /** @param literal of a number, in JSON or in GraphQL */
 export function toJsonNumber(literal: string): number | ExactNumber {
@@ -72,14 +72,17 @@ function holdsExactNumber(value: unknown): boolean {
 function write(value: unknown): string | undefined {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`;
-  if (typeof value !== 'object' || value === null || 'toJSON' in value) {
-    return JSON.stringify(value);
-  }
+  if (typeof value !== 'object' || value === null || hasOwnForm(value)) return JSON.stringify(value);
   const members = Object.entries(value).flatMap(([name, item]) => {
     const text = write(item);
     return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
   });
   return `{${members.join(',')}}`;
+}
+
+/** Whether JSON.stringify calls the value's toJSON. A mere member of that name is data. */
+function hasOwnForm(value: object): boolean {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /** Limits the digits passed to BigInt, whose conversion takes quadratic time. */

@@ -15,6 +15,8 @@ describe('lossless JSON', () => {
       '1e400',
       '-0',
       '1E-400',
+      '0.0000001',
+      '-0.00000015',
     ];
     for (const text of texts) {
       for (const json of [text, `[${text}]`, `{"a": {"b":${text} }}`, `[1,\n${text},2]`]) {
@@ -41,6 +43,11 @@ describe('lossless JSON', () => {
     expect(writeJson(value)).to.equal(JSON.stringify(value));
     const exact = new ExactNumber('1.10');
     expect(writeJson({ ...value, exact })).to.equal(`${JSON.stringify(value).slice(0, -1)},"exact":1.10}`);
+  });
+
+  it('keeps the numbers beside a member named toJSON', () => {
+    const json = '{"toJSON":{"total":1.10},"total":9007199254740993}';
+    expect(writeJson(parseJson(json))).to.equal(json);
   });
 
   it('reads integers in any notation, and nothing else as one', () => {
