@@ -157,18 +157,20 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       const readFrom = options.readFrom ?? (principal.readsReplica ? 'replica' : 'primary');
       const { tenantid, schema } = principal;
       const idempotency =
-        idempotencyKey === undefined || schema === null ? undefined : idempotencyOf(idempotencyKey, request);
+        idempotencyKey === undefined || schema === null || !allowMutation
+          ? undefined
+          : idempotencyOf(idempotencyKey, request);
       const answer = engine.answers.open(tenantid);
       try {
         return await atHome(deps, tenantid, async () => {
           const first =
             idempotency && (await findFirstAnswer(engine.transactions, principal, idempotency, answer));
-          if (first !== undefined) return { status: 200, body: first, release: answer.release };
+          if (first?.body !== undefined) return { status: 200, body: first.body, release: answer.release };
           const { fields, errors } = await executeRequest(engine, principal, request, {
             allowMutation,
             answer,
             allowance,
-            idempotency,
+            idempotency: idempotency && { ...idempotency, isReused: first !== undefined },
             span,
             reads: readFrom === 'replica' ? replicas.reads() : undefined,
           });

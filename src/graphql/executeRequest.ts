@@ -11,7 +11,7 @@ import { dataResponse, FieldError } from './response.js';
 import { assemble, type Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import type { FilesOfEmail } from './files/fileUrls.js';
-import { claimKey, keepAnswer, type Idempotency } from './idempotency.js';
+import { claimKey, keepAnswer, requireNewKey, type Idempotency } from './idempotency.js';
 import { introspect } from './introspect.js';
 import type { IntrospectionField, Plan } from './plan/plan.js';
 import { planOwnerOf } from './plan/planOwner.js';
@@ -78,8 +78,9 @@ export async function executeRequest(
     // An email's query doesn't wait for callers' planning.
     const prepared = email ? complete(steps) : await deps.planning.run(owner, steps);
     const { variables, plan } = prepared;
-    if (plan.kind === 'mutation' && !allowMutation) {
-      throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
+    if (plan.kind === 'mutation') {
+      if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
+      requireNewKey(idempotency);
     }
     const introspections = plan.fields.some(({ kind }) => kind === 'introspection')
       ? await deps.planning.run(

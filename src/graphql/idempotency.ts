@@ -11,6 +11,8 @@ export interface Idempotency {
   readonly key: string;
   /** SHA-256 of the request, in hexadecimal. */
   readonly requestHash: string;
+  /** Whether another request was answered with this key: a mutation is refused. Queries may have any key. */
+  readonly isReused?: boolean;
 }
 
 interface Request {
@@ -24,23 +26,30 @@ export function idempotencyOf(key: string, { query, operationName, variables }: 
   return { key, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 
-/**
- * The response that was given to a request with this key in the last 24 hours. Throws AppError IDEMPOTENCY_KEY_REUSED if
- * that was a different request, or the transaction's error.
- */
+interface FirstAnswer {
+  /** The response, if it was given to the same request. */
+  readonly body: string | undefined;
+}
+
+/** What was answered with this key in the last 24 hours. Throws the transaction's error. */
 export async function findFirstAnswer(
   transactions: Transactions,
   { tenantid, roleid }: Principal,
   { key, requestHash }: Idempotency,
   answer: AnswerShare,
-): Promise<string | undefined> {
+): Promise<FirstAnswer | undefined> {
   const statements = [{ statement: FIRST_ANSWER, values: [roleid, key, requestHash] }];
   const outcome = await transactions.run({ tenantid, mode: 'read', statements, answer });
   if (outcome.kind === 'failed') throw outcome.error;
   const [row] = outcome.results[0] ?? [];
   if (!row) return undefined;
   const [isSame, body] = row;
-  if (isSame === 't') return body ?? undefined;
+  return { body: isSame === 't' ? (body ?? undefined) : undefined };
+}
+
+/** Throws AppError IDEMPOTENCY_KEY_REUSED. */
+export function requireNewKey(idempotency: Idempotency | undefined): void {
+  if (!idempotency?.isReused) return;
   throw new AppError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this Idempotency-Key.');
 }
 

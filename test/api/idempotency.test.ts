@@ -189,6 +189,17 @@ describe('the header Idempotency-Key', () => {
     const query = '{ note(limit: 1) { id } }';
     expect(await send('k10', query)).to.deep.equal(await send(undefined, query));
     expect(await rows("select from rowpost.idempotency_key where key = 'k10'")).to.have.length(0);
+    await send('k10', CREATE, { body: 'ten' });
+    expect(await send('k10', query)).to.deep.equal(await send(undefined, query));
+  });
+
+  it('has no effect on GET: a mutation is neither carried out nor answered', async () => {
+    const mutation = 'mutation { create_note(input: {body: "by GET"}) { id } }';
+    await send('k13', mutation);
+    const response = await fixture.fetch(`/query?variables={}&query=${encodeURIComponent(mutation)}`, {
+      headers: { authorization: `Bearer ${root}`, 'idempotency-key': 'k13' },
+    });
+    expect(response.status).to.equal(405);
   });
 
   it('stores responses of up to 1 MiB, and rolls back a mutation with a larger one', async () => {
