@@ -54,6 +54,7 @@ const CODES = {
     400,
     'Compare the document with the SDL that /auth returns. Tables are at /query; roles, emails, rules and deliveries at /roles_pbac.',
   ],
+  PERSISTED_QUERY_NOT_SUPPORTED: [400, 'Send the query itself: a hash of it is not enough.'],
   DOCUMENT_TOO_COMPLEX: [400, 'Split the request: the document is too deep, too wide or too costly.'],
   BAD_USER_INPUT: [400, 'Correct the value that the message names.'],
   PERMISSION_DENIED: [403, 'Ask an administrator of the tenant for a policy rule or a capability.'],

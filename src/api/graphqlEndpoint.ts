@@ -137,14 +137,15 @@ async function parse(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // An invalid GraphQL request gets a GraphQL error envelope; an unreadable body does not.
-    const body = error.code === 'BAD_REQUEST' ? errorEnvelope(error) : failureBody(error);
+    const isInvalid = error.status === 400;
+    const mediaType = isInvalid ? acceptedMediaType(request.raw.headers.accept) : 'application/json';
     return [
-      body,
+      isInvalid ? errorEnvelope(error) : failureBody(error),
       {
         status: error.status,
         statusText: '',
         headers: {
-          'content-type': 'application/json; charset=utf-8',
+          'content-type': `${mediaType}; charset=utf-8`,
           // The unread rest of the body must not be mistaken for the next request.
           ...(error.code === 'BODY_TOO_LARGE' || request.raw.isPaused() ? { connection: 'close' } : {}),
           ...retryAfter(error),

@@ -2,15 +2,23 @@ export type GraphqlMediaType = 'application/json' | 'application/graphql-respons
 
 const PLAIN = ['application/json', 'application/*', '*/*'];
 
-/** The media type of a response: the first supported one of the Accept header. graphql-http has rejected the rest by then. */
+/**
+ * The media type of a response: the supported one that the Accept header prefers, the first of equals. graphql-http has
+ * rejected headers without any by then.
+ */
 export function acceptedMediaType(accept: string | undefined): GraphqlMediaType {
-  if (accept === undefined || accept === '*/*') return 'application/json';
+  let preferred: GraphqlMediaType = 'application/json';
+  if (accept === undefined || accept === '*/*') return preferred;
+  let highest = 0;
   for (const item of accept.toLowerCase().split(',')) {
-    const mediaType = item.split(';', 1)[0]?.trim() ?? '';
-    if (mediaType === 'application/graphql-response+json') return mediaType;
-    if (PLAIN.includes(mediaType)) return 'application/json';
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim());
+    const mediaType = name === 'application/graphql-response+json' ? name : 'application/json';
+    const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    if ((mediaType !== name && !PLAIN.includes(name)) || !(quality > highest)) continue;
+    preferred = mediaType;
+    highest = quality;
   }
-  return 'application/json';
+  return preferred;
 }
 
 /** Whether a browser requests a page. */

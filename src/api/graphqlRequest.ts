@@ -10,7 +10,8 @@ type Values = Readonly<Record<string, unknown>>;
 /**
  * Reads a GraphQL request from the URL of a GET or the body of a POST: JSON or a form. `variables` may be an object,
  * null, absent, or a string that holds JSON. Unknown keys are ignored.
- * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn` throws.
+ * Throws AppError BAD_REQUEST, PERSISTED_QUERY_NOT_SUPPORTED, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn`
+ * throws.
  */
 export async function readGraphqlRequest(
   req: IncomingMessage,
@@ -47,9 +48,19 @@ function bodyOf({ kind, values }: Fields): Values {
 
 function queryOf(values: Values): string {
   const query = values['query'];
-  if (query == null || query === '') throw new AppError('BAD_REQUEST', 'The request has no query.');
+  if (query == null || query === '') throw withoutQuery(values);
   if (typeof query !== 'string') throw new AppError('BAD_REQUEST', 'query must be a string.');
   return query;
+}
+
+/** Clients of automatic persisted queries first send a hash alone. At this message, Apollo's and urql's send the query. */
+function withoutQuery({ extensions }: Values): AppError {
+  const sendsHash = isJsonObject(extensions)
+    ? 'persistedQuery' in extensions
+    : typeof extensions === 'string' && extensions.includes('"persistedQuery"');
+  return sendsHash
+    ? new AppError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported')
+    : new AppError('BAD_REQUEST', 'The request has no query.');
 }
 
 /** Empty means absent, since forms can't easily omit a field. */

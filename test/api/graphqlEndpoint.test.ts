@@ -142,6 +142,52 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(put.headers.get('allow')).to.equal('GET, POST');
     });
 
+    it('answers in the media type that the Accept header prefers, invalid requests too', async () => {
+      const strict = 'application/graphql-response+json';
+      for (const [accept, expected] of [
+        [strict, strict],
+        [`${strict}, application/json;q=0.9`, strict],
+        [`application/json;q=0.5, ${strict}`, strict],
+        [`${strict};q=0, application/json`, 'application/json'],
+        [`multipart/mixed;deferSpec=20220824, ${strict}, */*`, strict],
+        ['application/json', 'application/json'],
+        [`*/*, ${strict}`, 'application/json'],
+      ] as const) {
+        for (const body of [{ query: '{ __typename }' }, {}]) {
+          const response = await post(body, { accept });
+          expect(response.headers.get('content-type'), accept).to.equal(`${expected}; charset=utf-8`);
+        }
+      }
+    });
+
+    it('asks clients of persisted queries for the query itself', async () => {
+      const extensions = { persistedQuery: { version: 1, sha256Hash: 'ecf4edb46db40b51' } };
+      const search = new URLSearchParams({ extensions: JSON.stringify(extensions) });
+      for (const response of [await post({ extensions }), await send({}, `?${search.toString()}`)]) {
+        const { errors } = (await response.json()) as GraphqlResult;
+        // What Apollo's and urql's clients recognize, by its code and its message.
+        expect(errors?.[0]?.message).to.equal('PersistedQueryNotSupported');
+        expect(errors?.[0]?.extensions.code).to.equal('PERSISTED_QUERY_NOT_SUPPORTED');
+      }
+      expect((await post({ query: '{ __typename }', extensions })).status).to.equal(200);
+    });
+
+    it('refuses bodies that are not UTF-8, and accepts a byte order mark', async () => {
+      const sendBytes = (body: Buffer, contentType: string): Promise<Response> =>
+        send({ method: 'POST', headers: { 'content-type': contentType }, body: new Uint8Array(body) });
+      const json = '{"query": "{ __typename } # \u00e9"}';
+      for (const [body, contentType] of [
+        [json, 'application/json'],
+        ['query={ __typename } # \u00e9', 'application/x-www-form-urlencoded'],
+      ] as const) {
+        expect((await sendBytes(Buffer.from(body), contentType)).status).to.equal(200);
+        const refused = await sendBytes(Buffer.from(body, 'latin1'), contentType);
+        expect(refused.status).to.equal(400);
+        expect(await refused.text()).to.contain('The body is not valid UTF-8.');
+      }
+      expect((await sendBytes(Buffer.from(`\ufeff${json}`), 'application/json')).status).to.equal(200);
+    });
+
     it('accepts X-Read: replica without a replica, and refuses unknown values', async () => {
       for (const source of ['replica', 'primary']) {
         const response = await post({ query: '{ __typename }' }, { 'x-read': source });

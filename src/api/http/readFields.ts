@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
 import { isJsonObject, parseJson } from '../../losslessJson.js';
@@ -35,7 +36,7 @@ export async function readFields(
   };
   switch (mediaType) {
     case 'application/json':
-      return { kind: 'json', values: await read((bytes) => parseObject(bytes.toString('utf8'))) };
+      return { kind: 'json', values: await read((bytes) => parseObject(textOf(bytes))) };
     case 'application/x-www-form-urlencoded':
       return { kind: 'form', values: await read(parseForm) };
     case 'multipart/form-data':
@@ -59,6 +60,12 @@ function requirePlainUtf8(req: IncomingMessage, contentType: string): void {
   }
 }
 
+/** Other encodings are refused, not stored with replacement characters. Some editors and shells write a byte order mark. */
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new AppError('BAD_REQUEST', 'The body is not valid UTF-8.');
+  return bytes.toString('utf8').replace(/^\ufeff/, '');
+}
+
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -71,7 +78,7 @@ function parseObject(text: string): Record<string, unknown> {
 }
 
 function parseForm(bytes: Buffer): Record<string, unknown> {
-  return Object.fromEntries(new URLSearchParams(bytes.toString('utf8')));
+  return Object.fromEntries(new URLSearchParams(textOf(bytes)));
 }
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
