@@ -32,6 +32,7 @@ const ROUND_TRIPS: readonly (readonly [type: string, sent: unknown, json?: strin
   ['jsonb', ['x', { y: 1.5 }], '["x", {"y": 1.5}]'],
   ['bytea', Buffer.from([0, 1, 254, 255]).toString('base64')],
   ['bytea', Buffer.alloc(100, 7).toString('base64')],
+  ['bytea', 'AAH+ /w', '"AAH+/w=="'],
   ['mood', 'so so'],
   ['inet', '10.0.0.1/8'],
   ['cidr', '10.0.0.0/8'],
@@ -53,6 +54,9 @@ const ROUND_TRIPS: readonly (readonly [type: string, sent: unknown, json?: strin
   ['jsonpath', '$."a"'],
   ['tsvector', "'a' 'b'"],
   ['small_int', 5],
+  ['tiny_int', 5],
+  ['small_int[]', [5, null]],
+  ['tags', ['a', 'b']],
   ['pair', { x: 1, y: 'z' }],
   ['pair', '(1,"a b")', '{"x":1,"y":"a b"}'],
   ['pair[]', [{ x: 1, y: 'z' }, null, { x: null, y: '"' }]],
@@ -70,6 +74,8 @@ const ROUND_TRIPS: readonly (readonly [type: string, sent: unknown, json?: strin
   ['mood[]', ['happy', 'so so']],
   ['jsonb[]', [{ a: 1 }, [2]], '[{"a": 1},[2]]'],
   ['bytea[]', ['AAH+', null]],
+  ['bytea[]', []],
+  ['text[]', []],
   ['uuid[]', ['0b0c8f6e-57a5-4c6c-9a57-0f8f6e0b0c8f']],
 ];
 
@@ -77,11 +83,15 @@ const DDL = `
   create type mood as enum ('happy', 'so so');
   create type pair as (x int, y text);
   create domain small_int as int check (value < 10);
+  create domain tiny_int as small_int check (value < 6);
+  create domain tags as text[];
   ${ROUND_TRIPS.map(([type], index) => `create table t${index} (id int generated always as identity primary key, v ${type});`).join('\n')}
   create table derived (
     id bigint generated always as identity primary key,
     amount numeric, twice numeric generated always as (amount * 2) stored, made text default 'now'
   );
+  create table bytes (id bytea primary key, list bytea[] not null default '{}', part_of bytea references bytes);
+  create table checked (id int primary key, v small_int[]);
   create table keys (a uuid, b date, c text, d boolean, primary key (a, b, c, d));
 `;
 
@@ -139,6 +149,45 @@ describe('types of columns', () => {
     const created = await shop.data(`mutation { create_keys(input: { ${key} }) { a b c d } }`);
     expect(created.create_keys).to.deep.equal(row);
     expect((await shop.data(`mutation { delete_keys(${key}) { a b c d } }`)).delete_keys).to.deep.equal(row);
+  });
+
+  it('accepts binary keys as they are returned, and in the hexadecimal form of PostgreSQL', async () => {
+    const asked = await shop.data(`mutation {
+      a: create_bytes(input: { id: "aGk=" }) { id list }
+      b: create_many_bytes(input: [{ id: "\\\\x00ff", part_of: "aGk=" }]) { id part_of bytes { id } }
+      c: update_bytes(id: "aGk=", input: { list: ["AA"] }) { id list }
+      d: delete_bytes(id: "\\\\x00FF") { id }
+    }`);
+    expect(asked).to.deep.equal({
+      a: { id: 'aGk=', list: [] },
+      b: [{ id: 'AP8=', part_of: 'aGk=', bytes: { id: 'aGk=' } }],
+      c: { id: 'aGk=', list: ['AA=='] },
+      d: { id: 'AP8=' },
+    });
+  });
+
+  for (const text of ['a', 'aGkab', '=', 'aGk=a']) {
+    it(`refuses ${JSON.stringify(text)}, which is not base64, in every mutation`, async () => {
+      for (const mutation of [
+        'create_bytes(input: { id: $text })',
+        'create_many_bytes(input: [{ id: $text }])',
+        'update_bytes(id: $text, input: { list: [] })',
+        'delete_bytes(id: $text)',
+      ]) {
+        const { errors } = await shop.ask(`mutation ($text: ID!) { ${mutation} { id } }`, { text });
+        expect(errors?.[0]?.message, mutation).to.equal('id is not base64.');
+      }
+    });
+  }
+
+  it('checks the domain of an array, and filters by it', async () => {
+    const { errors } = await shop.ask('mutation { create_checked(input: { id: 1, v: [3, 30] }) { id } }');
+    expect(errors?.[0]?.extensions.code).to.equal('CHECK_VIOLATION');
+    await shop.data('mutation { create_checked(input: { id: 1, v: [3, 4] }) { id } }');
+    const found = await shop.data(
+      '{ a: checked(filter: "v = [3, 4]") { id } b: checked(filter: "3 in v", ordering: "v desc") { v } }',
+    );
+    expect(found).to.deep.equal({ a: [{ id: '1' }], b: [{ v: [3, 4] }] });
   });
 
   it('accepts columns named like properties of every object', async () => {

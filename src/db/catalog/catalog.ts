@@ -58,6 +58,8 @@ export interface ColumnType {
   readonly sqlType: string;
   readonly kind: TypeKind;
   readonly array: boolean;
+  /** An array whose items are of a domain, which PostgreSQL doesn't compare with one of its base type. */
+  readonly ofDomain?: boolean;
   /** For arrays declared with more than one dimension. */
   readonly dimensions?: number;
   /** For varchar(n) and numeric(p, s). */

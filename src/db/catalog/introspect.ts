@@ -66,6 +66,14 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
   return { tables: JSON.parse(text) as RawTable[], text };
 }
 
+/** The type below all domains. For other types nothing is read. */
+function baseType(type: string): string {
+  return `case when ${type}.typtype <> 'd' then ${type}.oid else (
+          with recursive below(oid) as (select ${type}.typbasetype union all select p.typbasetype
+            from below join pg_catalog.pg_type p using (oid) where p.typtype = 'd')
+          select oid from below join pg_catalog.pg_type p using (oid) where p.typtype <> 'd') end`;
+}
+
 /*
  * Uses pg_catalog, by dependencies on the schema and then by table oid: a few milliseconds however many tables there
  * are, where information_schema takes seconds. Each sub-select uses an index of its catalog. pg_class has no index on
@@ -101,6 +109,7 @@ select coalesce(json_agg(json_build_object(
             else '"' || replace(en.nspname, '"', '""') || '"."' || replace(e.typname, '"', '""') || '"' end,
           'typtype', e.typtype,
           'array', b.typcategory = 'A' and b.typelem <> 0,
+          'ofDomain', i.oid <> b.oid and i.typtype = 'd',
           'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
           'modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end,
           'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)
@@ -108,9 +117,10 @@ select coalesce(json_agg(json_build_object(
       ) order by a.attnum), '[]')
       from pg_catalog.pg_attribute a
         join pg_catalog.pg_type t on t.oid = a.atttypid
-        -- a domain counts as its base type, an array as its element
-        join pg_catalog.pg_type b on b.oid = case when t.typtype = 'd' then t.typbasetype else t.oid end
-        join pg_catalog.pg_type e on e.oid = case when b.typcategory = 'A' and b.typelem <> 0 then b.typelem else b.oid end
+        -- a domain counts as its base type, an array as its element, of domains too
+        join pg_catalog.pg_type b on b.oid = ${baseType('t')}
+        join pg_catalog.pg_type i on i.oid = case when b.typcategory = 'A' and b.typelem <> 0 then b.typelem else b.oid end
+        join pg_catalog.pg_type e on e.oid = ${baseType('i')}
         join pg_catalog.pg_namespace en on en.oid = e.typnamespace
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
     'keys', (select coalesce(json_agg(json_build_object(

@@ -72,6 +72,8 @@ export interface RawType {
   readonly sqlType: string;
   readonly typtype: string;
   readonly array: boolean;
+  /** Whether the array's items are of a domain. */
+  readonly ofDomain?: boolean;
   /** As declared; 0 if PostgreSQL does not know, as for views. */
   readonly dimensions?: number;
   /** pg_attribute.atttypmod */
@@ -84,6 +86,7 @@ export function columnType(raw: RawType): ColumnType {
     sqlType: raw.sqlType,
     kind: lookUp(raw.name, raw.typtype).kind,
     array: raw.array,
+    ...(raw.ofDomain ? { ofDomain: true } : {}),
     ...(raw.array && (raw.dimensions ?? 0) > 1 && raw.name !== 'bytea' ? { dimensions: raw.dimensions } : {}),
     ...boundsOf(raw),
     ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),
@@ -129,6 +132,7 @@ export function jsonString(value: Sql): Sql {
 }
 
 function keyText(type: ColumnType, value: Sql): Sql {
+  if (type.kind === 'bytea') return valueText(type, value);
   const safe = ['integer', 'bigint', 'uuid'].includes(type.kind);
   if (safe) return sql`'"' || ${value}::text || '"'`;
   return rowOf(type).json === 'toJson' && type.kind !== 'numeric' && type.kind !== 'float'
@@ -139,9 +143,9 @@ function keyText(type: ColumnType, value: Sql): Sql {
 function valueText(type: ColumnType, value: Sql): Sql {
   const form = rowOf(type).json;
   if (type.array) {
-    return form === 'base64'
-      ? sql`(select json_agg(translate(encode(e, 'base64'), E'\\n', ''))::text from unnest(${value}) e)`
-      : sql`to_json(${value})::text`;
+    if (form !== 'base64') return sql`to_json(${value})::text`;
+    const items = sql`(select json_agg(translate(encode(e, 'base64'), E'\\n', ''))::text from unnest(${value}) e)`;
+    return sql`case when ${value} is not null then coalesce(${items}, '[]') end`;
   }
   switch (form) {
     case 'plain':

@@ -9,6 +9,13 @@ export function checkValue(column: Column, value: unknown): void {
   checkText(column, value);
   checkEnum(column, value);
   checkNumber(column, value);
+  checkBytes(column, value);
+}
+
+/** The same for a value of a row's key that is only compared. */
+export function checkKey(column: Column, value: unknown): void {
+  checkNumber(column, value);
+  checkBytes(column, value);
 }
 
 const integerWithin =
@@ -31,7 +38,7 @@ const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 const MAX_SHOWN_CHARACTERS = 100;
 
 /** Rejects a number that is out of its column's range. */
-export function checkNumber(column: Column, value: unknown): void {
+function checkNumber(column: Column, value: unknown): void {
   const holds = HOLDS[column.type.sqlType];
   if (!holds) return;
   for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
@@ -51,6 +58,22 @@ function checkEnum(column: Column, value: unknown): void {
       details: { column: column.name },
     });
   }
+}
+
+/** Rejects what decodes to other bytes than were meant: decoders leave out a last character that is no byte, and all others. */
+function checkBytes(column: Column, value: unknown): void {
+  if (column.type.kind !== 'bytea') return;
+  for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
+    if (typeof item !== 'string' || isBase64(item) || /^\\x(?:[0-9a-f]{2})*$/i.test(item)) continue;
+    throw new AppError('BAD_USER_INPUT', `${column.name} is not base64.`, {
+      details: { column: column.name },
+    });
+  }
+}
+
+function isBase64(text: string): boolean {
+  const compact = text.replace(/\s/g, '');
+  return compact.replace(/={1,2}$/, '').length % 4 !== 1 && /^(?:[A-Za-z0-9+/]{2,}={0,2})?$/.test(compact);
 }
 
 /** Rejects lone surrogates: UTF-8 can't represent them, so another character would be stored. */

@@ -3,7 +3,7 @@ import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
-import { checkNumber, checkValue } from './checkValue.js';
+import { checkKey, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
 
@@ -57,8 +57,8 @@ export function columnOfSlot(slot: Slot): Column | undefined {
 export function keySlot(column: Column, slot: Slot): Slot {
   return slotOf(column, (inputs) => {
     const value = slot(inputs);
-    checkNumber(column, value);
-    return value;
+    checkKey(column, value);
+    return column.type.kind === 'bytea' ? bytesOrNull(value) : value;
   });
 }
 
@@ -93,6 +93,16 @@ function toParameter(column: Column, value: unknown): unknown {
   return value;
 }
 
+/** A column's value in a JSON list of rows, for `fromRecord`. */
+export function toRecordValue(column: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  checkValue(column, value);
+  const { kind, array } = column.type;
+  if (kind !== 'bytea') return value;
+  const base64 = (item: unknown): unknown => bytesOrNull(item)?.toString('base64') ?? null;
+  return array ? eachItem(value, base64) : base64(value);
+}
+
 /** Maps the items of an array of any dimension. */
 function eachItem(value: unknown, write: (item: unknown) => unknown, dimensions = 1): unknown {
   return (value as unknown[]).map((item) =>
@@ -101,5 +111,9 @@ function eachItem(value: unknown, write: (item: unknown) => unknown, dimensions 
 }
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : writeJson(value));
-const bytesOrNull = (value: unknown): Buffer | null =>
-  typeof value === 'string' ? Buffer.from(value, 'base64') : null;
+
+/** Keys may be in PostgreSQL's hexadecimal form too, as they were shown by earlier versions. */
+function bytesOrNull(value: unknown): Buffer | null {
+  if (typeof value !== 'string') return null;
+  return value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : Buffer.from(value, 'base64');
+}

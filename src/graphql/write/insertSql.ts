@@ -13,8 +13,7 @@ import {
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
-import { checkValue } from './checkValue.js';
-import { fromRecord, slotOfRows, valueSql, type InputRow } from './inputValues.js';
+import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
@@ -166,12 +165,7 @@ function conflictKey(table: Table, given: readonly Column[]): readonly Column[] 
 function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string {
   return writeJson(
     rows.map((row) =>
-      Object.fromEntries(
-        columns.map((column) => {
-          checkValue(column, row[column.name]);
-          return [column.sqlName, row[column.name] ?? null];
-        }),
-      ),
+      Object.fromEntries(columns.map((column) => [column.sqlName, toRecordValue(column, row[column.name])])),
     ),
   );
 }

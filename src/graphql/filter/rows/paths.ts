@@ -1,5 +1,6 @@
-import type { Column, ColumnPair, Relation, Table } from '../../../db/catalog/catalog.js';
-import { identifier, join, sql, type Sql } from '../../../db/sql.js';
+import type { Column, ColumnPair, ColumnType, Relation, Table } from '../../../db/catalog/catalog.js';
+import { fullSqlType } from '../../../db/catalog/types.js';
+import { identifier, join, sql, typeName, type Sql } from '../../../db/sql.js';
 import { conjunction } from '../conjunction.js';
 import type { Condition, Place, Value } from '../environment.js';
 import { widest, type ReadExtent } from './readExtent.js';
@@ -103,13 +104,18 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   const stored = sql`${reached.alias}.${identifier(column.sqlName)}`;
   const value = column.searchedAs ? sql`${identifier('rowpost', column.searchedAs)}(${stored})` : stored;
   const { type } = column;
-  // oid is comparable only with itself.
-  if (type.sqlType === 'oid' && !type.array) {
-    const written = joined.select(sql`${value}::int8`);
-    return { is: 'value', sql: written, type: TYPES.int8, operand: 'computed', reads: joined.reads };
+  const comparedAs = type.ofDomain ? type : oidAsNumber(type);
+  if (comparedAs) {
+    const written = joined.select(sql`${value}::${typeName(fullSqlType(comparedAs))}`);
+    return { is: 'value', sql: written, type: comparedAs, operand: 'computed', reads: joined.reads };
   }
   const operand = column.indexed && joined.reads === 'row' ? 'indexed' : 'computed';
   return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads };
+}
+
+/** oid is comparable only with itself. */
+function oidAsNumber(type: ColumnType): ColumnType | undefined {
+  return type.sqlType === 'oid' && !type.array ? TYPES.int8 : undefined;
 }
 
 /** Rows reached through relations, as FROM items and their join conditions. */
