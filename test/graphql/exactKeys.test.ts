@@ -46,6 +46,18 @@ describe('exact keys: never an adjacent row', () => {
     expect(await notes('pair_key')).to.deep.equal(['named', 'that']);
   });
 
+  it('a key may be a whole number in any notation, as a literal and in variables', async () => {
+    const update = (id: string, declared = ''): string =>
+      `mutation ${declared} { update_big_key(id: ${id}, input: { note: "odd" }) { id } }`;
+    for (const id of [`${ODD}.0`, '9.007199254740993e15', `"${ODD}"`]) {
+      expect((await site.ask(update(id))).body, id).to.contain(`{"id":"${ODD}"}`);
+      const { body } = await site.ask(update('$id', '($id: ID!)'), `{"id":${id}}`);
+      expect(body, id).to.contain(`{"id":"${ODD}"}`);
+    }
+    const { body } = await site.ask(update('1.5'));
+    expect(body).to.contain('ID cannot represent').and.to.contain('1.5').and.to.contain('locations');
+  });
+
   it('an impossible key is refused, quoted as sent', async () => {
     const update = 'mutation ($id: ID!) { update_big_key(id: $id, input: { note: "none" }) { id } }';
     for (const id of ['9223372036854775808', '"9223372036854775808"', '9007199254740993.5', '1e400']) {

@@ -187,6 +187,38 @@ describe('exact numbers: every type and input path', () => {
     }
   }
 
+  it('variables that are numbers stay numbers within a JSON literal', async () => {
+    const { body } = await site.ask(
+      `mutation ($i: Int, $b: BigInt, $f: Float!, $d: [Decimal], $n: Float, $s: String, $default: Decimal = 2.50, $none: Decimal) {
+        create_held(input: { id: 1, ${columnOf('jsonb')}: { i: $i, b: $b, f: $f, d: $d, n: $n, s: $s, list: [$b], default: $default, none: $none } }) { ${columnOf('jsonb')} }
+      }`,
+      '{"i":1.0,"b":9007199254740993,"f":1.10,"d":[2.50,"3.00",null],"n":"NaN","s":"1.10"}',
+    );
+    expect(JSON.parse(body), body).to.not.have.property('errors');
+    for (const member of [
+      '"i": 1',
+      '"b": 9007199254740993',
+      '"f": 1.10',
+      '"d": [2.50, 3.00, null]',
+      '"n": "NaN"',
+      '"s": "1.10"',
+      '"list": [9007199254740993]',
+      '"default": 2.50',
+    ]) {
+      expect(body).to.contain(member);
+    }
+    expect(body).to.not.contain('"none"');
+  });
+
+  it('a literal of the wrong type is reported with its place', async () => {
+    const { body } = await site.ask('{ held(limit: 1.5) { id } }');
+    const { errors } = JSON.parse(body) as { errors?: unknown[] };
+    expect(errors?.[0]).to.deep.include({
+      message: 'Int cannot represent 1.5',
+      locations: [{ line: 1, column: 15 }],
+    });
+  });
+
   it('objects are refused as numbers, and numbers as objects', async () => {
     const one = await site.ask(
       'mutation ($input: heldInput) { create_held(input: $input) { id } }',

@@ -1,6 +1,7 @@
 import { getVariableValues, type GraphQLSchema } from 'graphql';
 import { AppError } from '../../errors.js';
 import { ExactNumber } from '../../losslessJson.js';
+import { noteNumbers } from '../schema/scalars.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
 const MAX_ERRORS = 10;
@@ -33,7 +34,10 @@ export function coerceVariables(
   const { coerced, errors } = getVariableValues(schema, definitions, readVariables(ready, given), {
     maxErrors: MAX_ERRORS,
   });
-  if (coerced) return coerced;
+  if (coerced) {
+    noteNumbers(coerced, definitions);
+    return coerced;
+  }
   const message = errors[0]?.message ?? 'A variable has the wrong type.';
   throw new DocumentError(new AppError('BAD_USER_INPUT', message), errors);
 }

@@ -5,7 +5,9 @@ import {
   GraphQLScalarType,
   GraphQLString,
   Kind,
+  type TypeNode,
   type ValueNode,
+  type VariableDefinitionNode,
 } from 'graphql';
 import type { ScalarName } from '../../db/catalog/types.js';
 import { exactInteger, ExactNumber, toJsonNumber } from '../../losslessJson.js';
@@ -20,9 +22,11 @@ function scalar(
   description: string,
   accept: (value: unknown) => unknown,
 ): GraphQLScalarType {
-  const take = (value: unknown, shown: () => string): unknown => {
+  const take = (value: unknown, shown: () => string, node?: ValueNode): unknown => {
     const taken = accept(value);
-    if (taken === undefined) throw new GraphQLError(`${name} cannot represent ${shown()}`);
+    if (taken === undefined) {
+      throw new GraphQLError(`${name} cannot represent ${shown()}`, node ? { nodes: node } : {});
+    }
     return taken;
   };
   return new GraphQLScalarType({
@@ -31,7 +35,7 @@ function scalar(
     // Values are returned as the database rendered them.
     serialize: (value) => value,
     parseValue: (value) => take(value, () => show(value)),
-    parseLiteral: (node) => take(literal(node), () => showLiteral(node)),
+    parseLiteral: (node) => take(literal(node), () => showLiteral(node), node),
   });
 }
 
@@ -124,22 +128,52 @@ function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
       return Object.fromEntries(
         node.fields.map((field) => [field.name.value, jsonOfLiteral(field.value, variables)]),
       );
-    case Kind.VARIABLE:
-      return variables?.[node.name.value];
+    case Kind.VARIABLE: {
+      const value = variables?.[node.name.value];
+      return variables && NUMBERS.get(variables)?.has(node.name.value) ? numberOf(value) : value;
+    }
     default:
       return node.value;
   }
 }
 
+const NUMBERS = new WeakMap<object, ReadonlySet<string>>();
+const NUMBER_TYPES: ReadonlySet<string> = new Set<ScalarName>(['BigInt', 'Float', 'Decimal']);
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Notes which coerced variables are texts only to keep their digits: within a JSON literal they are numbers again. */
+export function noteNumbers(
+  variables: Readonly<Record<string, unknown>>,
+  definitions: readonly VariableDefinitionNode[],
+): void {
+  const numbers = definitions.filter(({ type }) => NUMBER_TYPES.has(namedType(type)));
+  if (numbers.length > 0) NUMBERS.set(variables, new Set(numbers.map(({ variable }) => variable.name.value)));
+}
+
+function namedType(type: TypeNode): string {
+  return type.kind === Kind.NAMED_TYPE ? type.name.value : namedType(type.type);
+}
+
+/** NaN and infinities, which JSON lacks, stay texts. */
+function numberOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(numberOf);
+  return typeof value === 'string' && JSON_NUMBER.test(value) ? toJsonNumber(value) : value;
+}
+
 const MAX_ID_DIGITS = 100;
+
+function idDigits(text: string): string | undefined {
+  const digits = exactInteger(text)?.toString();
+  return digits !== undefined && digits.length <= MAX_ID_DIGITS ? digits : undefined;
+}
 
 /** GraphQL's ID, extended to integers that a double can't represent and to `1.0` and `1e3`. */
 export const ID = new GraphQLScalarType({
   ...GraphQLID.toConfig(),
-  parseValue(value) {
-    const digits = value instanceof ExactNumber ? exactInteger(value.text)?.toString() : undefined;
-    return digits === undefined || digits.length > MAX_ID_DIGITS ? GraphQLID.parseValue(value) : digits;
-  },
+  parseValue: (value) =>
+    (value instanceof ExactNumber ? idDigits(value.text) : undefined) ?? GraphQLID.parseValue(value),
+  parseLiteral: (node) =>
+    (node.kind === Kind.FLOAT ? idDigits(node.value) : undefined) ?? GraphQLID.parseLiteral(node),
 });
 
 /** Lenient where existing clients need it: numeric strings count as numbers. */
