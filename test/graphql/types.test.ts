@@ -35,6 +35,8 @@ const ROUND_TRIPS: readonly (readonly [type: string, sent: unknown, json?: strin
   ['bytea', 'AAH+ /w', '"AAH+/w=="'],
   ['mood', 'so so'],
   ['inet', '10.0.0.1/8'],
+  ['inet', '10.0.0.1'],
+  ['inet[]', ['::1', '10.0.0.0/8']],
   ['cidr', '10.0.0.0/8'],
   ['macaddr', '08:00:2b:01:02:03'],
   ['oid', 4294967295],
@@ -91,7 +93,7 @@ const DDL = `
     amount numeric, twice numeric generated always as (amount * 2) stored, made text default 'now'
   );
   create table bytes (id bytea primary key, list bytea[] not null default '{}', part_of bytea references bytes);
-  create table checked (id int primary key, v small_int[]);
+  create table checked (id int primary key, v small_int[], one small_int, other tiny_int);
   create table keys (a uuid, b date, c text, d boolean, primary key (a, b, c, d));
 `;
 
@@ -151,6 +153,16 @@ describe('types of columns', () => {
     expect((await shop.data(`mutation { delete_keys(${key}) { a b c d } }`)).delete_keys).to.deep.equal(row);
   });
 
+  it('reports the columns of a domain whose check a value breaks', async () => {
+    for (const mutation of ['create_checked(input: $row)', 'create_many_checked(input: [$row])']) {
+      const { errors } = await shop.ask(`mutation ($row: checkedInput!) { ${mutation} { id } }`, {
+        row: { id: 2, one: 30 },
+      });
+      expect(errors?.[0]?.message).to.equal('The row breaks small_int_check of checked (v, one).');
+      expect(errors?.[0]?.extensions).to.include({ code: 'CHECK_VIOLATION', column: 'v, one' });
+    }
+  });
+
   it('accepts binary keys as they are returned, and in the hexadecimal form of PostgreSQL', async () => {
     const asked = await shop.data(`mutation {
       a: create_bytes(input: { id: "aGk=" }) { id list }
@@ -182,7 +194,11 @@ describe('types of columns', () => {
 
   it('checks the domain of an array, and filters by it', async () => {
     const { errors } = await shop.ask('mutation { create_checked(input: { id: 1, v: [3, 30] }) { id } }');
-    expect(errors?.[0]?.extensions.code).to.equal('CHECK_VIOLATION');
+    expect(errors?.[0]?.extensions).to.include({
+      code: 'CHECK_VIOLATION',
+      table: 'checked',
+      column: 'v, one',
+    });
     await shop.data('mutation { create_checked(input: { id: 1, v: [3, 4] }) { id } }');
     const found = await shop.data(
       '{ a: checked(filter: "v = [3, 4]") { id } b: checked(filter: "3 in v", ordering: "v desc") { v } }',

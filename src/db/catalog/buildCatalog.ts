@@ -20,6 +20,7 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
   const built = tables.map((table) =>
     buildTable(schema, table, names, columns.get(table.name), relations.get(table.name)),
   );
+  reportTakenMutations(built, problems);
   return {
     version: createHash('sha256').update(raw.text).digest('base64url').slice(0, 16),
     schema,
@@ -92,6 +93,17 @@ function buildTable(
     relations,
     ...fileColumn(raw, bySqlName, isView),
   };
+}
+
+/** `create_many_x` creates rows of `x`, unless a table `many_x` has the name for its own `create_`. */
+function reportTakenMutations(tables: readonly Table[], problems: string[]): void {
+  const writable = new Set(tables.filter(({ primaryKey }) => primaryKey.length > 0).map(({ name }) => name));
+  for (const name of writable) {
+    if (!writable.has(`many_${name}`)) continue;
+    problems.push(
+      `${name}: there is no create_many_${name} for it, since that is the create_ of many_${name}`,
+    );
+  }
 }
 
 /** A file table whose file column was dropped becomes an ordinary table. */

@@ -60,6 +60,8 @@ export interface ColumnType {
   readonly array: boolean;
   /** An array whose items are of a domain, which PostgreSQL doesn't compare with one of its base type. */
   readonly ofDomain?: boolean;
+  /** The name of its domain, or of that of its items, as errors report it. */
+  readonly domain?: string;
   /** For arrays declared with more than one dimension. */
   readonly dimensions?: number;
   /** For varchar(n) and numeric(p, s). */

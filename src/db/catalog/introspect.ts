@@ -110,6 +110,7 @@ select coalesce(json_agg(json_build_object(
           'typtype', e.typtype,
           'array', b.typcategory = 'A' and b.typelem <> 0,
           'ofDomain', i.oid <> b.oid and i.typtype = 'd',
+          'domain', case when t.typtype = 'd' then t.typname when i.typtype = 'd' then i.typname end,
           'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
           'modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end,
           'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)

@@ -56,6 +56,8 @@ const TYPES: Readonly<Record<string, TypeRow>> = {
   timestamp: row('timestamp', 'DateTime', 'toJson'),
   timestamptz: row('timestamptz', 'DateTime', 'toJson'),
   interval: row('interval', 'String', 'asText'),
+  // Its cast to text adds /32 to single addresses.
+  inet: row('other', 'String', 'toJson'),
   json: row('json', 'GenericScalar', 'plain'),
   jsonb: row('json', 'GenericScalar', 'plain'),
   bytea: row('bytea', 'Base64', 'base64'),
@@ -74,6 +76,8 @@ export interface RawType {
   readonly array: boolean;
   /** Whether the array's items are of a domain. */
   readonly ofDomain?: boolean;
+  /** The name of the column's domain, or of that of its items. */
+  readonly domain?: string | null;
   /** As declared; 0 if PostgreSQL does not know, as for views. */
   readonly dimensions?: number;
   /** pg_attribute.atttypmod */
@@ -87,6 +91,7 @@ export function columnType(raw: RawType): ColumnType {
     kind: lookUp(raw.name, raw.typtype).kind,
     array: raw.array,
     ...(raw.ofDomain ? { ofDomain: true } : {}),
+    ...(raw.domain == null ? {} : { domain: raw.domain }),
     ...(raw.array && (raw.dimensions ?? 0) > 1 && raw.name !== 'bytea' ? { dimensions: raw.dimensions } : {}),
     ...boundsOf(raw),
     ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),

@@ -18,8 +18,8 @@ export function writeError(
 ): AppError {
   const { code, message, cause } = error;
   if (!isDatabaseAnswer(cause)) return error;
-  if (cause.code?.startsWith('23')) return constraintError(error, catalog);
   const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
+  if (cause.code?.startsWith('23')) return constraintError(error, catalog, table);
   if (code !== 'BAD_USER_INPUT' || table === undefined) return error;
   // "unnamed portal parameter $2 = '...'"
   const parameter = /parameter \$(\d+)/.exec(cause.where ?? '')?.[1];
@@ -35,10 +35,10 @@ export function writeError(
 }
 
 /** A constraint violation by API names. No field is to blame if the constraint is deferred. */
-export function constraintError(error: AppError, catalog: Catalog): AppError {
+export function constraintError(error: AppError, catalog: Catalog, table?: Table): AppError {
   const { cause } = error;
   if (!isDatabaseAnswer(cause) || !cause.code?.startsWith('23')) return error;
-  return toAppError(cause, errorLocation(catalog));
+  return toAppError(cause, errorLocation(catalog, table));
 }
 
 /** Value too long or too large, for which PostgreSQL doesn't report the column. */

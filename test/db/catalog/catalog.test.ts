@@ -115,6 +115,17 @@ describe('the catalog', () => {
     expect(data.Mixed_Case_2).to.deep.equal([{ a_b_2: 'x', a_b: 'y', _1st: 3, _x: 4 }]);
   });
 
+  it('reports a create_many_ whose name a table has taken', async () => {
+    await shop.sql('create table crate (id int primary key); create table many_crate (id int primary key)');
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const { problems } = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
+    expect(problems).to.include(
+      'crate: there is no create_many_crate for it, since that is the create_ of many_crate',
+    );
+    await shop.sql('drop table crate, many_crate');
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+  });
+
   it('serves views and tables without a key, read-only', async () => {
     const data = await shop.data(
       '{ adults(ordering: "name desc") { name } keyless(ordering: "word") { word } }',
