@@ -185,6 +185,16 @@ for (const path of ['/query', '/roles_pbac'] as const) {
         expect(refused.status).to.equal(400);
         expect(await refused.text()).to.contain('The body is not valid UTF-8.');
       }
+      const form = 'application/x-www-form-urlencoded';
+      for (const [escaped, status] of [
+        ['%E9', 400],
+        ['%C3%A9', 200],
+        ['%EF%BF%BD', 200],
+        ['100%', 200],
+      ] as const) {
+        const response = await sendBytes(Buffer.from(`query={ __typename } %23 ${escaped}`), form);
+        expect(response.status, escaped).to.equal(status);
+      }
       expect((await sendBytes(Buffer.from(`\ufeff${json}`), 'application/json')).status).to.equal(200);
     });
 

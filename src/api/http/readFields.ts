@@ -62,8 +62,12 @@ function requirePlainUtf8(req: IncomingMessage, contentType: string): void {
 
 /** Other encodings are refused, not stored with replacement characters. Some editors and shells write a byte order mark. */
 function textOf(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new AppError('BAD_REQUEST', 'The body is not valid UTF-8.');
+  if (!isUtf8(bytes)) throw notUtf8();
   return bytes.toString('utf8').replace(/^\ufeff/, '');
+}
+
+function notUtf8(): AppError {
+  return new AppError('BAD_REQUEST', 'The body is not valid UTF-8.');
 }
 
 function parseObject(text: string): Record<string, unknown> {
@@ -78,7 +82,12 @@ function parseObject(text: string): Record<string, unknown> {
 }
 
 function parseForm(bytes: Buffer): Record<string, unknown> {
-  return Object.fromEntries(new URLSearchParams(textOf(bytes)));
+  const text = textOf(bytes);
+  const values = Object.fromEntries(new URLSearchParams(text));
+  // Escaped bytes that are not UTF-8 are decoded to replacement characters.
+  const isReplaced = Object.values(values).some((value) => value.includes('\ufffd'));
+  if (isReplaced && !/\ufffd|%ef%bf%bd/i.test(text)) throw notUtf8();
+  return values;
 }
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
