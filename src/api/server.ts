@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Principal } from '../db/principal.js';
@@ -19,6 +19,7 @@ import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
+import { inTurn } from './http/requestsInTurn.js';
 import { endSlowResponse } from './http/sendResponse.js';
 import { HttpMetrics, routeOf } from './metrics.js';
 import { createExpressApp } from './expressApp.js';
@@ -83,7 +84,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const cors = createCors(config.corsOrigins);
 
   let inFlight = 0;
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+  const answer = inTurn((req, res) => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
@@ -115,7 +116,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     }
     endSlowResponse(res, config.answerTimeoutMs);
     pages(req, res);
-  };
+  });
   const server = createServer(answer).on('checkContinue', answer);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
