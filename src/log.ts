@@ -1,4 +1,4 @@
-import { pino, type Logger as PinoLogger } from 'pino';
+import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export type Logger = PinoLogger;
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -19,7 +19,11 @@ const SECRET_KEYS = [
 ];
 
 /** One JSON object per line on stderr; stdout is reserved for command output. */
-export function createLogger(level: LogLevel, name: string): Logger {
+export function createLogger(
+  level: LogLevel,
+  name: string,
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger {
   return pino(
     {
       level,
@@ -31,22 +35,27 @@ export function createLogger(level: LogLevel, name: string): Logger {
       },
       serializers: { err: describeError },
     },
-    pino.destination({ fd: 2, sync: true }),
+    destination,
   );
 }
+
+/** A tenant's code may raise errors of a megabyte. */
+const MAX_MESSAGE_CHARACTERS = 1_000;
 
 /**
  * Logs only an error's name, message and stack, never its other properties: a transport error carries the request's
  * headers and body, a database error the statement's parameters.
  */
 function describeError(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: String(error).slice(0, MAX_MESSAGE_CHARACTERS) };
   const code = (error as { code?: unknown }).code;
+  const message = error.message.slice(0, MAX_MESSAGE_CHARACTERS);
   return {
     type: error.name,
-    message: error.message,
+    message,
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    stack: error.stack,
+    // It begins with the message.
+    stack: error.stack?.replace(error.message, () => message),
     ...(error.cause instanceof Error ? { cause: describeError(error.cause) } : {}),
   };
 }

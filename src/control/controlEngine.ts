@@ -19,6 +19,7 @@ import { DocumentError, readDocument, type ReadyDocument } from '../graphql/docu
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
 import { FairCache } from '../graphql/fairCache.js';
+import { InternalErrors } from '../internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
@@ -64,6 +65,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const gate = (limits: { running: number; waiting: number }): TenantGate =>
     new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
   const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
+  const internal = new InternalErrors(deps.log);
   const transactions = new Semaphore(Math.max(1, deps.database.pool.options.max - INNER_CONNECTIONS));
   const description = {
     sdl: printSchema(schema),
@@ -72,6 +74,8 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   return {
     describe: () => description,
     async execute(principal, request, options) {
+      const report = (message: string) => (error: unknown) =>
+        internal.report(error, message, principal.tenantid, options.requestId);
       try {
         const owner = planOwnerOf(principal);
         const ready = await deps.engine.planning.run(owner, documents.read(owner, request));
@@ -87,11 +91,12 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           changing,
           reading,
           transactions,
+          reportFieldError: report('a control field failed'),
         };
         return counted(run, await answer(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
-        return failure(error, deps, options.requestId);
+        return failure(error, report('a control request failed'));
       }
     },
   };
@@ -108,6 +113,8 @@ interface Run {
   readonly changing: TenantGate;
   readonly reading: TenantGate;
   readonly transactions: Semaphore;
+  /** Logs an internal error. */
+  readonly reportFieldError: (error: unknown) => void;
 }
 
 /** Connections that a transaction may need besides its own, for example to reread the tables. Waiting transactions must leave them free. */
@@ -161,7 +168,7 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
   const executed = document ? await executeWith(context, run, document) : { data: {} };
   const result = introspected ? withIntrospected(executed, introspected) : executed;
   requireResponseWithin(result.data, run.deps.config.maxAnswerBytes);
-  return executionResponse(result, run.deps.log);
+  return executionResponse(result, run.reportFieldError);
 }
 
 async function mutate(run: Run): Promise<GraphqlResponse> {
@@ -180,13 +187,13 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
     if (result.errors) {
       await trx.rollback();
       // It was rolled back, so the response has no data.
-      return executionResponse('data' in result ? { ...result, data: null } : result, deps.log);
+      return executionResponse('data' in result ? { ...result, data: null } : result, run.reportFieldError);
     }
     // Before the commit, so that a response that is too large rolls back.
     requireResponseWithin(result.data, deps.config.maxAnswerBytes);
     await commit(trx);
     for (const step of context.afterCommit) step();
-    return executionResponse(result, deps.log);
+    return executionResponse(result, run.reportFieldError);
   } finally {
     if (!trx.isCompleted()) await trx.rollback();
     // Roles and rules take effect immediately in this process, and within a second in others.
@@ -277,10 +284,9 @@ function executeWith(
   return Promise.resolve(result);
 }
 
-function failure(error: unknown, { log }: ControlEngineDeps, requestId?: string): GraphqlResponse {
+function failure(error: unknown, report: (error: unknown) => void): GraphqlResponse {
   const known = explainControlError(error);
-  if (!known || known.code === 'INTERNAL_ERROR')
-    log.error({ err: error, id: requestId }, 'a control request failed');
+  if (!known || known.code === 'INTERNAL_ERROR') report(error);
   const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
   return failedResponse(shown);
 }

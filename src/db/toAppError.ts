@@ -64,9 +64,14 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
     case '57':
       return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
     default:
-      return ['INTERNAL_ERROR', 'The statement failed.'];
+      return error.routine === RAISES
+        ? ['CHECK_VIOLATION', error.message]
+        : ['INTERNAL_ERROR', 'The statement failed.'];
   }
 }
+
+/** PL/pgSQL's `raise`: the tenant's own message, whatever error code it chose. */
+const RAISES = 'exec_stmt_raise';
 
 const BY_STATE: Readonly<
   Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
@@ -100,7 +105,7 @@ const BY_STATE: Readonly<
     `The row conflicts with another of ${place.table ?? 'the table'}.`,
     names(error, place),
   ],
-  // raise exception in a trigger: the tenant's own message
+  // `raise exception` without an error code
   P0001: (error) => ['CHECK_VIOLATION', error.message],
   '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
   // PostgreSQL limits values to 1 GB.

@@ -11,6 +11,7 @@ import { requireHere } from '../db/placement.js';
 import { INSUFFICIENT_PRIVILEGE, isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import { toAppError, type PostgresError } from '../db/toAppError.js';
 import { AppError } from '../errors.js';
+import { InternalErrors } from '../internalErrors.js';
 import type { Logger } from '../log.js';
 import { emailQueries, timed } from '../metrics.js';
 import type { KeyRing } from '../secrets.js';
@@ -148,6 +149,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
   const engine = openEngine(deps);
   const { catalogs, schemas } = engine;
   const conditions = new Conditions(engine.transactions);
+  const internal = new InternalErrors(log);
 
   return {
     answers: engine.answers,
@@ -178,7 +180,7 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
         });
       } catch (error) {
         answer.release();
-        return toAnswer(error, log, requestId);
+        return toAnswer(error, (cause) => internal.report(cause, 'a request failed', tenantid, requestId));
       }
     },
     explain: (principal, request) => explainRequest(engine, principal, request),
@@ -316,11 +318,12 @@ function refusalBehind(error: unknown): PostgresError | undefined {
   return error instanceof Error ? refusalBehind(error.cause) : undefined;
 }
 
-function toAnswer(error: unknown, log: Logger, requestId: string | undefined): GraphqlResponse {
+/** @param report of an error that is ours */
+function toAnswer(error: unknown, report: (error: AppError) => void): GraphqlResponse {
   if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
   const shown = error instanceof FieldError || error instanceof AppError ? error : toAppError(error);
   const cause = shown instanceof FieldError ? shown.error : shown;
-  if (cause.code === 'INTERNAL_ERROR') log.error({ err: cause, id: requestId }, 'a request failed');
+  if (cause.code === 'INTERNAL_ERROR') report(cause);
   if (cause.code === 'METHOD_NOT_ALLOWED') return requestError(cause);
   return failedResponse(shown);
 }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../log.js';
-import { LogSampler } from '../../logSampler.js';
+import { FAILURES_PER_SECOND, LogSampler } from '../../logSampler.js';
 import { traceIdOf } from '../../tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
@@ -11,21 +11,22 @@ export interface RequestLog {
 const NAME = /^[_A-Za-z]\w{0,63}$/;
 
 /**
- * Our own errors (5xx) are always logged. Client errors are sampled separately, so that neither a flood of them nor of
- * successful requests hides the other.
- * @param linesPerSecond the limit for each of the two
+ * Successful requests, client errors and our own errors (5xx) are sampled separately, so that no flood of one hides the
+ * others.
+ * @param linesPerSecond the limit for each of the first two
  */
 export function createRequestLog(log: Logger, linesPerSecond: number): RequestLog {
-  const sampler = (): LogSampler =>
-    new LogSampler(linesPerSecond, (count) => log.info({ count }, 'requests left out of the log'));
-  const [good, refused] = [sampler(), sampler()];
+  const sampler = (perSecond: number): LogSampler =>
+    new LogSampler(perSecond, (count) => log.info({ count }, 'requests left out of the log'));
+  const [good, refused] = [sampler(linesPerSecond), sampler(linesPerSecond)];
+  const failed = sampler(FAILURES_PER_SECOND);
   const isOn = log.isLevelEnabled('info');
   return {
     ended(record, status, isComplete) {
       // An unavailable dependency, or a shutdown, is logged elsewhere.
       if (isProbe(record.route) && (status < 400 || status === 503)) return;
-      if (status < 500 && (!isOn || !(status < 400 ? good : refused).take())) return;
       const { id, method, route, tenantid, roleid, code, cause } = record;
+      if (status >= 500 ? !failed.take(tenantid) : !isOn || !(status < 400 ? good : refused).take()) return;
       // Callers may send any text as a name.
       const operation = NAME.test(record.operation ?? '') ? record.operation : undefined;
       const line = {

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { createLogger } from '../../src/log.js';
+import { FAILURES_PER_SECOND } from '../../src/logSampler.js';
+import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+
+/** A trigger function that fails with a message of almost a megabyte. */
+const failing = (name: string, statement: string): string => `
+  create table ${name} (id int primary key);
+  create function fail_${name}() returns trigger language plpgsql as $$ begin ${statement}; end $$;
+  create trigger fail before insert on ${name} for each row execute function fail_${name}();`;
+const TEXT = `repeat('secret', 150000)`;
+
+describe('attack: errors that a tenant raises to fill the log', function () {
+  this.timeout(60_000);
+  let fixture: WebFixture;
+  let token: string;
+  const lines: string[] = [];
+  before(async () => {
+    const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
+    fixture = await WebFixture.start({ log });
+    const { tenantid } = await fixture.createTenant(
+      'hostile',
+      failing('raised', `raise exception using errcode = 'XX001', message = ${TEXT}`) +
+        failing('asserted', `assert false, ${TEXT}`),
+    );
+    ({ access_token: token } = await fixture.signIn(tenantid));
+  });
+  after(() => fixture.stop());
+  beforeEach(() => lines.splice(0));
+
+  const insert = (table: string): Promise<GraphqlResult> =>
+    fixture.graphql('/query', token, `mutation { create_${table}(input: { id: 1 }) { id } }`);
+
+  it('are its own, whatever error code it raises: the log has nothing of them', async () => {
+    const { errors } = await insert('raised');
+    expect(errors?.[0]?.extensions.code).to.equal('CHECK_VIOLATION');
+    expect(lines.join('')).to.not.include('secret').and.not.include('internal');
+  });
+
+  it('are cut off, and limited to its share of the lines', async () => {
+    const { errors } = await insert('asserted');
+    expect(errors?.[0]?.extensions.code).to.equal('INTERNAL_ERROR');
+    expect(lines.join('').length).to.be.within(1_000, 20_000);
+    lines.splice(0);
+    const beganAtMs = Date.now();
+    const flood = Array.from({ length: 10 }, async () => {
+      for (let sent = 0; sent < 20; sent++) await insert('asserted');
+    });
+    await Promise.all(flood);
+    const seconds = Math.ceil((Date.now() - beganAtMs) / 1000) + 1;
+    const logged = lines.filter((line) => line.includes('a request failed'));
+    expect(logged.length).to.be.within(1, (seconds * FAILURES_PER_SECOND) / 2);
+  });
+});
