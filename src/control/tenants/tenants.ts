@@ -162,7 +162,8 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
 
 /**
  * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Throws AppError
- * TENANT_NOT_FOUND; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first.
+ * TENANT_NOT_FOUND; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first, TRANSACTION_CONFLICT if its
+ * tables are in use all the time.
  */
 export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
   await db.transaction(async (trx) => {
@@ -172,14 +173,15 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
     await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);
     await requireHere(trx, tenantid);
     const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
-    if (isAdopted) {
-      await releaseSchema(statementRunner(trx), { tenantid, schema });
-      await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
-    }
+    if (isAdopted) await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     await trx('rowpost.sent_mail').where({ tenantid }).delete();
     await trx('rowpost.tenant').where({ tenantid }).delete();
-    if (isAdopted) await dropTenantRole(trx, tenantid);
-    else await dropTenantSchema(trx, tenantid, schema);
+    if (isAdopted) {
+      await releaseSchema(statementRunner(trx), { tenantid, schema });
+      await dropTenantRole(trx, tenantid);
+    } else {
+      await dropTenantSchema(trx, tenantid, schema);
+    }
   });
 }
 

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
 import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
+import { givingWay } from '../connection/givingWay.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { literal } from '../sql.js';
 import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
@@ -20,7 +21,7 @@ export type Writers = 'api' | 'all';
 /**
  * Switches capture of a table on or off. Call it in a transaction: writers to the table wait for its end, and the change
  * applies to them from then on. Throws AppError CAPTURE_DENIED if the table belongs to another role, BAD_USER_INPUT if it
- * has foreign partitions, or what the driver throws.
+ * has foreign partitions, TRANSACTION_CONFLICT if it is in use all the time, or what the driver throws.
  */
 export async function setCapture(
   runner: StatementRunner,
@@ -36,10 +37,12 @@ export async function setCapture(
   const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
   const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
   if (writers === 'all') {
-    await createTriggers(runner, names, table, parts);
+    await givingWay(runner, () => createTriggers(runner, names, table, parts));
     return;
   }
-  for (const part of parts) await run(runner, triggersToDrop(part), part, names);
+  await givingWay(runner, async () => {
+    for (const part of parts) await run(runner, triggersToDrop(part), part, names);
+  });
   await runner.query(
     `delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${literal(table.sqlName)}`,
   );

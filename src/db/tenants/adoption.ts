@@ -1,6 +1,7 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
 import { QUEUE_SCHEMA } from '../connection/database.js';
+import { givingWay } from '../connection/givingWay.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureTenantRole } from '../connection/tenantRoles.js';
 import { literal } from '../sql.js';
@@ -51,7 +52,10 @@ export async function statementsToAdopt(
   const role = (await readRoleNames(runner)).tenant(tenantid);
   const { rows } = await runner.query(`
     with ${schemaAndOwners(schema, role)}
-    select format('grant usage on schema %I to %I', nspname, role) as statement from schema
+    select format('grant connect on database %I to %I', current_database(), role) as statement from schema
+    where not has_database_privilege(role, current_database(), 'connect')
+    union all
+    select format('grant usage on schema %I to %I', nspname, role) from schema
     where not has_schema_privilege(role, oid, 'usage')
     union all
     select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
@@ -62,11 +66,15 @@ export async function statementsToAdopt(
 }
 
 /**
- * Revokes the role's grants, and removes its triggers from captured tables. Run in a transaction. Throws AppError
- * PERMISSION_DENIED with what the owners have to run.
+ * Revokes the role's grants, and removes its triggers from captured tables, which stay locked until the end of the
+ * transaction: run it last. Throws AppError PERMISSION_DENIED with what the owners have to run, TRANSACTION_CONFLICT if a
+ * table is in use all the time.
  */
 export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
-  for (const statement of await statementsToRelease(runner, adopted)) await attempt(runner, statement);
+  const statements = await statementsToRelease(runner, adopted);
+  await givingWay(runner, async () => {
+    for (const statement of statements) await attempt(runner, statement);
+  });
   const left = await statementsToRelease(runner, adopted);
   if (left.length === 0) return;
   throw new AppError(
@@ -87,7 +95,11 @@ export async function statementsToRelease(
   const captured = await readCaptureStates(runner, { tenantid, schema });
   const { rows } = await runner.query(`
     with ${schemaAndOwners(schema, role)}
-    select format('revoke all on schema %I from %I', nspname, role) as statement from schema
+    select format('revoke all on database %I from %I', datname, role) as statement from schema, pg_catalog.pg_database
+    where datname = current_database() and not pg_has_role(datdba, 'usage')
+      and exists (select from aclexplode(datacl) a where a.grantee = to_regrole(quote_ident(role)))
+    union all
+    select format('revoke all on schema %I from %I', nspname, role) from schema
     where exists (select from aclexplode(nspacl) a where a.grantee = to_regrole(quote_ident(role)))
     union all
     select format('revoke all on %s %I.%I from %I', case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname, c.relname, s.role)

@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../../errors.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import type { StatementRunner } from './roleNames.js';
+
+/**
+ * Everybody who uses a table queues behind a session that waits for its lock. Less than PostgreSQL's `deadlock_timeout`,
+ * so that it is never an application's transaction that is ended.
+ */
+const LOCK_TIMEOUT_MS = 300;
+const PAUSE_MS = 200;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Runs statements that lock tables of an application, in the caller's transaction. If a lock is not available at once,
+ * all locks that `change` took are released, and it runs again after a pause. Throws AppError TRANSACTION_CONFLICT, and what
+ * `change` throws.
+ */
+export async function givingWay(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    await runner.query(`savepoint giving_way; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    try {
+      await change();
+      await runner.query('set local lock_timeout to default; release savepoint giving_way');
+      return;
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      await runner.query('rollback to savepoint giving_way');
+      if (performance.now() > until) throw busy(error);
+    }
+    await delay(PAUSE_MS * (1 + Math.random()));
+  }
+}
+
+function busy(cause: unknown): AppError {
+  return new AppError('TRANSACTION_CONFLICT', 'Transactions that use the table do not end.', {
+    hint: 'pg_locks and pg_stat_activity show whose they are. Try again when they have ended.',
+    cause,
+  });
+}
