@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Installation } from '../../compose.js';
 import { divideConnections } from '../../db/connection/connectionBudget.js';
-import { publicPrivileges } from '../../db/connection/databaseGrants.js';
+import { publicPrivileges, rolesThatMayNotConnect } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
@@ -18,6 +18,7 @@ import { probeWrites, readServerFacts, requireReachable } from '../../db/reachab
 import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
+import { quoted } from '../../db/sql.js';
 import { connectPostgres } from '../../queue/postgresConnections.js';
 import { checkCarriers, tenantAccounts } from './carrierCheck.js';
 import { bad, codeOf, good, type Check, type Finding } from './check.js';
@@ -204,21 +205,33 @@ async function checkReplicas(config: Config, keyRing: KeyRing, log: Logger): Pro
   }
 }
 
-async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> {
-  const { shared } = await tenants.names();
+async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Finding> {
+  const names = await tenants.names();
+  const barred = await rolesThatMayNotConnect(pool, names);
+  if (barred.length > 0) {
+    return bad(
+      `${shortened(barred)} may not connect to this database`,
+      `As its owner, run: grant connect on database … to ${barred.map((role) => quoted(role)).join(', ')}`,
+    );
+  }
   try {
     await tenants.checkSharedLogin();
   } catch (error) {
     return bad(
-      `${shared} can't log in: ${(error as Error).message}`,
+      `${names.shared} can't log in: ${(error as Error).message}`,
       "PostgreSQL's pg_hba.conf has to let the roles rowpost_… connect with a password.",
     );
   }
   const open = await publicPrivileges(pool);
   if (open.length === 0) return good('tenants log in with roles of their own');
+  if ((await listTenants(knex)).some(({ adopted }) => adopted)) {
+    return good(
+      `tenants log in with roles of their own; who else may ${open.join(' and ')} is up to the database's owner`,
+    );
+  }
   return bad(
     `every role of the cluster may ${open.join(' and ')} in this database`,
-    `As its owner, run: revoke ${open.join(', ')} on database … from public; then run "rowpost release".`,
+    `Make the service its owner and run "rowpost release"; or grant ${open.join(', ')} on it to those who need them, and revoke them from public.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { readRoleNames } from './roleNames.js';
+import { readRoleNames, type RoleNames } from './roleNames.js';
 import { ensureSharedRole } from './tenantRoles.js';
 import { quoted } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
@@ -8,7 +8,8 @@ import { inTransaction } from './inTransaction.js';
  * Creates the shared login, and revokes PUBLIC's privileges to connect to the database and to create temporary tables,
  * which every role of the cluster has by default, including tenants of other installations. Existing login roles keep both.
  * Idempotent.
- * @returns false if the service may not do this, because the database has another owner
+ * @returns false if PUBLIC keeps them because the database has another owner. Being a member of that role changes nothing:
+ *   an application's database also has to admit roles that are created later.
  */
 export function revokePublicAccess(pool: Pool): Promise<boolean> {
   return inTransaction(pool, close);
@@ -20,6 +21,20 @@ export async function publicPrivileges(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ privilege }) => privilege);
 }
 
+/** The service's own login roles that may not connect to the database. */
+export async function rolesThatMayNotConnect(
+  runner: Pool | PoolClient,
+  { shared, tenantPrefix }: RoleNames,
+): Promise<readonly string[]> {
+  const { rows } = await runner.query<{ name: string }>(
+    `select rolname as name from pg_catalog.pg_roles
+     where (starts_with(rolname, $1) or rolname = $2) and not has_database_privilege(oid, current_database(), 'connect')
+     order by oid`,
+    [tenantPrefix, shared],
+  );
+  return rows.map(({ name }) => name);
+}
+
 const PUBLIC_SQL = `
   select lower(a.privilege_type) as privilege from pg_catalog.pg_database d,
     aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
@@ -28,28 +43,35 @@ const PUBLIC_SQL = `
 async function close(client: PoolClient): Promise<boolean> {
   const names = await readRoleNames(client);
   await ensureSharedRole(client, names);
-  const { rows } = await client.query<{ database: string; owner: boolean; open: string[] }>(
-    `select current_database() as database, pg_has_role(current_user, datdba, 'usage') as owner,
+  const { rows } = await client.query<{
+    database: string;
+    is_own: boolean;
+    may_grant: boolean;
+    open: string[];
+  }>(
+    `select current_database() as database, pg_get_userbyid(datdba) = current_user as is_own,
+       pg_has_role(current_user, datdba, 'usage') as may_grant,
        array(${PUBLIC_SQL.replace('privilege_type) as privilege', 'privilege_type)')}) as open
      from pg_catalog.pg_database where datname = current_database()`,
   );
-  const { database, owner, open } = rows[0] ?? { database: '', owner: false, open: [] };
-  if (!owner) return open.length === 0;
+  const {
+    database,
+    is_own: isOwn,
+    may_grant: mayGrant,
+    open,
+  } = rows[0] ?? { database: '', is_own: false, may_grant: false, open: [] };
   const target = `database ${quoted(database)}`;
-  if (open.length > 0) {
+  if (isOwn && open.length > 0) {
     const kept = await client.query<{ name: string }>(OTHER_LOGINS_SQL);
     for (const { name } of kept.rows) {
       await client.query(`grant ${open.join(', ')} on ${target} to ${quoted(name)}`);
     }
     await client.query(`revoke ${open.join(', ')} on ${target} from public`);
   }
-  const own = await client.query<{ name: string }>(
-    `select rolname as name from pg_catalog.pg_roles
-     where starts_with(rolname, $1) and not has_database_privilege(oid, current_database(), 'connect')`,
-    [names.tenantPrefix],
-  );
-  for (const { name } of own.rows) await client.query(`grant connect on ${target} to ${quoted(name)}`);
-  return true;
+  if (!mayGrant) return open.length === 0;
+  const barred = await rolesThatMayNotConnect(client, names);
+  for (const name of barred) await client.query(`grant connect on ${target} to ${quoted(name)}`);
+  return isOwn || open.length === 0;
 }
 
 /** Login roles other than tenants', which are recognised by name, here and in other installations. */
