@@ -10,6 +10,11 @@ function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+// Whoever reads the output may have read enough, as `head` does. The command still does all of its work.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 runCommandLine(process.argv.slice(2), (text) => process.stdout.write(text)).then(
   // A server command returns while its server keeps running, so don't call process.exit.
   (status) => {

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { runCommandLine } from '../../src/commands/commandLine.js';
 import { UsageError } from '../../src/errors.js';
-import { runRowpost } from '../support/rowpostProcess.js';
+import { runRowpost, spawnRowpost } from '../support/rowpostProcess.js';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -53,6 +54,15 @@ describe('the command line of rowpost', () => {
       expect({ code, stdout }, argv.join(' ')).to.deep.equal({ code: 1, stdout: '' });
       expect(stderr.slice(stderr.indexOf('\n') + 1)).to.equal(usage);
     }
+  }).timeout(60_000);
+
+  it('ends as usual when nobody reads its output any more', async () => {
+    const child = spawnRowpost(['--help'], {});
+    child.stdout?.destroy();
+    let errors = '';
+    child.stderr?.on('data', (part: Buffer) => (errors += part.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect({ code, errors }).to.deep.equal({ code: 0, errors: '' });
   }).timeout(60_000);
 
   it('lists the commands for an unknown one', async () => {
