@@ -44,6 +44,19 @@ describe('tenant storage', () => {
     expect(after.rows[0]?.role).to.equal('none');
   });
 
+  it('does not blame the script when another transaction holds the table', async () => {
+    const { tenantid, schema } = await tenant('locked');
+    await runTenantSql(database, { tenantid, sql: 'create table held (id int)' });
+    const sql = "set lock_timeout = '50ms'; alter table held add column name text";
+    const error: unknown = await database.knex.transaction(async (holder) => {
+      await holder.raw('lock table ??.held in access share mode', [schema]);
+      return runTenantSql(database, { tenantid, sql }).catch((reason: unknown) => reason);
+    });
+    expect(error).to.be.instanceOf(AppError);
+    expect(error).to.deep.include({ code: 'TENANT_SQL_FAILED', details: { sqlstate: '55P03' } });
+    expect((error as AppError).hint).to.match(/^Nothing is wrong with the script, .*another transaction/);
+  });
+
   it('reports where a script fails, and rolls it back', async () => {
     const { tenantid, schema } = await tenant('mistakes');
     const script = 'create table kept (id int);\n  create tabel typo ()';

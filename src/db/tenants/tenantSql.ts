@@ -2,8 +2,11 @@ import type { Client } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Database } from '../connection/database.js';
 import { requireHere } from '../placement.js';
-import { sqlState } from '../sqlState.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
+
+const LOCKED_HINT =
+  'Nothing is wrong with the script, and none of it was applied: another transaction holds a lock on the table. Run it again once that has ended; pg_stat_activity shows which.';
 
 /**
  * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction; the script
@@ -46,6 +49,7 @@ function scriptError(error: unknown, script: string): unknown {
   const place = position > 0 ? lineAndColumn(script, position - 1) : undefined;
   const where = place ? ` at line ${place.line}, column ${place.column}` : '';
   return new AppError('TENANT_SQL_FAILED', `The script failed${where}: ${error.message}`, {
+    ...(sqlState(error) === LOCK_NOT_AVAILABLE ? { hint: LOCKED_HINT } : {}),
     details: { sqlstate: sqlState(error) ?? null, ...place },
     cause: error,
   });
