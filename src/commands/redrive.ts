@@ -28,7 +28,7 @@ export const redrive: Command = async (args) => {
 /** Tries paused deliveries with the accounts as they are: their keys are the tenants' secrets, and may not be what was wrong. */
 async function resume({ tenant, delivery, filter }: Options, paused: string): Promise<number> {
   if (tenant !== undefined || delivery !== undefined || filter !== undefined)
-    throw new ArgumentError('give --paused alone');
+    throw new ArgumentError('--paused takes the tenant itself, and no other option: --paused 7');
   const only = paused === 'all' ? undefined : readId(paused, '--paused takes the id of a tenant, or all');
   return withInstallation(async ({ config, database: { knex, pool } }) => {
     const states = await readKeyStates(pool);

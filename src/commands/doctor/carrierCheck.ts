@@ -94,7 +94,10 @@ function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Find
   const says = `${lines.map(({ says: each }) => each).join('; ')}${asked}`;
   return lines.every(({ ok }) => ok)
     ? good(says)
-    : bad(says, 'Check DNS, outbound network access, and the accounts with the carrier.');
+    : bad(
+        says,
+        "Check the carrier's status page and the accounts with it; if it did not answer, DNS and outbound network access.",
+      );
 }
 
 function describe(verdicts: readonly AccountVerdict[]): Finding {

@@ -219,7 +219,7 @@ async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Fin
   } catch (error) {
     return bad(
       `${names.shared} can't log in: ${(error as Error).message}`,
-      "PostgreSQL's pg_hba.conf has to let the roles rowpost_… connect with a password.",
+      'Run "rowpost release" if the role is missing. Otherwise, pg_hba.conf has to let the roles rowpost_… connect with a password.',
     );
   }
   const open = await publicPrivileges(pool);
