@@ -176,6 +176,17 @@ describe('deliveries in the console', () => {
     expect(html).to.include('<td>12345678901234567890.50</td>');
   });
 
+  it('lead to the email and the rule that made them', async () => {
+    const html = await browser.page(`/console/deliveries/${sent}`);
+    const links = [...html.matchAll(/<dd><a href="(\/console\/(?:emails|rules)\/edit[^"]*)">/g)].map(
+      ([, link]) => link!,
+    );
+    expect(links).to.have.length(2);
+    for (const link of links) expect((await browser.get(link)).status, link).to.equal(200);
+    const renamed = await browser.page(`/console/deliveries/${failed}`);
+    expect(renamed, 'the rule sends another email by now').to.include('<dt>Email type</dt><dd>receipt</dd>');
+  });
+
   it('show the mail as it would be rendered now, in a sandboxed frame', async () => {
     const html = await browser.page(`/console/deliveries/${sent}/mail`);
     expect(html).to.match(

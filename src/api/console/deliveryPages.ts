@@ -35,7 +35,7 @@ const readOne = (change: string): string => `query ($filter: String) {
 }`;
 const KEPT_MAIL = `query ($id: BigInt!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
 const RULE = `query ($filter: String) {
-  email_rule(filter: $filter, limit: 1) { ruleid name condition enabled query_roleid operations targets }
+  email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;
 
 interface Count {

@@ -57,6 +57,7 @@ export interface FullDelivery extends DeliveryRow {
 export interface Rule {
   readonly ruleid: string;
   readonly name: string;
+  readonly email_type: string;
   readonly condition: string | null;
   readonly enabled: boolean;
   readonly query_roleid: number;
