@@ -5,14 +5,30 @@ const CLIPPED_FROM_BYTES = 102_000;
 
 /** Issues that don't prevent sending but are good to know beforehand. */
 export function warningsOf({ html }: Email): readonly EmailFailure[] {
+  return [clipped(html), foreign(html)].filter((warning) => warning !== undefined);
+}
+
+function clipped(html: string): EmailFailure | undefined {
   const bytes = Buffer.byteLength(html);
-  if (bytes <= CLIPPED_FROM_BYTES) return [];
-  return [
-    {
-      code: 'HTML_CLIPPED',
-      field: 'template',
-      message: `the HTML has ${bytes} bytes; Gmail shows the first ${CLIPPED_FROM_BYTES}`,
-      hint: 'Show fewer rows and link to the rest; a clipped email hides its end.',
-    },
-  ];
+  if (bytes <= CLIPPED_FROM_BYTES) return undefined;
+  return {
+    code: 'HTML_CLIPPED',
+    field: 'template',
+    message: `the HTML has ${bytes} bytes; Gmail shows the first ${CLIPPED_FROM_BYTES}`,
+    hint: 'Show fewer rows and link to the rest; a clipped email hides its end.',
+  };
+}
+
+/** What other email tools would have replaced. */
+function foreign(html: string): EmailFailure | undefined {
+  const [tag] = /<mjml(?=[\s>])|\*\|[A-Z][\w:]{0,60}\|\*/.exec(html) ?? [];
+  if (tag === undefined) return undefined;
+  return {
+    code: 'FOREIGN_TAG',
+    field: 'template',
+    message: `${tag}${tag.startsWith('<') ? '>' : ''} is sent as it is`,
+    hint: tag.startsWith('<')
+      ? 'No mailbox shows MJML: compile it, and use the HTML as the template. Its {{ … }} stay as they are.'
+      : 'Write {{ records.new.name }} for data, and {{ unsubscribe_url }} for the link to unsubscribe.',
+  };
 }

@@ -118,6 +118,23 @@ describe('email content', () => {
     expect(warning).to.include({ code: 'HTML_CLIPPED', field: 'template' });
   });
 
+  it('causes a warning when it holds what another tool would have replaced', () => {
+    const email = { sender: { email: '', name: '' }, recipients: [], cc: [], bcc: [], subject: '' };
+    const warned = (html: string): unknown[] =>
+      warningsOf({ ...email, html }).map(({ code, message, hint }) => [code, message, hint?.split(':')[0]]);
+    expect(warned('<p>a *|b|* c</p><p>2 *| 3</p>')).to.deep.equal([]);
+    expect(warned('<mjml><mj-body></mj-body></mjml>')).to.deep.equal([
+      ['FOREIGN_TAG', '<mjml> is sent as it is', 'No mailbox shows MJML'],
+    ]);
+    expect(warned('<p>Dear *|FNAME|*</p>')).to.deep.equal([
+      [
+        'FOREIGN_TAG',
+        '*|FNAME|* is sent as it is',
+        'Write {{ records.new.name }} for data, and {{ unsubscribe_url }} for the link to unsubscribe.',
+      ],
+    ]);
+  });
+
   it('has a Message-ID made of installation, tenant and delivery', () => {
     expect(messageIdOf('https://rowpost.example:8443/x', 7, '42')).to.equal(
       '<delivery.7.42@rowpost.example>',

@@ -60,6 +60,9 @@ describe('templates: errors', () => {
     ['{% if a', '%}'],
     ['{{ “a” }}', 'straight quotes'],
     ['<style>a{#b { color: red }</style>', 'CSS'],
+    ['{{#each items}}{{/each}}', '{% for x in list %}'],
+    ['{% trans %}Hello{% endtrans %}', 'one template for each language'],
+    ['{{ _("Hello") }}', 'one template for each language'],
     ['{% for k, v in {"abc": 1} %}{% endfor %}', '.items()'],
     ['a\n{% for x in y %}\n{{ x }}\n', '{% for %} of line 2'],
     ['{% if a %}\n{% for x in y %}\n{% endif %}', '{% for %} of line 2'],
@@ -67,4 +70,15 @@ describe('templates: errors', () => {
   for (const [template, hint] of hints) {
     it(`suggest the Jinja2 syntax: ${template}`, () => expect(failure(template).hint).to.contain(hint));
   }
+
+  it('name the layouts that exist', () => {
+    const layouts = { base: 'a', footer: 'b' };
+    const check = (source: string) => (): void => compileTemplate(source, { layouts }).check();
+    expect(check('{% extends "base.html" %}'))
+      .to.throw(TemplateError)
+      .with.property('hint', 'There are base, footer.');
+    expect(check('{% include "foter" %}'))
+      .to.throw(TemplateError)
+      .with.property('hint', 'Did you mean "footer"?');
+  });
 });

@@ -1,3 +1,4 @@
+import { suggestion } from '../../suggestion.js';
 import { blame } from '../errors.js';
 import type { Fault } from '../errors.js';
 import { isText, textOf } from '../values/value.js';
@@ -8,10 +9,14 @@ import { allStatements, findBlocks, walkTarget } from './walk.js';
 
 type LinkedByName = ReadonlyMap<string, Linked>;
 
-/** Throws a Fault if a required layout is missing, lacks a name imported from it, or extends itself. */
-export function checkLoads(template: Linked, layouts: LinkedByName): void {
+/**
+ * @param names of all layouts, for a hint
+ * @throws Fault if a required layout is missing, lacks a name imported from it, or extends itself
+ */
+export function checkLoads(template: Linked, layouts: LinkedByName, names: readonly string[]): void {
   for (const { name, offset, isRequired } of template.named.names) {
-    if (isRequired && !layouts.has(name)) throw faultOf(template, `no layout named '${name}'`, offset);
+    if (isRequired && !layouts.has(name))
+      throw faultOf(template, `no layout named '${name}'`, offset, suggestion(name, names));
   }
   for (const node of allStatements(template.statements)) {
     if (node.kind === 'fromImport') checkImport(template, node, layouts);
@@ -92,6 +97,6 @@ function* topLevelNames(statements: readonly Statement[]): Generator<string> {
   }
 }
 
-function faultOf({ program }: Linked, message: string, offset: number): Fault {
-  return blame(syntaxFault(message, offset), program.origin) as Fault;
+function faultOf({ program }: Linked, message: string, offset: number, hint?: string): Fault {
+  return blame(syntaxFault(message, offset, hint), program.origin) as Fault;
 }

@@ -63,7 +63,7 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
     isPlain: layouts.size === linked.size && all.every(({ statements }) => isPlain(statements)),
     check: () => {
       for (const layout of layouts.values()) if (layout instanceof Fault) throw layout;
-      for (const each of all) checkLoads(each, linked);
+      for (const each of all) checkLoads(each, linked, Object.keys(options.layouts));
       if (!options.isLayout) checkBlocks(main, linked);
     },
   };

@@ -4,6 +4,8 @@ import { describeType, type Token } from './tokens.js';
 
 /** Suggestions for authors used to Liquid or other languages. */
 
+const TRANSLATION_HINT = 'texts are not translated here: write one template for each language';
+
 const TAG_HINTS: Readonly<Record<string, string>> = {
   assign: 'in Jinja2 write {% set name = value %}',
   capture: 'in Jinja2 write {% set name %}…{% endset %}',
@@ -25,6 +27,9 @@ const TAG_HINTS: Readonly<Record<string, string>> = {
   break: 'Jinja2 has no break: filter the list with {% for x in list if … %}',
   continue: 'Jinja2 has no continue: use {% if %} or {% for x in list if … %}',
   do: 'write {% set _ = … %}',
+  trans: TRANSLATION_HINT,
+  pluralize: TRANSLATION_HINT,
+  endtrans: TRANSLATION_HINT,
 };
 
 export function tagHint(tag: string): string | undefined {
@@ -82,6 +87,7 @@ function wordHint(word: string): string | undefined {
 }
 
 export function nameHint(name: string): string | undefined {
+  if (name === '_' || name === 'gettext') return TRANSLATION_HINT;
   return name === 'forloop' ? "Jinja2's loop variable is called loop" : undefined;
 }
 
@@ -105,6 +111,8 @@ const TYPOGRAPHIC_QUOTES = '“”„‘’«»';
 export function characterHint(source: string, position: number): string | undefined {
   if (source.startsWith('&&', position)) return "write 'and'";
   if (source.startsWith('||', position)) return "write 'or'";
+  if (source.startsWith('{{#', position - 2))
+    return 'in Jinja2 write {% for x in list %}…{% endfor %}, {% if … %}…{% endif %}';
   if (source.charAt(position) === '!') return "write 'not'";
   if (TYPOGRAPHIC_QUOTES.includes(source.charAt(position))) return 'write straight quotes: "…" or \'…\'';
   return source.charAt(position) === '?' ? "write 'a if condition else b'" : undefined;
