@@ -15,7 +15,7 @@ export async function redriveDelivery(
   deliveryid: string,
   emailsPerSecond: number,
 ): Promise<void> {
-  const [row] = await redriveRateLimited(knex, tenantid, [deliveryid], emailsPerSecond);
+  const [row] = await redrive(knex, tenantid, [deliveryid], emailsPerSecond);
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
   if (!row.redriven) {
     throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
@@ -36,20 +36,23 @@ export async function redriveDeliveries(
   emailsPerSecond: number,
 ): Promise<number> {
   if (deliveryids.length === 0) return 0;
-  const rows = await redriveRateLimited(knex, tenantid, deliveryids, emailsPerSecond);
+  const rows = await redrive(knex, tenantid, deliveryids, emailsPerSecond);
   return rows.filter((row) => row.redriven).length;
 }
 
-function redriveRateLimited(
+function redrive(
   knex: Knex,
   tenantid: number,
   deliveryids: readonly string[],
   emailsPerSecond: number,
 ): Promise<readonly Redriven[]> {
+  const keys = { tenantid, ids: [...deliveryids] };
   return knex.transaction(async (transaction) => {
-    const redriven = await redrive(transaction, tenantid, deliveryids);
+    await transaction.raw(LOCK, keys);
+    await transaction.raw(TRACK, keys);
+    const { rows } = await transaction.raw<{ rows: Redriven[] }>(REDRIVE, keys);
     await assignRateLimitSlots(transaction, tenantid, emailsPerSecond);
-    return redriven;
+    return rows;
   });
 }
 
@@ -57,16 +60,6 @@ interface Redriven {
   /** The state before. */
   state: string;
   redriven: boolean;
-}
-
-async function redrive(knex: Knex, tenantid: number, ids: readonly string[]): Promise<readonly Redriven[]> {
-  const keys = { tenantid, ids: [...ids] };
-  const { rows } = await knex.transaction(async (transaction) => {
-    await transaction.raw(LOCK, keys);
-    await transaction.raw(TRACK, keys);
-    return transaction.raw<{ rows: Redriven[] }>(REDRIVE, keys);
-  });
-  return rows;
 }
 
 const KEYS = `select tenantid, deliveryid, createtime from rowpost.delivery
