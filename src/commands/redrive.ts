@@ -1,8 +1,7 @@
 import { withInstallation, type Installation } from '../compose.js';
 import { findRootRoleid } from '../control/tenants/tenants.js';
-import { readKeyStates } from '../db/delivery/emailApiKeys.js';
+import { readKeyStates } from '../db/delivery/emailAccounts.js';
 import { resumeTenant } from '../db/delivery/pause.js';
-import { assignRateLimitSlots } from '../db/delivery/rateLimitSlots.js';
 import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
 import { findUnsent } from '../control/email/redrive.js';
@@ -35,11 +34,9 @@ async function resume({ tenant, delivery, filter }: Options, paused: string): Pr
     const chosen = states.paused.filter((id) => only === undefined || id === only);
     if (only !== undefined && chosen.length === 0) throw new UsageError(`tenant ${only} is not paused`);
     for (const tenantid of chosen) {
-      const resumed = await knex.transaction(async (transaction) => {
-        const count = await resumeTenant(transaction, tenantid);
-        await assignRateLimitSlots(transaction, tenantid, config.tenantEmailsPerSecond);
-        return count;
-      });
+      const resumed = await knex.transaction((transaction) =>
+        resumeTenant(transaction, tenantid, config.tenantEmailsPerSecond),
+      );
       process.stdout.write(`${JSON.stringify({ tenantid, resumed })}\n`);
     }
   });

@@ -1,8 +1,7 @@
 import type { ControlDb } from '../db/connection/database.js';
 import type { KeyRing } from '../secrets.js';
-import { emailApiKeyContext } from '../db/delivery/emailApiKeys.js';
 import { webhookSecretContext } from '../db/delivery/carrierWebhooks.js';
-import { emailTransportsContext } from '../db/delivery/emailTransports.js';
+import { emailApiKeyContext, emailTransportsContext } from '../db/delivery/emailAccounts.js';
 import { secretContext } from './object/writeRows.js';
 import { signingKeyContext } from '../db/signIn/signingKeys.js';
 

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../db/connection/database.js';
-import { readKeyStates } from '../db/delivery/emailApiKeys.js';
+import { readKeyStates } from '../db/delivery/emailAccounts.js';
 import { readServerFacts } from '../db/reachability.js';
 import { countLostTenants } from '../db/tenants/lostRoles.js';
 import type { Logger } from '../log.js';

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Account } from '../email/mail/account.js';
-import { openAccounts, type EncryptedAccounts } from '../email/mail/openAccounts.js';
+import type { EncryptedAccounts } from '../db/delivery/emailAccounts.js';
+import { openAccounts } from '../email/mail/openAccounts.js';
 import type { KeyRing } from '../secrets.js';
 
 export type AccountReader = (tenantid: number, stored: EncryptedAccounts) => readonly Account[];

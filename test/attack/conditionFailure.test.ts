@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource } from '../../src/db/principal.js';
@@ -56,7 +56,12 @@ describe('attack: a row for which a condition fails', () => {
     });
     const { tenantid, rootRoleid } = tenant;
     await runTenantSql(db.database, { tenantid, sql: 'create table note (id int primary key, secret text)' });
-    await storeEmailApiKey(db.database.knex, keyRing, { tenantid, apikey: 'SG.notes', setBy: rootRoleid });
+    await storeAccounts(db.database.knex, keyRing, {
+      tenantid,
+      apikey: 'SG.notes',
+      setBy: rootRoleid,
+      emailsPerSecond: 0,
+    });
     await createRule(
       db.database,
       { tenantid, roleid: rootRoleid, apiKey: '' },

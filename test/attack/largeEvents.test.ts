@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
@@ -46,7 +46,12 @@ describe('attack: events of any size', () => {
     });
     const { tenantid, rootRoleid } = tenant;
     await runTenantSql(db.database, { tenantid, sql: 'create table note (id int primary key, body text)' });
-    await storeEmailApiKey(db.database.knex, keyRing, { tenantid, apikey: 'SG.notes', setBy: rootRoleid });
+    await storeAccounts(db.database.knex, keyRing, {
+      tenantid,
+      apikey: 'SG.notes',
+      setBy: rootRoleid,
+      emailsPerSecond: 0,
+    });
     await createRule(
       db.database,
       { tenantid, roleid: rootRoleid, apiKey: '' },

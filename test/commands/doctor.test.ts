@@ -12,7 +12,7 @@ import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseCheck
 import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
 import { revokePublicAccess } from '../../src/db/connection/databaseGrants.js';
 import { readBacklog } from '../../src/db/delivery/backlog.js';
-import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import {
   createTenant,
   keyRing,
@@ -197,10 +197,11 @@ describe('rowpost doctor', () => {
     const api = await startFakeApi();
     const tenants = [await createTenant(database), await createTenant(database)];
     const set = (tenant: TestTenant, apikey: string) =>
-      storeEmailTransports(database.knex, keyRing, {
+      storeAccounts(database.knex, keyRing, {
         tenantid: tenant.tenantid,
         transports: JSON.stringify([{ kind: 'resend', apikey }]),
         setBy: tenant.roleid,
+        emailsPerSecond: 0,
       });
     try {
       await set(tenants[0]!, 're_good');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import type { SmtpAccount } from '../../src/email/mail/account.js';
 import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
@@ -69,10 +69,11 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     ...rest,
   });
   const setTransports = (...transports: readonly StoredTransport[]) =>
-    storeEmailTransports(db.database.knex, keyRing, {
+    storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
       transports: JSON.stringify(transports),
       setBy: tenant.roleid,
+      emailsPerSecond: 0,
     });
   const rows = async (table: string): Promise<Record<string, unknown>[]> =>
     (await db.database.knex(table).where({ tenantid: tenant.tenantid }).orderBy('createtime')) as never;
@@ -135,7 +136,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'SMTP_LOGIN_REFUSED' });
     expect(JSON.stringify(await rows('rowpost.email_attempt'))).to.not.include('canary');
     await setTransports(smtp());
-    await resumeTenant(db.database.knex, tenant.tenantid);
+    await resumeTenant(db.database.knex, tenant.tenantid, 0);
     await waitFor('the mail', () => Promise.resolve(mine().smtp.length === 1));
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { storeEmailApiKey } from '../../src/db/delivery/emailApiKeys.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createRelayWaker, type RelayWaker } from '../../src/db/connection/wakeup.js';
@@ -77,7 +77,12 @@ for (const backend of BACKENDS) {
       });
       await runTenantSql(db.database, { tenantid: tenant.tenantid, sql: TABLES });
       const { tenantid, rootRoleid } = tenant;
-      await storeEmailApiKey(db.database.knex, keyRing, { tenantid, apikey: 'SG.shop', setBy: rootRoleid });
+      await storeAccounts(db.database.knex, keyRing, {
+        tenantid,
+        apikey: 'SG.shop',
+        setBy: rootRoleid,
+        emailsPerSecond: 0,
+      });
     });
 
     const mutate = async (mutation: string): Promise<void> => {

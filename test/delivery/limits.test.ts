@@ -9,7 +9,6 @@ import {
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
-import { assignRateLimitSlots } from '../../src/db/delivery/rateLimitSlots.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { createLogger, type Logger } from '../../src/log.js';
 import { LoopTrips } from '../../src/worker/loopTrips.js';
@@ -270,10 +269,7 @@ describe('limits of delivery', () => {
       await redriveDelivery(knex, tenant.tenantid, first, 50);
       await redriveDelivery(knex, tenant.tenantid, second, 50);
       await redriveDeliveries(knex, tenant.tenantid, failed, 50);
-      await knex.transaction(async (transaction) => {
-        await resumeTenant(transaction, tenant.tenantid);
-        await assignRateLimitSlots(transaction, tenant.tenantid, 50);
-      });
+      await knex.transaction((transaction) => resumeTenant(transaction, tenant.tenantid, 50));
       const { rows } = await pool.query<{ gaps: number[]; span: number; ahead: boolean }>(
         `select array_agg(distinct gap) filter (where gap is not null) as gaps, extract(epoch from max(slot) - min(slot))::float8 as span,
            bool_and(due <= slot + interval '1 second' and due >= slot - interval '5 seconds') as ahead

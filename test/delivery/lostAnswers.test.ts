@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { storeEmailTransports } from '../../src/db/delivery/emailTransports.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { redriveDeliveries } from '../../src/db/delivery/redrive.js';
 import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
 import { startFakeApi, type ApiAnswer, type FakeApi } from '../support/fakeApi.js';
@@ -70,10 +70,11 @@ describe('delivery: lost answers, by carrier', function () {
     await db.drop();
   });
   const setTransport = (transport: StoredTransport) =>
-    storeEmailTransports(db.database.knex, keyRing, {
+    storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
       transports: JSON.stringify([transport]),
       setBy: tenant.roleid,
+      emailsPerSecond: 0,
     });
   const allSent = async (count = STRIKES) =>
     (await countStates(db.database, tenant.tenantid))['sent'] === count;

@@ -132,7 +132,7 @@ for (const backend of BACKENDS) {
             apikey_encrypted: keyRing.encrypt('SG.new', `email_apikey:${tenant.tenantid}`),
             version: 2,
           });
-        await resumeTenant(trx, tenant.tenantid);
+        await resumeTenant(trx, tenant.tenantid, 0);
       });
       await waitFor('the mails', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 4);
       expect(
@@ -269,7 +269,7 @@ for (const backend of BACKENDS) {
       await writeEvents(db.database, tenant, 1);
       await waitFor('the pause', async () => (await countStates(db.database, tenant.tenantid))['paused']);
       await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();
-      await resumeTenant(db.database.knex, tenant.tenantid);
+      await resumeTenant(db.database.knex, tenant.tenantid, 0);
       await waitFor('the skip', async () => (await countStates(db.database, tenant.tenantid))['skipped']);
       expect(calls()).to.deep.equal([]);
     });

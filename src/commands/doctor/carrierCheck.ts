@@ -1,6 +1,6 @@
 import type { Config } from '../../config.js';
 import type { Database } from '../../db/connection/database.js';
-import { readAllAccounts } from '../../db/delivery/emailTransports.js';
+import { readAllAccounts } from '../../db/delivery/emailAccounts.js';
 import type { Account, CarrierKind } from '../../email/mail/account.js';
 import { createTransport } from '../../email/mail/createTransport.js';
 import { openAccounts } from '../../email/mail/openAccounts.js';

@@ -12,7 +12,7 @@ import { openDatabase, type Database } from '../../db/connection/database.js';
 import { requireSessions } from '../../db/connection/pooler.js';
 import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
-import { readKeyStates, type KeyStates } from '../../db/delivery/emailApiKeys.js';
+import { readKeyStates, type KeyStates } from '../../db/delivery/emailAccounts.js';
 import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
 import { probeWrites, readServerFacts, requireReachable } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';

@@ -1,7 +1,5 @@
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { hasAccount, storeEmailApiKey } from '../../db/delivery/emailApiKeys.js';
-import { resumeTenant } from '../../db/delivery/pause.js';
-import { assignRateLimitSlots } from '../../db/delivery/rateLimitSlots.js';
+import { readAccounts, storeAccounts } from '../../db/delivery/emailAccounts.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -22,20 +20,19 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
     if (!/^[\x21-\x7e]+$/.test(apikey)) {
       throw badInput('apikey', 'apikey must be printable characters without spaces.');
     }
-    await storeEmailApiKey(db, deps.keyRing, {
+    await storeAccounts(db, deps.keyRing, {
       tenantid: principal.tenantid,
       apikey,
       setBy: principal.roleid,
+      emailsPerSecond: deps.config.tenantEmailsPerSecond,
     });
-    await resumeTenant(db, principal.tenantid);
-    await assignRateLimitSlots(db, principal.tenantid, deps.config.tenantEmailsPerSecond);
     return { apikey };
   },
 };
 
 /** Throws AppError EMAIL_APIKEY_MISSING unless the tenant has a key or another transport. */
 export async function requireAccount({ db, principal }: ControlContext): Promise<void> {
-  if (!(await hasAccount(db, principal.tenantid))) throw emailApikeyMissing();
+  if (!(await readAccounts(db, principal.tenantid))) throw emailApikeyMissing();
 }
 
 export function emailApikeyMissing(): AppError {

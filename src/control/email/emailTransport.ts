@@ -5,9 +5,7 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readAccounts, storeEmailTransports } from '../../db/delivery/emailTransports.js';
-import { resumeTenant } from '../../db/delivery/pause.js';
-import { assignRateLimitSlots } from '../../db/delivery/rateLimitSlots.js';
+import { readAccounts, storeAccounts } from '../../db/delivery/emailAccounts.js';
 import type { Account } from '../../email/mail/account.js';
 import { openAccounts, openTransports, type StoredTransport } from '../../email/mail/openAccounts.js';
 import { AppError } from '../../errors.js';
@@ -73,15 +71,14 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     const accounts = await context.composing.run(tenantid, () => verify(context, transports));
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
-    await db.transaction(async (transaction) => {
-      await storeEmailTransports(transaction, deps.keyRing, {
+    await db.transaction((transaction) =>
+      storeAccounts(transaction, deps.keyRing, {
         tenantid,
         setBy,
         transports: isDefault ? null : JSON.stringify(transports),
-      });
-      await resumeTenant(transaction, tenantid);
-      await assignRateLimitSlots(transaction, tenantid, config.tenantEmailsPerSecond);
-    });
+        emailsPerSecond: config.tenantEmailsPerSecond,
+      }),
+    );
     return shown(context);
   },
 };

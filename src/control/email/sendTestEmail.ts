@@ -5,7 +5,7 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readAccounts } from '../../db/delivery/emailTransports.js';
+import { readAccounts } from '../../db/delivery/emailAccounts.js';
 import { parseAddresses, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
 import type { Account } from '../../email/mail/account.js';

@@ -1,5 +1,6 @@
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import type { EncryptedAccounts } from './emailAccounts.js';
 import { TYPE_VERSION } from './emailTypes.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
@@ -48,12 +49,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly accounts: StoredAccounts | null;
 }
 
-/** What a tenant sends by. */
-export interface StoredAccounts {
-  /** SendGrid's key; empty without one. */
-  readonly apikeyEncrypted: string;
-  /** Null for SendGrid alone. */
-  readonly transportsEncrypted: string | null;
+/** What a tenant sends by, and whether it may. */
+export interface StoredAccounts extends EncryptedAccounts {
   readonly version: number;
   /** Why the tenant is paused; null when it is not. */
   readonly pausedCode: string | null;

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { DeliveryKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 import { sameDelivery } from './manyDeliveries.js';
+import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
 
 /**
@@ -87,10 +88,12 @@ const PAUSE_DELIVERIES = {
 };
 
 /**
- * Resumes a tenant's deliveries after a new key was set or its account was fixed. Pass a transaction that has written
- * the tenant's key row, or none. @returns the number of deliveries resumed.
+ * Resumes a tenant's deliveries after a new key was set or its account was fixed, subject to the tenant's rate limit. Pass
+ * a transaction.
+ * @param emailsPerSecond 0 for no limit
+ * @returns the number of deliveries resumed
  */
-export async function resumeTenant(knex: Knex, tenantid: number): Promise<number> {
+export async function resumeTenant(knex: Knex, tenantid: number, emailsPerSecond: number): Promise<number> {
   // Two statements: the second one sees every delivery that was paused before we locked the key row.
   await knex.raw(
     `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = ?`,
@@ -101,5 +104,6 @@ export async function resumeTenant(knex: Knex, tenantid: number): Promise<number
       where tenantid = ? and state = 'paused'`,
     [tenantid],
   );
+  await assignRateLimitSlots(knex, tenantid, emailsPerSecond);
   return result.rowCount;
 }

@@ -1,13 +1,13 @@
-import { decryptEmailApiKey } from '../../db/delivery/emailApiKeys.js';
-import { decryptEmailTransports } from '../../db/delivery/emailTransports.js';
-import type { StoredAccounts } from '../../db/delivery/loadDeliveries.js';
+import {
+  emailApiKeyContext,
+  emailTransportsContext,
+  type EncryptedAccounts,
+} from '../../db/delivery/emailAccounts.js';
 import type { KeyRing } from '../../secrets.js';
 import type { Account, SendgridAccount } from './account.js';
 
 /** As stored. SendGrid's key is stored separately, because it can be set separately. */
 export type StoredTransport = Exclude<Account, SendgridAccount> | Pick<SendgridAccount, 'kind'>;
-
-export type EncryptedAccounts = Pick<StoredAccounts, 'apikeyEncrypted' | 'transportsEncrypted'>;
 
 /** A tenant's accounts, in order of preference. */
 export function openAccounts(
@@ -19,7 +19,7 @@ export function openAccounts(
   return transports.flatMap((transport): readonly Account[] => {
     if (transport.kind !== 'sendgrid') return [transport];
     if (apikeyEncrypted === '') return [];
-    return [{ kind: 'sendgrid', apikey: decryptEmailApiKey(keyRing, tenantid, apikeyEncrypted) }];
+    return [{ kind: 'sendgrid', apikey: keyRing.decrypt(apikeyEncrypted, emailApiKeyContext(tenantid)) }];
   });
 }
 
@@ -29,5 +29,7 @@ export function openTransports(
   encrypted: string | null,
 ): readonly StoredTransport[] {
   if (encrypted === null) return [{ kind: 'sendgrid' }];
-  return JSON.parse(decryptEmailTransports(keyRing, tenantid, encrypted)) as readonly StoredTransport[];
+  return JSON.parse(
+    keyRing.decrypt(encrypted, emailTransportsContext(tenantid)),
+  ) as readonly StoredTransport[];
 }

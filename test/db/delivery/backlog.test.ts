@@ -123,7 +123,7 @@ describe('the backlog', () => {
 
   it('counts what was resumed or redriven from then on', async () => {
     await deliver(2, { state: 'paused', createtime: '-1 day', due: null });
-    await resumeTenant(db.database.knex, tenant.tenantid);
+    await resumeTenant(db.database.knex, tenant.tenantid, 0);
     await deliver(1, { state: 'failed', createtime: '-1 day', due: null });
     const { rows } = await db.database.pool.query<{ id: string }>(
       `select deliveryid::text as id from rowpost.delivery where state = 'failed'`,

@@ -516,7 +516,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       }
       expect((await attempts(sending)).map((row) => row['outcome'])).to.deep.equal(['paused']);
       expect(await attempts(waiting)).to.deep.equal([]);
-      expect(await resumeTenant(db.database.knex, tenant.tenantid)).to.equal(2);
+      expect(await resumeTenant(db.database.knex, tenant.tenantid, 0)).to.equal(2);
       expect(await read(sending)).to.include({ state: 'pending', error_code: null });
       const [loaded] = await loadDeliveries(ledger, [sending]);
       expect(loaded!.accounts!.pausedCode).to.equal(null);

@@ -1,0 +1,99 @@
+import type { Knex } from 'knex';
+import type { Pool } from 'pg';
+import type { KeyRing } from '../../secrets.js';
+import { resumeTenant } from './pause.js';
+
+/** What a tenant sends by. */
+export interface EncryptedAccounts {
+  /** SendGrid's key; empty without one. */
+  readonly apikeyEncrypted: string;
+  /** Null for SendGrid alone. */
+  readonly transportsEncrypted: string | null;
+}
+
+/**
+ * Sets some of what a tenant sends by, keeps the rest, and resumes the tenant's deliveries. Its version distinguishes
+ * responses to requests made with older accounts. Pass a transaction.
+ */
+export async function storeAccounts(
+  knex: Knex,
+  keyRing: KeyRing,
+  given: {
+    readonly tenantid: number;
+    readonly setBy: number;
+    /** SendGrid's key. */
+    readonly apikey?: string;
+    /** JSON; null for SendGrid alone. */
+    readonly transports?: string | null;
+    /** 0 for no limit. */
+    readonly emailsPerSecond: number;
+  },
+): Promise<void> {
+  const { tenantid, setBy, apikey, transports, emailsPerSecond } = given;
+  const values = {
+    set_by: setBy,
+    ...(apikey !== undefined && { apikey_encrypted: keyRing.encrypt(apikey, emailApiKeyContext(tenantid)) }),
+    ...(transports !== undefined && {
+      transports_encrypted:
+        transports === null ? null : keyRing.encrypt(transports, emailTransportsContext(tenantid)),
+    }),
+  };
+  await knex('rowpost.email_apikey')
+    .insert({ apikey_encrypted: '', ...values, tenantid })
+    .onConflict('tenantid')
+    .merge({ ...values, version: knex.raw('email_apikey.version + 1'), set_time: knex.fn.now() });
+  await resumeTenant(knex, tenantid, emailsPerSecond);
+}
+
+export interface AccountsNow extends EncryptedAccounts {
+  /** Why the tenant is paused. */
+  readonly pausedCode: string | null;
+  readonly pausedReason: string | null;
+  /** Time left until the provider accepts requests again; 0 if not rate limited. */
+  readonly waitMs: number;
+  /** ISO 8601 */
+  readonly setTime: string;
+}
+
+/** @returns undefined when the tenant has set neither key nor transport */
+export async function readAccounts(knex: Knex, tenantid: number): Promise<AccountsNow | undefined> {
+  return knex('rowpost.email_apikey')
+    .where({ tenantid })
+    .first<AccountsNow | undefined>(
+      'apikey_encrypted as apikeyEncrypted',
+      'transports_encrypted as transportsEncrypted',
+      'paused_code as pausedCode',
+      'paused_reason as pausedReason',
+      knex.raw('to_json(set_time) #>> \'{}\' as "setTime"'),
+      knex.raw('coalesce(greatest(extract(epoch from wait_until - now()), 0), 0)::float8 * 1000 as "waitMs"'),
+    );
+}
+
+/** Of all tenants that have set a key or a transport. */
+export async function readAllAccounts(
+  knex: Knex,
+): Promise<readonly (EncryptedAccounts & { readonly tenantid: number })[]> {
+  return knex('rowpost.email_apikey')
+    .orderBy('tenantid')
+    .select('tenantid', 'apikey_encrypted as apikeyEncrypted', 'transports_encrypted as transportsEncrypted');
+}
+
+export interface KeyStates {
+  /** How many tenants have an account. */
+  readonly tenants: number;
+  /** Those whose account the provider refused, or which are out of credit. */
+  readonly paused: readonly number[];
+}
+
+export async function readKeyStates(pool: Pool): Promise<KeyStates> {
+  const { rows } = await pool.query<KeyStates>(
+    `select count(*)::int as tenants,
+       coalesce(array_agg(tenantid order by tenantid) filter (where paused_code is not null), '{}') as paused
+     from rowpost.email_apikey`,
+  );
+  return rows[0] ?? { tenants: 0, paused: [] };
+}
+
+// Encryption contexts: a ciphertext decrypts for its own tenant only.
+export const emailApiKeyContext = (tenantid: number): string => `email_apikey:${tenantid}`;
+export const emailTransportsContext = (tenantid: number): string => `email_transports:${tenantid}`;
