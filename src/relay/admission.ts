@@ -29,8 +29,8 @@ export class Admission {
   readonly #waiting = new Map<number, number>();
   /** Per tenant, unless it is the minimum. */
   readonly #limits = new Map<number, number>();
-  readonly #held = new Map<number, Batch[]>();
-  readonly #heldIds = new Set<string>();
+  /** Per tenant, in order. */
+  readonly #held = new Map<number, Map<string, Batch>>();
   /** Admitted but possibly not evaluated yet: the ledger doesn't count their events. */
   readonly #admitted = new Map<string, Batch>();
 
@@ -51,13 +51,10 @@ export class Admission {
     for (const batch of batches) {
       if (this.#admitted.has(keyOf(batch))) {
         again.push({ ...batch, ahead: this.#waiting.get(batch.tenantid) ?? 0 });
-        continue;
+      } else {
+        const held = this.#held.get(batch.tenantid) ?? new Map<string, Batch>();
+        this.#held.set(batch.tenantid, held.set(keyOf(batch), batch));
       }
-      if (this.#heldIds.has(keyOf(batch))) continue;
-      this.#heldIds.add(keyOf(batch));
-      const held = this.#held.get(batch.tenantid);
-      if (held) held.push(batch);
-      else this.#held.set(batch.tenantid, [batch]);
     }
     return [...again, ...this.#admit()];
   }
@@ -66,9 +63,9 @@ export class Admission {
   requeue(batches: readonly AdmittedBatch[]): void {
     for (const batch of [...batches].reverse()) {
       this.#admitted.delete(keyOf(batch));
-      this.#heldIds.add(keyOf(batch));
       this.#waiting.set(batch.tenantid, (this.#waiting.get(batch.tenantid) ?? 0) - batch.events);
-      this.#held.set(batch.tenantid, [batch, ...(this.#held.get(batch.tenantid) ?? [])]);
+      const behind = this.#held.get(batch.tenantid) ?? [];
+      this.#held.set(batch.tenantid, new Map([[keyOf(batch), batch], ...behind]));
     }
   }
 
@@ -95,12 +92,11 @@ export class Admission {
     while (progress) {
       progress = false;
       for (const [tenantid, held] of this.#held) {
-        const [batch] = held;
+        const [batch] = held.values();
         const ahead = this.#waiting.get(tenantid) ?? 0;
         if (!batch || ahead >= (this.#limits.get(tenantid) ?? this.limits.min)) continue;
-        held.shift();
-        if (held.length === 0) this.#held.delete(tenantid);
-        this.#heldIds.delete(keyOf(batch));
+        held.delete(keyOf(batch));
+        if (held.size === 0) this.#held.delete(tenantid);
         this.#admitted.set(keyOf(batch), batch);
         this.#count(batch);
         admitted.push({ ...batch, ahead });
