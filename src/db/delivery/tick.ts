@@ -1,9 +1,8 @@
 import type { Ledger } from '../connection/ledger.js';
 import { BATCH_JSON, type Batch } from './batches.js';
 
+/** Nothing of all this when another relay holds the lock. */
 export interface Tick {
-  /** False when another relay holds the lock: nothing was done. */
-  readonly held: boolean;
   /** Events that became visible since the previous tick, with or without a matching rule. */
   readonly events: number;
   /** Interleaved round-robin by tenant. */
@@ -32,16 +31,7 @@ export async function tick(ledger: Ledger, limits: TickLimits): Promise<Tick> {
     [LOCK, []],
     [TICK, [limits.tickEvents, limits.batchEvents]],
   ]);
-  const row = (rows as TickRow[])[0];
-  if (!row) return { held: false, events: 0, batches: [], more: false, restored: false };
-  return { held: true, ...row };
-}
-
-interface TickRow {
-  events: number;
-  batches: Batch[];
-  more: boolean;
-  restored: boolean;
+  return (rows as Tick[])[0] ?? { events: 0, batches: [], more: false, restored: false };
 }
 
 // No timeout: a transaction of millions of events is read by one tick. If that were canceled, the next tick would read it

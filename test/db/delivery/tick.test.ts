@@ -53,7 +53,7 @@ describe('delivery: the relay finds each committed event once', () => {
     await writeEvents(db.database, tenant, 25);
     await writeEvents(db.database, other, 3);
     const first = await tickOnce();
-    expect(first).to.include({ held: true, events: 28, more: false, restored: false });
+    expect(first).to.include({ events: 28, more: false, restored: false });
     // One batch of each tenant first, then the next ones.
     expect(first.batches.map((batch) => [batch.tenantid, batch.events])).to.deep.equal([
       [tenant.tenantid, 10],
