@@ -1,4 +1,5 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 
 /** Tables partitioned by day (UTC). */
 const PARTITIONED = [
@@ -59,8 +60,7 @@ async function changePartition(ledger: Ledger, text: string): Promise<boolean> {
     ]);
     return true;
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code === CHECK_VIOLATION || code === LOCK_NOT_AVAILABLE) return false;
+    if ([CHECK_VIOLATION, LOCK_NOT_AVAILABLE].includes(sqlState(error) ?? '')) return false;
     throw error;
   }
 }
@@ -100,30 +100,15 @@ export async function dropOldPartitions(
 
 /** Removes ticks, sweeps and low-water marks older than an hour, except the newest of each. */
 export async function pruneTicks(ledger: Ledger): Promise<void> {
-  await ledger.query(PRUNE_TICKS, []);
-  await ledger.query(PRUNE_SWEEPS, []);
-  await ledger.query(PRUNE_MARKS, []);
+  await ledger.query(pruneSql('relay_tick', 'tickid'), []);
+  await ledger.query(pruneSql('delivery_sweep', 'sweepid'), []);
+  await ledger.query(pruneSql('relay_batch_mark', 'markid'), []);
 }
 
-const PRUNE_TICKS = {
-  name: 'tick_prune',
-  text: `delete from rowpost.relay_tick
-    where time < now() - interval '1 hour' and tickid < (select max(tickid) from rowpost.relay_tick)`,
-};
-
-const PRUNE_SWEEPS = {
-  name: 'sweep_prune',
-  text: `delete from rowpost.delivery_sweep
-    where time < now() - interval '1 hour' and sweepid < (select max(sweepid) from rowpost.delivery_sweep)`,
-};
-
-const PRUNE_MARKS = {
-  name: 'batch_mark_prune',
-  text: `delete from rowpost.relay_batch_mark
-    where time < now() - interval '1 hour' and markid < (select max(markid) from rowpost.relay_batch_mark)`,
-};
-
-const LOCK_NOT_AVAILABLE = '55P03';
+const pruneSql = (table: string, id: string): LedgerStatement => ({
+  text: `delete from rowpost.${table}
+    where time < now() - interval '1 hour' and ${id} < (select max(${id}) from rowpost.${table})`,
+});
 
 // Serializes relays: one creates a partition, the others find it.
 const MAINTENANCE_LOCK = {
