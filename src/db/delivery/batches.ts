@@ -126,9 +126,10 @@ export async function openBatches(
   return rows[0]?.batches ?? [];
 }
 
-/** SQL: the columns of `Batch` as a JSON object. */
-export const BATCH_JSON = `json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
-  'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text)`;
+/** SQL: rows as a JSON array of `Batch`, by id. */
+export const batchesJson = (rows: string): string => `
+  coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
+    'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text) order by batchid) from ${rows}), '[]')`;
 
 // Batch ids are assigned under the relay's lock, hence in commit order: no batch appears below an older one later. The
 // mark commits asynchronously, after the batches that it passes over.
@@ -150,7 +151,7 @@ const OPEN = {
     ), due as (
       select * from recent where open and createtime < now() - $1::int * interval '1 ms' order by batchid limit $2::int
     )
-    select coalesce((select json_agg(${BATCH_JSON} order by batchid) from due), '[]') as batches`,
+    select ${batchesJson('due')} as batches`,
 };
 
 /** @returns which of the batches are done, or do not exist: the database may have gone back in time since they did */

@@ -1,3 +1,4 @@
+import { coversSql } from './batchEventsSql.js';
 import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
@@ -77,10 +78,6 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;
 
-/** Rule `r` applies to event `o` of batch `b`, its condition aside. */
-const RULE_COVERS_EVENT =
-  'r.tenantid = b.tenantid and r.enabled and o.operation = any (r.operations) and o.target = any (r.targets)';
-
 /** Records the matches given as arrays of event id, rule id, failure code and failure message. */
 export const CLOSE = {
   name: 'batch_close',
@@ -103,7 +100,7 @@ export const CLOSE_PLAIN = {
     matches: `
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
         join rowpost.outbox o on ${IN_BATCH}
-        join rowpost.email_rule r on ${RULE_COVERS_EVENT}`,
+        join rowpost.email_rule r on ${coversSql('o')}`,
     position: 'row_number() over (order by o.eventid, r.ruleid)',
     failure: 'null::text as code, null::text as message',
     mayClose: 'not exists (select from found where condition is not null)',

@@ -1,3 +1,4 @@
+import { RELAY_LOCK } from './batchEventsSql.js';
 import type { BatchKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
 
@@ -23,7 +24,7 @@ export async function countRedeliveredBatchStart(
   if (events <= 1) return starts >= MAX_EVENT_STARTS ? 'give-up' : 'try';
   if (starts < MAX_BATCH_STARTS) return 'try';
   await ledger.transaction([
-    [LOCK, []],
+    [RELAY_LOCK, []],
     [SPLIT, [key.batchid, key.createtime]],
   ]);
   return 'split';
@@ -40,12 +41,7 @@ const COUNT = {
     where batchid = $1::bigint and createtime = $2::timestamptz`,
 };
 
-/** Batch ids are assigned under the relay's lock; see `openBatches`, which finds the new batches. */
-const LOCK = {
-  name: 'batch_split_lock',
-  text: 'lock table rowpost.relay_lock in share update exclusive mode',
-};
-
+/** `openBatches` finds the new batches. */
 const SPLIT = {
   name: 'batch_split',
   text: `

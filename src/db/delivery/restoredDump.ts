@@ -1,6 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
-import { BATCH_JSON, type Batch } from './batches.js';
-import { trackAllUnended } from './sweep.js';
+import { batchedSql, RELAY_LOCK } from './batchEventsSql.js';
+import { batchesJson, type Batch } from './batches.js';
+import { NO_TIMEOUT, trackAllUnended } from './sweep.js';
 
 /**
  * After a dump is restored into another cluster, its rows hold transaction ids that mean nothing here and will be used
@@ -25,17 +26,6 @@ export async function adoptRestoredDump(
   return (rows as { batches: Batch[] }[])[0]?.batches ?? [];
 }
 
-const NO_TIMEOUT = {
-  name: 'restored_no_timeout',
-  text: `select set_config('statement_timeout', '0', true)`,
-};
-
-/** Batch ids are assigned under the relay's lock; see `openBatches`. */
-const RELAY_LOCK = {
-  name: 'restored_relay_lock',
-  text: 'lock table rowpost.relay_lock in share update exclusive mode',
-};
-
 /**
  * Rows visible to a snapshot have transaction ids below its upper bound, unless they come from another cluster. Either the
  * cursor or rows may be ahead without the other.
@@ -55,24 +45,16 @@ const START_AFRESH = {
   text: `
     with foreign_ as materialized (
       select tickid, time from rowpost.relay_tick where ${IS_FOREIGN} order by tickid desc limit 1
-    ), unread as materialized (
-      select o.eventid, o.time, o.tenantid,
-        (row_number() over (partition by o.tenantid order by o.eventid) - 1) / $1::int as part
+    ), unread as (
+      select o.eventid, o.time, o.tenantid, o.operation, o.target
       from rowpost.outbox o
       where o.time > (select time - interval '1 hour' from foreign_)
-        and exists (select from rowpost.email_rule r where r.tenantid = o.tenantid and r.enabled
-          and o.operation = any (r.operations) and o.target = any (r.targets))
         and not exists (select from rowpost.relay_batch b
           where b.tenantid = o.tenantid and b.maxtime >= o.time and b.mintime <= o.time and o.eventid = any (b.eventids))
-    ), batched as (
-      insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
-      select tenantid, array_agg(eventid order by eventid), min(time), max(time)
-      from unread group by part, tenantid order by part, tenantid
-      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
-    ), ticked as (
+    ), ${batchedSql('unread', '$1::int')}, ticked as (
       insert into rowpost.relay_tick (previous, snapshot) select tickid, pg_current_snapshot() from foreign_
     )
-    select coalesce((select json_agg(${BATCH_JSON} order by batchid) from batched), '[]') as batches`,
+    select ${batchesJson('batched')} as batches`,
 };
 
 const RESET_FOREIGN_XIDS = {

@@ -75,7 +75,7 @@ const UNENDED = {
     where d.xid = any ((select running from window_)::xid8[]) and ${NOT_ENDED}`,
 };
 
-const NO_TIMEOUT = { name: 'sweep_no_timeout', text: `select set_config('statement_timeout', '0', true)` };
+export const NO_TIMEOUT = { name: 'no_timeout', text: `select set_config('statement_timeout', '0', true)` };
 
 const ALL_UNENDED = {
   name: 'sweep_all_unended',

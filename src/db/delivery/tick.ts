@@ -1,5 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
-import { BATCH_JSON, type Batch } from './batches.js';
+import { batchedSql } from './batchEventsSql.js';
+import { batchesJson, type Batch } from './batches.js';
 
 /** Nothing of all this when another relay holds the lock. */
 export interface Tick {
@@ -71,23 +72,13 @@ const TICK = {
           or o.xid = any ((select running from last)::xid8[]))
         -- A cursor that is ahead belongs to another cluster.
         and (select xmax from last) <= (select pg_snapshot_xmax(snapshot) from present)
-    ), matched as (
-      select f.*, (row_number() over (partition by f.tenantid order by f.eventid) - 1) / $2::int as part
-      from fresh f
-      where exists (select from rowpost.email_rule r where r.tenantid = f.tenantid and r.enabled
-        and f.operation = any (r.operations) and f.target = any (r.targets))
-    ), batched as (
-      insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
-      select tenantid, array_agg(eventid order by eventid), min(time), max(time)
-      from matched group by part, tenantid order by part, tenantid
-      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
-    ), ticked as (
+    ), ${batchedSql('fresh', '$2::int')}, ticked as (
       insert into rowpost.relay_tick (previous, snapshot)
       select last.tickid, upto.snapshot from last, upto where exists (select from fresh)
     )
     select (select count(*)::int from fresh) as events,
       (select count(*) > 0 from beyond) as more,
       last.xmax > pg_snapshot_xmax(present.snapshot) as restored,
-      coalesce((select json_agg(${BATCH_JSON} order by batchid) from batched), '[]') as batches
+      ${batchesJson('batched')} as batches
     from last, present`,
 };

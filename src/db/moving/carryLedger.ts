@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { UsageError } from '../../errors.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import type { Ledger } from '../connection/ledger.js';
+import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
 import type { DeliveryKey } from '../delivery/batches.js';
 import { LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
@@ -181,7 +182,7 @@ async function insertCarried(
  * Forgets a tenant's mail where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay ticks meanwhile, and none finds them later, should the tenant come back.
  */
 export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
-  await client.query('lock table rowpost.relay_lock in share update exclusive mode');
+  await client.query(RELAY_LOCK.text);
   await client.query(
     `with ${OPEN_EVENTS}, done as (
        insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from open_batch

@@ -1,0 +1,25 @@
+/** Batch ids are assigned under the relay's lock; see `openBatches`. Waits for it, as no tick does. */
+export const RELAY_LOCK = {
+  name: 'relay_lock',
+  text: 'lock table rowpost.relay_lock in share update exclusive mode',
+};
+
+/** SQL: rule `r` applies to an event, its condition aside. */
+export const coversSql = (event: string): string =>
+  `r.tenantid = ${event}.tenantid and r.enabled and ${event}.operation = any (r.operations) and ${event}.target = any (r.targets)`;
+
+/**
+ * CTE `batched`: events that some rule covers become batches of one tenant each, round-robin by tenant.
+ * @param events has eventid, time, tenantid, operation and target
+ * @param batchEvents SQL: maximum events per batch
+ */
+export const batchedSql = (events: string, batchEvents: string): string => `
+    covered as (
+      select e.*, (row_number() over (partition by e.tenantid order by e.eventid) - 1) / ${batchEvents} as part
+      from ${events} e where exists (select from rowpost.email_rule r where ${coversSql('e')})
+    ), batched as (
+      insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
+      select tenantid, array_agg(eventid order by eventid), min(time), max(time)
+      from covered group by part, tenantid order by part, tenantid
+      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
+    )`;
