@@ -1,5 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
-import { LOW_WATER_SQL } from './lowWaterMark.js';
+import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
+import { RECENT } from './sweep.js';
 import { NOT_ENDED } from './track.js';
 
 /**
@@ -58,21 +59,17 @@ const BACKLOG = {
   ), batches as materialized (
     select b.*, coalesce((select p.next_slot > now() from rowpost.email_pace p where p.tenantid = b.tenantid), false) as limited
     from (select b.tenantid, b.mintime as since, cardinality(b.eventids) as events from rowpost.relay_batch b
-      where b.batchid >= (select from_batchid from low_water)
-        and (select d.batchid from rowpost.relay_batch_done d
-          where d.batchid = b.batchid and d.createtime = b.createtime) is null
+      where ${IS_OPEN}
       order by b.batchid limit ${MAX_COUNTED}) b
   ), swept as materialized (
-    select pg_snapshot_xmax(s.since) as since, array(select pg_snapshot_xip(s.since)) as running
+    select array(select pg_snapshot_xip(s.since)) as running
     from rowpost.delivery_sweep s order by s.sweepid desc limit 1
   ), unended as materialized (
     select * from (select d.tenantid, d.state, greatest(d.createtime, d.next_attempt) as since
       from rowpost.delivery d where d.due is not null and d.tracked order by d.due limit ${MAX_COUNTED}) tracked
     union all
     select * from (select d.tenantid, d.state, greatest(d.createtime, d.next_attempt) from rowpost.delivery d
-      where d.xid >= (select since from swept)
-        -- Rows of a restored dump may have transaction ids that this cluster has yet to assign.
-        and d.xid < (select pg_snapshot_xmax(pg_current_snapshot())) and ${NOT_ENDED}
+      where ${RECENT} and ${NOT_ENDED}
       order by d.xid limit ${MAX_COUNTED}) fresh
     union all
     select d.tenantid, d.state, greatest(d.createtime, d.next_attempt) from rowpost.delivery d

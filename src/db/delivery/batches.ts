@@ -1,6 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
-import { LOW_WATER_SQL } from './lowWaterMark.js';
-import { MAX_RECORD_BYTES, recordColumnsSql } from './recordSize.js';
+import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
+import { fittingSql, recordColumnsSql } from './recordSize.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {
@@ -85,18 +85,14 @@ export async function loadEventRecords(
 
 const RECORDS = {
   name: 'batch_records',
-  text: `
-    select eventid, old, new, "isTooLarge" from (
-      select *, sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by position) as bytes,
-        row_number() over (order by position) as number
-      from (
+  text: fittingSql(
+    'eventid, old, new, "isTooLarge"',
+    `
     select o.eventid::text as eventid, ${recordColumnsSql('o')}, array_position($3::bigint[], o.eventid) as position
     from rowpost.relay_batch b join rowpost.outbox o on o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime
       and o.time between $4::timestamptz and $5::timestamptz
-    where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])
-      ) record
-    ) sized
-    where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1 order by position`,
+    where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])`,
+  ),
 };
 
 /** Identifies a delivery. `createtime` is PostgreSQL text, exact to the microsecond. */
@@ -138,10 +134,8 @@ const OPEN = {
   text: `
     with ${LOW_WATER_SQL}, recent as materialized (
       select b.batchid, b.tenantid, cardinality(b.eventids) as events, b.createtime, b.mintime, b.maxtime,
-        d.batchid is null as open
-      from rowpost.relay_batch b
-        left join rowpost.relay_batch_done d on d.batchid = b.batchid and d.createtime = b.createtime
-      where b.batchid >= (select from_batchid from low_water)
+        ${NOT_DONE} as open
+      from rowpost.relay_batch b where b.batchid >= (select from_batchid from low_water)
     ), next as materialized (
       select coalesce((select min(batchid) from recent where open), (select max(batchid) from recent), 0) as batchid
     ), moved as (
@@ -173,7 +167,5 @@ const STILL_OPEN = {
     select w.position::int as position
     from unnest($1::bigint[], $2::timestamptz[]) with ordinality as w(batchid, createtime, position)
     where (select b.batchid from rowpost.relay_batch b
-        where b.batchid = w.batchid and b.createtime = w.createtime) is not null
-      and (select d.batchid from rowpost.relay_batch_done d
-        where d.batchid = w.batchid and d.createtime = w.createtime) is null`,
+      where b.batchid = w.batchid and b.createtime = w.createtime and ${NOT_DONE}) is not null`,
 };

@@ -1,5 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
 import { sameDelivery } from './manyDeliveries.js';
+import { RECENT } from './sweep.js';
 
 /** Deliveries per tenant that are queued, or claimed and not begun, according to the ledger. */
 export async function countWaiting(ledger: Ledger): Promise<ReadonlyMap<number, number>> {
@@ -7,8 +8,8 @@ export async function countWaiting(ledger: Ledger): Promise<ReadonlyMap<number, 
   return new Map(rows.map((row) => [row.tenantid, row.deliveries]));
 }
 
-// Tracked deliveries that are pending are due soon, so distant retries need not be read. Untracked ones were recorded
-// since the last sweep but one. A scalar subquery, as in `NOT_ENDED`.
+// Tracked deliveries that are pending are due soon, so distant retries need not be read. A scalar subquery, as in
+// `NOT_ENDED`.
 const WAITING = {
   name: 'delivery_waiting',
   text: `
@@ -17,10 +18,7 @@ const WAITING = {
       where due < now() + interval '1 minute' and state = 'pending'
       union all
       select d.tenantid from rowpost.delivery d
-      where d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
-        -- Rows of a restored dump may have transaction ids that this cluster has yet to assign.
-        and d.xid < (select pg_snapshot_xmax(pg_current_snapshot()))
-        and not d.tracked
+      where ${RECENT} and not d.tracked
         and (select s.deliveryid from rowpost.delivery_start s where ${sameDelivery('s', 'd')}) is null
     ) waiting
     group by tenantid`,

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import type { EventRecords } from './batches.js';
-import { LOW_WATER_SQL } from './lowWaterMark.js';
-import { MAX_RECORD_BYTES, recordColumnsSql } from './recordSize.js';
+import type { EmailRule, EventRecords } from './batches.js';
+import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
+import { fittingSql, recordColumnsSql } from './recordSize.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
 export type Progress = 'waiting' | 'queued' | 'evaluated';
@@ -31,12 +31,8 @@ export interface RowDelivery {
   readonly sent_time: string | null;
 }
 
-export interface TenantRule {
-  readonly ruleid: string;
+export interface TenantRule extends EmailRule {
   readonly name: string;
-  readonly operations: readonly string[];
-  readonly targets: readonly string[];
-  readonly condition: string | null;
   readonly enabled: boolean;
   readonly createdSeconds: number;
 }
@@ -158,7 +154,7 @@ const PAGE = `
     coalesce((select json_agg(json_build_object('eventid', eventid::text, 'time', time::text) order by eventid desc) from page
       where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
 
-/** The longest prefix that fits the memory budget of one evaluation, at least one. */
+/** The longest prefix that fits the memory budget. */
 async function readEvents(
   client: PoolClient,
   tenantid: number,
@@ -177,25 +173,19 @@ const EVENTS = `
   with ${LOW_WATER_SQL}, read as materialized (
     select snapshot from rowpost.relay_tick order by tickid desc limit 1
   ), open as materialized (
-    select b.eventids from rowpost.relay_batch b
-    where b.batchid >= (select from_batchid from low_water) and b.tenantid = $1::int and not exists (
-      select from rowpost.relay_batch_done d where d.batchid = b.batchid and d.createtime = b.createtime)
+    select b.eventids from rowpost.relay_batch b where b.tenantid = $1::int and ${IS_OPEN}
   )
-  select eventid::text, time, "timeSeconds", operation, roleid, writer, application, progress, old, new, "isTooLarge" from (
-    select *, row_number() over (order by eventid desc) as number,
-      sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by eventid desc) as bytes
-    from (
-      select o.eventid, ${ISO('o.time')} as time, extract(epoch from o.time)::float8 as "timeSeconds", o.operation, o.roleid,
-        o.writer, o.application,
+  ${fittingSql(
+    'eventid, time, "timeSeconds", operation, roleid, writer, application, progress, old, new, "isTooLarge"',
+    `
+      select -o.eventid as position, o.eventid::text as eventid, ${ISO('o.time')} as time,
+        extract(epoch from o.time)::float8 as "timeSeconds", o.operation, o.roleid, o.writer, o.application,
         case when not pg_visible_in_snapshot(o.xid, (select snapshot from read)) then 'waiting'
           when exists (select from open b where o.eventid = any (b.eventids)) then 'queued' else 'evaluated' end as progress,
         ${recordColumnsSql('o')}
       from rowpost.outbox o
-      where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])
-    ) event
-  ) sized
-  where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1
-  order by sized.eventid desc`;
+      where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])`,
+  )}`;
 
 async function readDeliveries(
   client: PoolClient,

@@ -9,3 +9,10 @@ export const LOW_WATER_SQL = `
       then m.batchid else 0 end as from_batchid
     from (select coalesce((select m.batchid from rowpost.relay_batch_mark m order by m.markid desc limit 1), 0) as batchid) m
   )`;
+
+/** SQL: batch `b` is not done. A scalar subquery, as in `NOT_ENDED`. */
+export const NOT_DONE = `(select d.batchid from rowpost.relay_batch_done d
+  where d.batchid = b.batchid and d.createtime = b.createtime) is null`;
+
+/** SQL: batch `b` is not done; reads `low_water`. */
+export const IS_OPEN = `b.batchid >= (select from_batchid from low_water) and ${NOT_DONE}`;

@@ -1,5 +1,5 @@
 /** Largest row, before or after a change, that a worker loads: it holds dozens of them at once. */
-export const MAX_RECORD_BYTES = 8_388_608;
+const MAX_RECORD_BYTES = 8_388_608;
 
 /** Upper bound of PostgreSQL's compression ratio (pglz and lz4). */
 const MAX_COMPRESSION_RATIO = 300;
@@ -17,5 +17,17 @@ const recordTextSql = (json: string): string =>
 export const recordColumnsSql = (event: string): string =>
   `${recordTextSql(`${event}.old`)} as old, ${recordTextSql(`${event}.new`)} as new,
     ${isTooLargeSql(`${event}.old`)} or ${isTooLargeSql(`${event}.new`)} as "isTooLarge"`;
+
+/**
+ * SQL: the longest prefix of events with their records that fits the memory budget, at least one.
+ * @param events selects `position` and `recordColumnsSql`
+ */
+export const fittingSql = (columns: string, events: string): string => `
+  select ${columns} from (
+    select *, sum(coalesce(octet_length(old), 0) + coalesce(octet_length(new), 0)) over (order by position) as bytes,
+      row_number() over (order by position) as number
+    from (${events}) event
+  ) sized
+  where bytes <= ${2 * MAX_RECORD_BYTES} or number = 1 order by position`;
 
 export const RECORD_TOO_LARGE = `a row of more than ${MAX_RECORD_BYTES / 1_048_576} MiB can't be mailed about`;

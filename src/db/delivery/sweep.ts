@@ -82,6 +82,13 @@ const ALL_UNENDED = {
   text: `select ${KEY_COLUMNS} from rowpost.delivery d where ${NOT_ENDED}`,
 };
 
+/**
+ * SQL: delivery `d` was recorded since the last sweep but one; transactions that were in progress then apart. Rows of a
+ * restored dump may have transaction ids that this cluster has yet to assign.
+ */
+export const RECENT = `d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
+  and d.xid < (select pg_snapshot_xmax(pg_current_snapshot()))`;
+
 const NEXT = {
   name: 'sweep_next',
   text: `

@@ -6,7 +6,7 @@ import { inTransaction } from '../connection/inTransaction.js';
 import type { Ledger } from '../connection/ledger.js';
 import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
 import type { DeliveryKey } from '../delivery/batches.js';
-import { LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
+import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';
 
@@ -45,8 +45,7 @@ const SENDING = {
 const OPEN_EVENTS = `
   ${LOW_WATER_SQL}, open_batch as materialized (
     select b.batchid, b.createtime, b.eventids, b.mintime, b.maxtime from rowpost.relay_batch b
-    where b.tenantid = $1::int and b.batchid >= (select from_batchid from low_water)
-      and not exists (select from rowpost.relay_batch_done d where d.batchid = b.batchid and d.createtime = b.createtime)
+    where b.tenantid = $1::int and ${IS_OPEN}
   ), last as materialized (
     select snapshot from rowpost.relay_tick order by tickid desc limit 1
   ), unread as materialized (
