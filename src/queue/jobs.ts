@@ -1,4 +1,5 @@
-import type { BatchKey, DeliveryKey } from '../db/delivery/batches.js';
+import type { BatchKey } from '../db/delivery/batches.js';
+import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
 
 /** "Evaluate the rules for this batch." Ids only: the queue holds no tenant data. */
 export interface BatchJob extends BatchKey {
@@ -8,11 +9,8 @@ export interface BatchJob extends BatchKey {
   readonly ahead: number;
 }
 
-/** "Try to send this delivery." */
-export interface DeliveryJob extends DeliveryKey {
-  /** Number of the delivery's newest attempt: a job with an older number is stale and does nothing. */
-  readonly starts: number;
-}
+/** "Try to send this delivery." Does nothing once the delivery has a newer attempt. */
+export type DeliveryJob = KnownDelivery;
 
 /** When to attempt a delivery, and at which priority. */
 export interface DeliveryOrder {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { readAttempts } from '../db/delivery/attemptHistory.js';
-import type { DeliveryKey } from '../db/delivery/batches.js';
+import type { DeliveryKey } from '../db/delivery/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { countRedeliveredStart } from '../db/delivery/leases.js';

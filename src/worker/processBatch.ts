@@ -1,4 +1,3 @@
-import type { DeliveryKey } from '../db/delivery/batches.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
 import type { ClaimedDeliveries } from './claimedDeliveries.js';
@@ -6,6 +5,7 @@ import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
+import { queueForLater } from './queueForLater.js';
 import { sendDelivery, type SendDeps } from './sendDelivery.js';
 import type { Suspects } from './suspects.js';
 
@@ -50,9 +50,7 @@ async function evaluateAndSend(
   deps.loopTrips.report(job.tenantid, trips);
   await queueForLater(deps.send, soon);
   await settleAll(
-    ready.map(({ loaded, ...key }) =>
-      processDelivery(deps, { ...key, starts: 0 }, false, { loaded, untilMs, batch: span }),
-    ),
+    ready.map(({ loaded, ...job }) => processDelivery(deps, job, false, { loaded, untilMs, batch: span })),
   );
 }
 
@@ -77,19 +75,6 @@ export async function processDelivery(
 
 function stillFresh(copy: RecentCopy | undefined): LoadedDelivery | undefined {
   return copy && performance.now() < copy.untilMs ? copy.loaded : undefined;
-}
-
-/** Queues deliveries whose rate limit slot is moments away. */
-async function queueForLater(
-  { queue, log }: SendDeps,
-  deliveries: readonly (DeliveryKey & { readonly delayMs: number })[],
-): Promise<void> {
-  if (deliveries.length === 0) return;
-  const orders = deliveries.map(({ delayMs, ...key }) => ({ job: { ...key, starts: 0 }, delayMs, ahead: 0 }));
-  // If the queue is unavailable, the reconciler adds them from the ledger.
-  await queue.addDeliveries(orders).catch((error: unknown) => {
-    log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
-  });
 }
 
 /** Waits for all, even if one fails. Rejects with the first reason. */

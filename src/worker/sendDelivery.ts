@@ -1,3 +1,4 @@
+import { knownDelivery } from '../db/delivery/deliveryKey.js';
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { IDEMPOTENT_CARRIERS } from '../db/delivery/leases.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
@@ -19,6 +20,7 @@ import { refusedEvent } from './refusedEvent.js';
 import { tracedDelivery, tracedSend } from './deliverySpan.js';
 import type { LeaseKeeper } from './leaseKeeper.js';
 import { prepareEmail, type PrepareDeps } from './prepareEmail.js';
+import { queueForLater } from './queueForLater.js';
 import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends PrepareDeps {
@@ -119,7 +121,7 @@ async function sendEmail(
   accounts: readonly Account[],
 ): Promise<void> {
   const { tenantid, deliveryid } = delivery;
-  const attempt = { ...keyOf(delivery), attempt: delivery.starts + 1 };
+  const attempt = { ...knownDelivery(delivery), attempt: delivery.starts + 1 };
   const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
   const [route, mail] = await Promise.all([
     findRoute(deps, delivery, accounts),
@@ -233,7 +235,7 @@ function pause(
   sending: boolean,
   httpStatus: number | null,
 ): Promise<void> {
-  return ledger.pause({ ...keyOf(delivery), starts: delivery.starts, sending, httpStatus });
+  return ledger.pause({ ...knownDelivery(delivery), sending, httpStatus });
 }
 
 /** Some carriers refuse recipients immediately, others report it later; both are recorded as the same events. */
@@ -258,23 +260,17 @@ async function record(
   sending: boolean,
 ): Promise<void> {
   const finish: AttemptFinish = {
-    ...keyOf(delivery),
+    ...knownDelivery(delivery),
     ...decision,
     error: decision.error === null ? null : storable(decision.error),
     nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
     sending,
-    starts: delivery.starts,
   };
   const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
   if (recorded) deps.report.ended(delivery, finish);
   if (!recorded || finish.nextAttemptMs === null) return;
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
-  const job = { ...keyOf(delivery), starts };
-  // If the queue is unavailable, the reconciler finds the delivery in the ledger when it is due.
-  const order = { job, delayMs: finish.nextAttemptMs, ahead: 0 };
-  await deps.queue.addDeliveries([order]).catch((error: unknown) => {
-    deps.log.debug({ err: error }, 'a retry could not be queued; the reconciler will');
-  });
+  await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
 }
 
 function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
@@ -283,8 +279,4 @@ function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
 
 function accountName({ tenantid, accounts }: LoadedDelivery, carrier: string): AccountName {
   return { tenantid, version: accounts?.version ?? 0, carrier };
-}
-
-function keyOf({ tenantid, deliveryid, createtime }: LoadedDelivery) {
-  return { tenantid, deliveryid, createtime };
 }

@@ -46,7 +46,7 @@ describe('delivery: a queue that refuses the hint at a retry', () => {
       await waitFor('the mail', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 1);
       const told = lines.filter((line) => line.includes('"level":20') && line.includes('the queue is away'));
       expect(told).to.have.length(1);
-      expect(told[0]).to.include('a retry could not be queued; the reconciler will');
+      expect(told[0]).to.include('deliveries could not be queued; the reconciler will');
     } finally {
       await worker.stop();
       await pipeline.stop();

@@ -1,5 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
 import { IDEMPOTENCY_KEY_USED } from './leases.js';
 import { timeRange } from './timeRange.js';

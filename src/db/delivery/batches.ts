@@ -95,13 +95,6 @@ const RECORDS = {
   ),
 };
 
-/** Identifies a delivery. `createtime` is PostgreSQL text, exact to the microsecond. */
-export interface DeliveryKey {
-  readonly tenantid: number;
-  readonly deliveryid: string;
-  readonly createtime: string;
-}
-
 /** Events of one tenant that a worker evaluates in one job. */
 export interface Batch extends BatchKey {
   /** Number of events. */

@@ -1,6 +1,8 @@
-import { timesOf, type BatchKey, type DeliveryKey } from './batches.js';
+import { timesOf, type BatchKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from '../connection/ledger.js';
+import { knownDelivery, type KnownDelivery } from './deliveryKey.js';
+import type { DueDelivery } from './dueDeliveries.js';
 import type { LoadedDelivery } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS } from './rateLimitSlots.js';
 
@@ -25,13 +27,13 @@ export interface ClosedBatch {
   /** New deliveries that can be sent now. */
   readonly ready: readonly ReadyDelivery[];
   /** New deliveries with a rate limit slot within seconds. The relay queues those with a later slot. */
-  readonly soon: readonly (DeliveryKey & { readonly delayMs: number })[];
+  readonly soon: readonly DueDelivery[];
   /** Rules that fired in a loop for one record: the excess deliveries are skipped. */
   readonly trips: readonly Trip[];
 }
 
 /** For a small batch, each delivery comes preloaded as `loadDeliveries` reads it, which saves that statement. */
-export type ReadyDelivery = DeliveryKey & { readonly loaded?: LoadedDelivery };
+export type ReadyDelivery = KnownDelivery & { readonly loaded?: LoadedDelivery };
 
 export interface Trip {
   readonly ruleid: string;
@@ -90,7 +92,7 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
     ready: pending.filter((row) => row.delayMs === 0).map(toReady),
     soon: pending
       .filter((row) => row.delayMs > 0 && row.delayMs <= QUEUE_AHEAD_SECONDS * 1000)
-      .map((row) => ({ ...keyOf(row), delayMs: row.delayMs })),
+      .map((row) => ({ ...knownDelivery(row), delayMs: row.delayMs })),
     trips: tripsOf(rows.filter((row) => row.state === 'skipped')),
   };
 }
@@ -102,14 +104,8 @@ interface ClosedRow extends LoadedDelivery {
   key: string;
 }
 
-const keyOf = ({ tenantid, deliveryid, createtime }: DeliveryKey): DeliveryKey => ({
-  tenantid,
-  deliveryid,
-  createtime,
-});
-
 function toReady(row: ClosedRow): ReadyDelivery {
-  return row.isLoaded ? { ...keyOf(row), loaded: row } : keyOf(row);
+  return row.isLoaded ? { ...knownDelivery(row), loaded: row } : knownDelivery(row);
 }
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {

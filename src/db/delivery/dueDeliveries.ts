@@ -1,12 +1,11 @@
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 
-/** A due delivery that should be in the queue. */
-export interface DueDelivery extends DeliveryKey {
-  readonly starts: number;
-  /** Until its rate limit slot, if that is moments away; otherwise 0. */
+/** A delivery that should be in the queue. */
+export interface DueDelivery extends KnownDelivery {
+  /** Until it may be attempted, if that is moments away; otherwise 0. */
   readonly delayMs: number;
 }
 

@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './batches.js';
+import type { KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
@@ -9,11 +9,9 @@ export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
 
 /** The outcome of an attempt and the resulting state of its delivery. */
-export interface AttemptFinish extends DeliveryKey {
+export interface AttemptFinish extends KnownDelivery {
   /** Whether `startSending` was committed. If not, the attempt ended before any mail could leave. */
   readonly sending: boolean;
-  /** Fencing token: the number of the newest attempt known to the caller. */
-  readonly starts: number;
   /** Recorded in the history; null when there was no attempt, e.g. the delivery only waits for a rate limit. */
   readonly outcome: AttemptOutcome | null;
   readonly httpStatus: number | null;

@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
@@ -30,8 +30,7 @@ const RENEW = {
 };
 
 /** A delivery that a worker has claimed but not begun to send. */
-export interface WaitingDelivery extends DeliveryKey {
-  readonly starts: number;
+export interface WaitingDelivery extends KnownDelivery {
   /** Known to be tracked. */
   readonly isTracked: boolean;
 }
@@ -126,10 +125,7 @@ const END_LOST = {
  * Counts a redelivered job: an earlier worker died while preparing this delivery, before anything was sent.
  * @returns false when the delivery must not be attempted: it has `failed` as POISON, or another worker has it.
  */
-export async function countRedeliveredStart(
-  ledger: Ledger,
-  delivery: DeliveryKey & { readonly starts: number },
-): Promise<boolean> {
+export async function countRedeliveredStart(ledger: Ledger, delivery: KnownDelivery): Promise<boolean> {
   await trackDeliveries(ledger, [delivery]);
   const rows = await ledger.query<{ alive: boolean }>(REDELIVERED_START, columnsOf([delivery], 'starts'));
   return rows[0]?.alive ?? false;

@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import type { EncryptedAccounts } from './emailAccounts.js';
 import { TYPE_VERSION } from './emailTypes.js';
@@ -14,14 +14,12 @@ export type DeliveryState =
 export type DeliveryPolicy = 'at_least_once' | 'at_most_once';
 
 /** A delivery with everything needed to send it except the email type's texts. */
-export interface LoadedDelivery extends DeliveryKey {
+export interface LoadedDelivery extends KnownDelivery {
   readonly ruleid: string;
   readonly state: DeliveryState;
   /** See `trackDeliveries`. */
   readonly tracked: boolean;
   readonly attempts: number;
-  /** Number of the newest attempt: the fencing token for changes to the delivery. */
-  readonly starts: number;
   /** Consecutive attempts that ended with their process. */
   readonly lost: number;
   readonly policy: DeliveryPolicy;

@@ -1,5 +1,5 @@
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey } from './deliveryKey.js';
 
 // Workers collect what they have to record, so statements take many deliveries: as arrays, one for each column.
 

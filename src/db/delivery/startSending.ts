@@ -1,12 +1,10 @@
-import type { DeliveryKey } from './batches.js';
+import type { KnownDelivery } from './deliveryKey.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 
 /** An attempt about to call the provider. */
-export interface SendingStart extends DeliveryKey {
-  /** The newest attempt's number when the delivery was loaded. */
-  readonly starts: number;
+export interface SendingStart extends KnownDelivery {
   /** Whether the delivery was tracked when it was loaded. */
   readonly tracked: boolean;
   readonly recipients: readonly string[];

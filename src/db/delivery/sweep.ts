@@ -1,4 +1,4 @@
-import type { DeliveryKey } from './batches.js';
+import type { DeliveryKey } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
 

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import type { Ledger } from '../connection/ledger.js';
 import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
-import type { DeliveryKey } from '../delivery/batches.js';
+import type { DeliveryKey } from '../delivery/deliveryKey.js';
 import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';

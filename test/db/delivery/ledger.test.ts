@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { loadBatch, type DeliveryKey } from '../../../src/db/delivery/batches.js';
+import { loadBatch } from '../../../src/db/delivery/batches.js';
+import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
 import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../../src/db/delivery/finishAttempts.js';
 import {

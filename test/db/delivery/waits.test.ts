@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { DeliveryKey } from '../../../src/db/delivery/batches.js';
+import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
 import { closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
 import { countRedeliveredStart, renewLeases } from '../../../src/db/delivery/leases.js';
