@@ -46,7 +46,7 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
       case 'numeric':
         return convert('numeric', forms.decimal, 'a number');
       case 'float':
-        return convert(...floatForm(sqlType), 'a number in range');
+        return convert(...floatForm(sqlType));
       case 'boolean':
         return convert('boolean', forms.boolean, 'true or false');
       case 'text':
@@ -82,8 +82,9 @@ function textParameterType(type: ColumnType): string {
   return isCitext(type) ? type.sqlType : 'text';
 }
 
-function floatForm(sqlType: string): [castType: string, form: LiteralForm] {
-  return /float4|real/.test(sqlType) ? ['float4', forms.float4] : ['float8', forms.float8];
+function floatForm(sqlType: string): [castType: string, form: LiteralForm, expected: string] {
+  const castType = /float4|real/.test(sqlType) ? 'float4' : 'float8';
+  return [castType, forms[castType], `a number in the range of ${castType}`];
 }
 
 /** The type of a literal without context. */
