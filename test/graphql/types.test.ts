@@ -206,6 +206,15 @@ describe('types of columns', () => {
     expect(found).to.deep.equal({ a: [{ id: '1' }], b: [{ v: [3, 4] }] });
   });
 
+  it('refuses a key with half of a surrogate pair, which would name the row of another character', async () => {
+    await shop.sql("create table word (id text primary key, n int); insert into word values (U&'\\FFFD', 1)");
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const mutation = 'mutation ($id: ID!) { update_word(id: $id, input: { n: 2 }) { n } }';
+    const { errors } = await shop.ask(mutation, { id: '\ud800' });
+    expect(errors?.[0]?.message).to.equal('id holds half of a surrogate pair, which is no character.');
+    expect((await shop.data('{ word { n } }')).word).to.deep.equal([{ n: 1 }]);
+  });
+
   it('accepts columns named like properties of every object', async () => {
     await shop.sql('create table odd (id int primary key, "constructor" text, "toString" text)');
     await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);

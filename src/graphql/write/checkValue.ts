@@ -14,6 +14,7 @@ export function checkValue(column: Column, value: unknown): void {
 
 /** The same for a value of a row's key that is only compared. */
 export function checkKey(column: Column, value: unknown): void {
+  checkText(column, value);
   checkNumber(column, value);
   checkBytes(column, value);
 }

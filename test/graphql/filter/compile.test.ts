@@ -258,6 +258,7 @@ describe('filters: refused by the compiler', () => {
     ['custmer.name = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no relation "custmer"/, /"customer"/],
     ['id.name = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no relation "id"/, /is a column/],
     ['$_PRINCIPAL.login = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no "login"/, /roleid/],
+    ["status = 'a\ud800'", 'FILTER_SYNTAX', 9, /half of a surrogate pair/],
     ['status = 5', 'FILTER_TYPE', 9, /integer does not go with text/, /quotes/],
     ['status = id', 'FILTER_TYPE', 9, /integer does not go with text/],
     ['paid = 1', 'FILTER_TYPE', 7, /integer does not go with boolean/],

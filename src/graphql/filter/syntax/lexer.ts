@@ -128,6 +128,10 @@ class Lexer {
     }
     this.#countLines(this.text.slice(this.#offset, i), this.#offset);
     this.#offset = i + 1;
+    // UTF-8 can't represent it: another character would be searched for.
+    if (!value.isWellFormed()) {
+      throw errorAt('FILTER_SYNTAX', 'The text holds half of a surrogate pair, which is no character', at);
+    }
     return value;
   }
 
