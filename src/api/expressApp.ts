@@ -113,7 +113,7 @@ const otherMethods: RequestHandler = (req, res, next) => {
   sendFailure(res, new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`), { allow });
 };
 
-const nothingHere = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this address.');
+export const nothingHere = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this address.');
 
 const notFound: RequestHandler = (_req, res) => sendFailure(res, nothingHere());
 

@@ -15,6 +15,7 @@ import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.j
 import { wantsHtml } from './graphqlMediaType.js';
 import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
+import { sendFailure } from './http/failure.js';
 import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, setRecord } from './http/requestRecord.js';
@@ -22,7 +23,7 @@ import { beginSpan, endSpan } from './http/requestSpan.js';
 import { inTurn } from './http/requestsInTurn.js';
 import { endSlowResponse } from './http/sendResponse.js';
 import { HttpMetrics, routeOf } from './metrics.js';
-import { createExpressApp } from './expressApp.js';
+import { createExpressApp, nothingHere } from './expressApp.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
@@ -100,6 +101,10 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     });
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
+    if (!isPlainPath(req.url)) {
+      sendFailure(res, nothingHere());
+      return;
+    }
     const isFile = path.startsWith(FILES_PATH);
     // File transfers have time limits of their own.
     if (!isFile || req.method !== 'PUT') endSlowRequest(req);
@@ -136,6 +141,11 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
 
 function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+/** Not `http://host/metrics` nor `/metrics#x`, which proxies that hide paths by name may pass on. */
+function isPlainPath(url = ''): boolean {
+  return url.startsWith('/') && !url.includes('#');
 }
 
 /** Whether to show a browser the console instead of a response. */

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { expect } from 'chai';
 import { WebFixture } from '../api/webFixture.js';
 
@@ -21,6 +22,19 @@ describe('attack: paths that the proxies of deploy/proxy hide', () => {
         `${path};x`,
       ])
         expect((await fixture.fetch(other)).status, other).to.equal(404);
+      for (const target of [`http://example.com${path}`, `${path}#x`])
+        expect(await statusOf(target), target).to.equal(404);
     }
   });
+
+  /** Of a request with this target, which `fetch` would change. */
+  const statusOf = (target: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      request({ host: '127.0.0.1', port: fixture.web.port, path: target }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end();
+    });
 });
