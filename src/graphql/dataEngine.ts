@@ -46,6 +46,7 @@ import { PlanCache } from './plan/planCache.js';
 import { planOwnerOf, tenantPlans } from './plan/planOwner.js';
 import { PlanningQueue } from './plan/planningQueue.js';
 import type { GraphqlRequest } from './plan/prepareRequest.js';
+import { BrokenRules } from './policy/brokenRules.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { TenantGate } from '../tenantGate.js';
@@ -267,7 +268,7 @@ function openEngine({ config, database, log, onCommitted, ...deps }: DataEngineD
       waitMs: config.connectTimeoutMs,
     }),
     fileUrls: openFileUrls(config, deps.keyRing ?? config.secretKeys),
-    log,
+    brokenRules: new BrokenRules(log),
     ...(onCommitted ? { onCommitted } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLogger } from '../../src/log.js';
 import { FAILURES_PER_SECOND } from '../../src/logSampler.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 /** A trigger function that fails with a message of almost a megabyte. */
@@ -8,21 +9,24 @@ const failing = (name: string, statement: string): string => `
   create table ${name} (id int primary key);
   create function fail_${name}() returns trigger language plpgsql as $$ begin ${statement}; end $$;
   create trigger fail before insert on ${name} for each row execute function fail_${name}();`;
+const CREATE_RULE = 'mutation ($rule: policy_ruleInput!) { create_policy_rule(input: $rule) { ruleid } }';
 const TEXT = `repeat('secret', 150000)`;
 
 describe('attack: errors that a tenant raises to fill the log', function () {
   this.timeout(60_000);
   let fixture: WebFixture;
   let token: string;
+  let tenantid: number;
   const lines: string[] = [];
   before(async () => {
     const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
     fixture = await WebFixture.start({ log });
-    const { tenantid } = await fixture.createTenant(
+    ({ tenantid } = await fixture.createTenant(
       'hostile',
-      failing('raised', `raise exception using errcode = 'XX001', message = ${TEXT}`) +
+      'create table ruled (id int primary key, gone int);' +
+        failing('raised', `raise exception using errcode = 'XX001', message = ${TEXT}`) +
         failing('asserted', `assert false, ${TEXT}`),
-    );
+    ));
     ({ access_token: token } = await fixture.signIn(tenantid));
   });
   after(() => fixture.stop());
@@ -35,6 +39,20 @@ describe('attack: errors that a tenant raises to fill the log', function () {
     const { errors } = await insert('raised');
     expect(errors?.[0]?.extensions.code).to.equal('CHECK_VIOLATION');
     expect(lines.join('')).to.not.include('secret').and.not.include('internal');
+  });
+
+  it('are one line for a broken policy rule, however often a document names its table', async () => {
+    const rule = { name: 'r', capabilities: ['select'], targets: ['ruled'], filter: 'gone = 1' };
+    const created = await fixture.control(token, CREATE_RULE, { rule });
+    expect(created.errors).to.equal(undefined);
+    const member = await fixture.createMember(token, 'member', ['login', 'select']);
+    await runTenantSql(fixture.testDatabase.database, {
+      tenantid,
+      sql: 'alter table ruled drop column gone',
+    });
+    const names = Array.from({ length: 100 }, (_, index) => `f${index}: ruled { id }`);
+    await fixture.graphql('/query', member.token, `{ ${names.join(' ')} }`);
+    expect(lines.filter((line) => line.includes('does not compile'))).to.have.length(1);
   });
 
   it('are cut off, and limited to its share of the lines', async () => {

@@ -8,6 +8,7 @@ import { coerceVariables } from '../../src/graphql/document/variables.js';
 import { createAliasSource } from '../../src/graphql/filter/rows/scope.js';
 import { statementFields } from '../../src/graphql/plan/plan.js';
 import { planOperation } from '../../src/graphql/plan/planOperation.js';
+import { BrokenRules } from '../../src/graphql/policy/brokenRules.js';
 import { policyOf } from '../../src/graphql/policy/policy.js';
 import { complete } from '../../src/graphql/steps.js';
 import { buildDataSchema } from '../../src/graphql/schema/dataSchema.js';
@@ -78,7 +79,7 @@ async function statementsOf(
   const steps = planOperation(ready, variables, {
     catalog,
     schema,
-    policy: policyOf(principal, { catalog, aliases, log: testLog }),
+    policy: policyOf(principal, { catalog, aliases, brokenRules: new BrokenRules(testLog) }),
     aliases,
     limits: { defaultLimit: 100, maxLimit: 1000, answerBytes: 67_108_864 },
   });

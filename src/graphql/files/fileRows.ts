@@ -6,14 +6,14 @@ import type { Principal } from '../../db/principal.js';
 import { bind, toStatement, type Sql } from '../../db/sql.js';
 import type { Transactions } from '../../db/connection/transactions.js';
 import { AppError, type ErrorCode } from '../../errors.js';
-import type { Logger } from '../../log.js';
 import { createAliasSource } from '../filter/rows/scope.js';
+import type { BrokenRules } from '../policy/brokenRules.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
 import { reachedRow, recordFile, T } from './fileStatements.js';
 
 export interface FileRowDeps {
   readonly transactions: Transactions;
-  readonly log: Logger;
+  readonly brokenRules: BrokenRules;
 }
 
 /** A row that has files: its table's SQL name, and its key by SQL names as JSON text. */
@@ -126,13 +126,13 @@ function fileTable(catalog: Catalog, { target }: FileRow): Table {
 }
 
 function reachOf(
-  { log }: FileRowDeps,
+  { brokenRules }: FileRowDeps,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
   table: Table,
 ): Sql | 'all' {
-  const policy = policyOf(principal, { catalog, aliases: createAliasSource(), log });
+  const policy = policyOf(principal, { catalog, aliases: createAliasSource(), brokenRules });
   const reach = policy.reach(capability, table, T);
   if (reach !== 'none') return reach;
   throw new AppError('PERMISSION_DENIED', `This role may not ${capability} files of ${table.name}.`, {

@@ -1,11 +1,11 @@
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { Principal } from '../../db/principal.js';
-import type { Logger } from '../../log.js';
 import type { ReadyDocument } from '../document/document.js';
 import { shapeKey } from '../document/variableShapes.js';
 import { coerceVariables } from '../document/variables.js';
 import type { FileUrls } from '../files/fileUrls.js';
 import { createAliasSource } from '../filter/rows/scope.js';
+import type { BrokenRules } from '../policy/brokenRules.js';
 import { policyFingerprint, policyOf } from '../policy/policy.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
 import type { Steps } from '../steps.js';
@@ -26,7 +26,7 @@ export interface PrepareDeps {
   readonly filters: ParsedFilters;
   readonly limits: PlanLimits;
   readonly fileUrls: FileUrls;
-  readonly log: Logger;
+  readonly brokenRules: BrokenRules;
 }
 
 export interface PreparedRequest {
@@ -52,7 +52,8 @@ export function* prepareRequest(
   const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
   const plan = yield* deps.plans.plan(owner, id, rules, shape, () => {
     const aliases = createAliasSource();
-    const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, log: deps.log });
+    const { brokenRules } = deps;
+    const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, brokenRules });
     const files = deps.fileUrls.terms;
     return planOperation(ready, variables, {
       catalog,

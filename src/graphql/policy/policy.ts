@@ -3,12 +3,12 @@ import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { GrantedRule, Principal } from '../../db/principal.js';
 import { join, sql, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import type { Logger } from '../../log.js';
 import { compileRuleFilter } from '../filter/compile.js';
 import type { Condition } from '../filter/environment.js';
 import { widest } from '../filter/rows/readExtent.js';
 import { parseFilter } from '../filter/syntax/parser.js';
 import type { AliasSource, Predicate, RowAccess } from '../filter/rows/scope.js';
+import type { BrokenRules } from './brokenRules.js';
 
 export type Capability = 'select' | 'insert' | 'update' | 'delete' | 'upload' | 'download';
 
@@ -22,6 +22,12 @@ export interface Policy {
   readonly access: RowAccess;
 }
 
+export interface PolicyDeps {
+  readonly catalog: Catalog;
+  readonly aliases: AliasSource;
+  readonly brokenRules: Pick<BrokenRules, 'report'>;
+}
+
 const EVERYTHING: RowAccess = { predicate: () => 'all' };
 
 /** For conditions written by an administrator, which see every row. */
@@ -31,16 +37,15 @@ export const unrestricted: Policy = { reach: () => 'all', access: EVERYTHING };
  * Default deny: rules only grant, and several are combined with OR. A role also needs the capability itself. Root and
  * `admin` bypass all rules. A rule's own filter sees all related rows, as its author does.
  */
-export function policyOf(
-  principal: Principal,
-  deps: { catalog: Catalog; aliases: AliasSource; log: Logger },
-): Policy {
+export function policyOf(principal: Principal, deps: PolicyDeps): Policy {
   if (principal.isAdmin) return unrestricted;
   const reach = (capability: Capability, table: Table, alias: Sql): Reach => {
     if (!principal.capabilities.includes(capability)) return 'none';
     const rules = principal.rules.filter((rule) => grants(rule, capability, table));
     if (rules.some((rule) => isBlank(rule.filter))) return 'all';
-    const conditions = rules.flatMap((rule) => compileRule(rule, table, alias, deps) ?? []);
+    const conditions = rules.flatMap(
+      (rule) => compileRule(principal.tenantid, rule, table, alias, deps) ?? [],
+    );
     if (conditions.length === 0) return 'none';
     const texts = conditions.map((condition) => sql`(${condition.sql})`);
     return Object.assign(sql`(${join(texts, ' or ')})`, { reads: widest(conditions) });
@@ -91,10 +96,11 @@ function isBlank(filter: string | null): boolean {
 
 /** A rule that no longer matches its table grants nothing. */
 function compileRule(
+  tenantid: number,
   rule: GrantedRule,
   table: Table,
   alias: Sql,
-  { catalog, aliases, log }: { catalog: Catalog; aliases: AliasSource; log: Logger },
+  { catalog, aliases, brokenRules }: PolicyDeps,
 ): Condition | undefined {
   try {
     return compileRuleFilter(parseFilter(rule.filter ?? ''), {
@@ -108,7 +114,7 @@ function compileRule(
     });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    log.warn({ ruleid: rule.ruleid, table: table.name, code: error.code }, 'a policy rule does not compile');
+    brokenRules.report(tenantid, rule.ruleid, table.name, error.code);
     return undefined;
   }
 }
