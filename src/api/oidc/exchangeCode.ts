@@ -3,13 +3,12 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   customFetch,
-  ResponseBodyError,
   type ClientAuth,
   type CustomFetch,
 } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
-import { explainExchangeError } from './exchangeFailure.js';
+import { explainExchangeError, refusesClient } from './exchangeFailure.js';
 import { isIssuerOf } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { ProviderClient } from './providerClient.js';
@@ -24,14 +23,14 @@ export interface CodeExchange {
 
 /**
  * Exchanges the code for an ID token, which is not verified yet. The client authenticates with client_secret_basic; if the
- * provider rejects that as `invalid_client`, it retries with client_secret_post.
+ * provider rejects that, it retries with client_secret_post.
  * Throws AppError OIDC_CODE_REFUSED, OIDC_CLIENT_REFUSED, OIDC_REDIRECT_URI_MISMATCH, OIDC_LOGIN_REFUSED, OIDC_PROVIDER_ERROR.
  */
 export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<string> {
   const { clientSecret } = exchange.registration;
   try {
     return await request(callProvider, exchange, ClientSecretBasic(clientSecret)).catch((error: unknown) => {
-      if (!(error instanceof ResponseBodyError) || error.error !== 'invalid_client') throw error;
+      if (!refusesClient(error)) throw error;
       return request(callProvider, exchange, ClientSecretPost(clientSecret));
     });
   } catch (error) {

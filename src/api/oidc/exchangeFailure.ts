@@ -2,10 +2,23 @@ import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'open
 import { AppError } from '../../errors.js';
 import { oidcFailure } from './oidcFailure.js';
 
+/**
+ * Whether the token endpoint does not accept how the client authenticates, or its secret. RFC 6749 names only
+ * `invalid_client` for that; others answer 401 with a code of their own: Auth0 `access_denied`, Keycloak
+ * `unauthorized_client`.
+ */
+export function refusesClient(error: unknown): error is ResponseBodyError {
+  return (
+    error instanceof ResponseBodyError &&
+    (error.error === 'invalid_client' || (error.status === 401 && error.error !== 'invalid_grant'))
+  );
+}
+
 /** Maps an error of the code exchange to a failure that names the likely cause. */
 export function explainExchangeError(error: unknown, callbackUrl: URL): unknown {
   const known = findAppError(error);
   if (known) return known;
+  if (refusesClient(error) && !namesRedirectUri(error.error_description)) return clientRefused(error.error);
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     return explainProviderError(error.error, error.error_description, callbackUrl);
   }
@@ -17,7 +30,7 @@ export function explainExchangeError(error: unknown, callbackUrl: URL): unknown 
 
 /** RFC 6749, 4.1.2.1 and 5.2, and providers' extensions. */
 function explainProviderError(code: string, description: string | undefined, callbackUrl: URL): AppError {
-  if (code === 'redirect_uri_mismatch' || /redirect[_ ]?ur[il]/i.test(description ?? '')) {
+  if (code === 'redirect_uri_mismatch' || namesRedirectUri(description)) {
     const redirectUri = `${callbackUrl.origin}${callbackUrl.pathname}`;
     return oidcFailure(
       'OIDC_REDIRECT_URI_MISMATCH',
@@ -25,7 +38,7 @@ function explainProviderError(code: string, description: string | undefined, cal
       `Register exactly ${redirectUri} with the provider.`,
     );
   }
-  const shown = /^[\w.-]{1,64}$/.test(code) ? code : 'error';
+  const shown = shownCode(code);
   switch (code) {
     case 'access_denied':
     case 'login_required':
@@ -37,10 +50,22 @@ function explainProviderError(code: string, description: string | undefined, cal
       return oidcFailure('OIDC_CODE_REFUSED', 'The provider refused the authorization code.');
     case 'invalid_client':
     case 'unauthorized_client':
-      return oidcFailure('OIDC_CLIENT_REFUSED', `The provider refused this client (${shown}).`);
+      return clientRefused(code);
     default:
       return oidcFailure('OIDC_PROVIDER_ERROR', `The provider answered ${shown}.`);
   }
+}
+
+function namesRedirectUri(description: string | undefined): boolean {
+  return /redirect[_ ]?ur[il]/i.test(description ?? '');
+}
+
+function clientRefused(code: string): AppError {
+  return oidcFailure('OIDC_CLIENT_REFUSED', `The provider refused this client (${shownCode(code)}).`);
+}
+
+function shownCode(code: string): string {
+  return /^[\w.-]{1,64}$/.test(code) ? code : 'error';
 }
 
 /** openid-client wraps errors of its fetch. */

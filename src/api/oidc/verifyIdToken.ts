@@ -20,6 +20,8 @@ const ALGORITHMS = [
 ];
 /** Tolerated clock skew between the provider and this process. */
 const CLOCK_TOLERANCE_SECONDS = 60;
+/** RFC 7516, 3.1: a JWE has five parts, a JWS three. */
+const ENCRYPTED_PARTS = 5;
 
 /**
  * The claims of an ID token, verified to be signed by the provider, for this client and this sign-in, and current.
@@ -31,6 +33,13 @@ export async function verifyIdToken(
   idToken: string,
   nonce: string,
 ): Promise<JWTPayload> {
+  if (idToken.split('.').length === ENCRYPTED_PARTS) {
+    throw oidcFailure(
+      'OIDC_ID_TOKEN_INVALID',
+      'The ID token is encrypted.',
+      'At the provider, let the ID tokens of this client be signed only.',
+    );
+  }
   const claims = await checkSignature(providerKeys, provider.jwks_uri, idToken, {
     audience: clientId,
     algorithms: ALGORITHMS,
@@ -85,17 +94,26 @@ async function verifyWithAny(
     try {
       return (await jwtVerify(idToken, key, options)).payload;
     } catch (error) {
-      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      if (!(error instanceof errors.JWSSignatureVerificationFailed || isUnusableKey(error))) throw error;
     }
   }
   throw new errors.JWSSignatureVerificationFailed();
 }
 
 function mayBeRotated(error: unknown): boolean {
-  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+  return (
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    isUnusableKey(error)
+  );
 }
 
-function explain(error: unknown): unknown {
+/** jose throws TypeError for a key that is too short, and what Web Crypto throws for one with invalid members. */
+function isUnusableKey(error: unknown): boolean {
+  return !(error instanceof errors.JOSEError);
+}
+
+function explain(error: unknown): Error {
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
     return invalid(error.claim);
   }
@@ -105,7 +123,11 @@ function explain(error: unknown): unknown {
   if (error instanceof errors.JOSEError) {
     return oidcFailure('OIDC_SIGNATURE_INVALID', "The ID token's signature can't be trusted.");
   }
-  return error;
+  return oidcFailure(
+    'OIDC_SIGNATURE_INVALID',
+    "The provider's signing key can't be used.",
+    'RSA keys must have at least 2,048 bits.',
+  );
 }
 
 const CAUSES: Readonly<Record<string, string>> = {

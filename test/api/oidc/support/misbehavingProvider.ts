@@ -9,6 +9,7 @@ import {
   generateKeyPair,
   SignJWT,
   type CryptoKey,
+  type JWK,
   type JWTPayload,
 } from 'jose';
 
@@ -36,7 +37,7 @@ export class MisbehavingProvider {
   /** Of the last token request. */
   lastForm = new URLSearchParams();
   lastAuthorization: string | undefined;
-  #keys: { privateKey: CryptoKey; publicKey: CryptoKey; kid: string } | undefined;
+  #keys: { privateKey: CryptoKey; publicKey: CryptoKey; kid: string; alg: string } | undefined;
   #otherKey: CryptoKey | undefined;
   readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
   readonly #server = createServer((req, res) => {
@@ -64,8 +65,14 @@ export class MisbehavingProvider {
     };
   }
 
-  async rotateKeys(kid: string = randomUUID()): Promise<void> {
-    this.#keys = { ...(await generateKeyPair('RS256', { extractable: true })), kid };
+  async rotateKeys(kid: string = randomUUID(), alg = 'RS256'): Promise<void> {
+    this.#keys = { ...(await generateKeyPair(alg, { extractable: true })), kid, alg };
+  }
+
+  /** The key that verifies its ID tokens. */
+  async publicJwk(): Promise<JWK> {
+    const { publicKey, kid, alg } = this.#keys!;
+    return { ...(await exportJWK(publicKey)), kid, use: 'sig', alg };
   }
 
   async stop(): Promise<void> {
@@ -104,8 +111,7 @@ export class MisbehavingProvider {
       this.misbehaviour.jwks(res);
       return;
     }
-    const { publicKey, kid } = this.#keys!;
-    json(res, 200, { keys: [{ ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' }] });
+    json(res, 200, { keys: [await this.publicJwk()] });
   }
 
   async #token(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -138,7 +144,7 @@ export class MisbehavingProvider {
   }
 
   async #sign(claims: JWTPayload): Promise<string> {
-    const { privateKey, publicKey, kid } = this.#keys!;
+    const { privateKey, publicKey, kid, alg } = this.#keys!;
     const jwt = new SignJWT(claims);
     switch (this.misbehaviour.signature) {
       case 'none':
@@ -150,9 +156,9 @@ export class MisbehavingProvider {
       case 'other key':
         return jwt.setProtectedHeader({ alg: 'RS256', kid }).sign(this.#otherKey!);
       case 'without kid':
-        return jwt.setProtectedHeader({ alg: 'RS256' }).sign(privateKey);
+        return jwt.setProtectedHeader({ alg }).sign(privateKey);
       default:
-        return jwt.setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
+        return jwt.setProtectedHeader({ alg, kid }).sign(privateKey);
     }
   }
 }
