@@ -2,8 +2,9 @@ import type { PastAttempt } from '../db/delivery/attemptHistory.js';
 
 /** The carrier of an attempt, and the one to fall back to at once if the first certainly sent nothing. */
 export interface Choice {
-  readonly index: number;
-  readonly next: number | undefined;
+  /** Undefined if there is none. */
+  readonly carrier: string | undefined;
+  readonly next: string | undefined;
 }
 
 /**
@@ -18,18 +19,13 @@ export function chooseCarrier(
   isHeld: (carrier: string) => boolean,
 ): Choice {
   const sinceRedrive = untilRedrive(history).filter(({ carrier }) => carrier !== null);
-  const unknown = sinceRedrive.find(({ outcome }) => outcome === 'ambiguous');
-  const pinned = unknown ? carriers.indexOf(unknown.carrier ?? '') : -1;
-  if (pinned >= 0) return { index: pinned, next: undefined };
+  const unknown = sinceRedrive.find(({ outcome }) => outcome === 'ambiguous')?.carrier ?? '';
+  if (carriers.includes(unknown)) return { carrier: unknown, next: undefined };
 
-  const [last] = sinceRedrive;
-  const failed = last ? carriers.indexOf(last.carrier ?? '') : -1;
-  const free = (from: number): number =>
-    carriers.findIndex((carrier, index) => index >= from && !isHeld(carrier));
-  const ahead = free(failed + 1);
-  const index = ahead >= 0 ? ahead : Math.max(0, free(0));
-  const next = free(index + 1);
-  return { index, next: next >= 0 ? next : undefined };
+  const freeAfter = (carrier = ''): string | undefined =>
+    carriers.slice(carriers.indexOf(carrier) + 1).find((each) => !isHeld(each));
+  const carrier = freeAfter(sinceRedrive[0]?.carrier ?? '') ?? freeAfter() ?? carriers[0];
+  return { carrier, next: freeAfter(carrier) };
 }
 
 /** Attempts since the delivery was last redriven. */

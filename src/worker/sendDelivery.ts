@@ -185,13 +185,13 @@ async function findRoute(
   const carriers = accounts.map(({ kind }) => kind);
   const matters = carriers.length > 1 || carriers.some((carrier) => IDEMPOTENT_CARRIERS.includes(carrier));
   const history = matters && delivery.starts > 0 ? await deps.ledger.readAttempts(delivery) : [];
-  const { index, next } = chooseCarrier(carriers, history, (carrier) =>
-    deps.holds.isHeld(accountName(delivery, carrier)),
+  const { carrier, next } = chooseCarrier(carriers, history, (each) =>
+    deps.holds.isHeld(accountName(delivery, each)),
   );
   return {
-    account: accounts[index],
-    carrier: carriers[index] ?? delivery.carrier,
-    next: next === undefined ? undefined : carriers[next],
+    account: accounts.find(({ kind }) => kind === carrier),
+    carrier: carrier ?? delivery.carrier,
+    next,
     carriers,
     keySince: history.find(({ outcome, usedKey }) => outcome === 'redriven' || usedKey)?.attempt,
   };

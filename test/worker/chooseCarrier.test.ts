@@ -17,8 +17,8 @@ const history = (...attempts: readonly string[]): readonly PastAttempt[] =>
     })
     .reverse();
 const choose = (past: readonly PastAttempt[], held: readonly string[] = [], carriers = CARRIERS) => {
-  const { index, next } = chooseCarrier(carriers, past, (carrier) => held.includes(carrier));
-  return [carriers[index], next === undefined ? undefined : carriers[next]];
+  const { carrier, next } = chooseCarrier(carriers, past, (each) => held.includes(each));
+  return [carrier, next];
 };
 
 describe('the carrier of an attempt', () => {
