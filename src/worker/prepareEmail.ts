@@ -13,7 +13,7 @@ import type { NoEmail } from './retryPolicy.js';
 
 export interface PrepareDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
-  /** Seals unsubscribe links and encrypts kept mails. */
+  /** Decrypts accounts, seals unsubscribe links, and encrypts kept mails. */
   readonly keyRing: KeyRing;
   /** Whether this is one of several cells: links then tell the proxy in front their tenant. */
   readonly isCell?: boolean;

@@ -6,13 +6,13 @@ import { formatAddress } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { Account } from '../email/mail/account.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/mail/messageId.js';
+import { openAccounts } from '../email/mail/openAccounts.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
 import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import { traced, type Span } from '../tracing/tracing.js';
-import type { AccountReader } from './accountReader.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';
@@ -27,7 +27,6 @@ export interface SendDeps extends PrepareDeps {
   readonly leases: LeaseKeeper;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
-  readonly readAccounts: AccountReader;
   readonly holds: CarrierHolds;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy' | 'next'>;
   readonly sendDeadlineMs: number;
@@ -74,7 +73,8 @@ async function attemptDelivery(
   span: Span | undefined,
 ): Promise<void> {
   const { needsAccount } = deps.transport;
-  const accounts = needsAccount && loaded.accounts ? deps.readAccounts(loaded.tenantid, loaded.accounts) : [];
+  const accounts =
+    needsAccount && loaded.accounts ? openAccounts(deps.keyRing, loaded.tenantid, loaded.accounts) : [];
   const carrier = needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
   const delivery = { ...loaded, beganAtMs: performance.now(), carrier, span };
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;

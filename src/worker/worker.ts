@@ -3,7 +3,6 @@ import type { Queue } from '../queue/queue.js';
 import type { Services } from '../services.js';
 import type { Stoppable } from '../shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
-import { createAccountReader } from './accountReader.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
@@ -44,7 +43,6 @@ export function startWorker(deps: WorkerDeps): Stoppable {
     isCell: config.cell !== undefined,
     now: () => deps.clock.now(),
     log,
-    readAccounts: createAccountReader(deps.keyRing),
     holds: new CarrierHolds(() => deps.clock.now()),
     retryTerms: {
       maxAttempts: config.maxAttempts,
