@@ -1,6 +1,5 @@
 import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
-import type { Email } from '../email/email.js';
 import { unsubscribeUrl } from '../email/unsubscribeLink.js';
 import { variantNames } from '../email/variantNames.js';
 import type { Logger } from '../log.js';
@@ -8,8 +7,7 @@ import type { KeyRing } from '../secrets.js';
 import { traced } from '../tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
-import { removeSuppressed } from './removeSuppressed.js';
-import type { NoEmail } from './retryPolicy.js';
+import { removeSuppressed, type PreparedEmail } from './removeSuppressed.js';
 
 export interface PrepareDeps extends ComposeDeps {
   readonly ledger: DeliveryLedger;
@@ -19,8 +17,6 @@ export interface PrepareDeps extends ComposeDeps {
   readonly isCell?: boolean;
   readonly log: Logger;
 }
-
-type PreparedEmail = { readonly kind: 'email'; readonly email: Email } | NoEmail;
 
 /** The delivery's mail, to those who may get it. */
 export async function prepareEmail(deps: PrepareDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {

@@ -3,19 +3,18 @@ import { UNSUBSCRIBED } from '../db/delivery/suppressions.js';
 import { comparable, type Address } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
+import type { NoEmail } from './retryPolicy.js';
 
-/** An email without its suppressed and unsubscribed addresses, if any recipient is left. */
-export type AllowedEmail =
-  | { readonly kind: 'email'; readonly email: Email }
-  | { readonly kind: 'skipped'; readonly code: string; readonly message: string };
+export type PreparedEmail = { readonly kind: 'email'; readonly email: Email } | NoEmail;
 
 const MAX_LISTED = 5;
 
+/** An email without its suppressed and unsubscribed addresses, if any recipient is left. */
 export async function removeSuppressed(
   ledger: Pick<DeliveryLedger, 'findSuppressed'>,
   delivery: Pick<LoadedDelivery, 'tenantid' | 'hasSuppressions' | 'emailType'>,
   email: Email,
-): Promise<AllowedEmail> {
+): Promise<PreparedEmail> {
   const { tenantid, hasSuppressions } = delivery;
   const emailType = email.canUnsubscribe === true ? delivery.emailType : null;
   if (!hasSuppressions && emailType === null) return { kind: 'email', email };
@@ -41,7 +40,7 @@ const REASONS: Readonly<Record<string, string>> = {
 function allSuppressed(
   recipients: readonly Address[],
   suppressed: ReadonlyMap<string, string>,
-): AllowedEmail {
+): PreparedEmail {
   const sources = new Set(recipients.map(({ email }) => suppressed.get(comparable(email))));
   const hasUnsubscribed = sources.size === 1 && sources.has(UNSUBSCRIBED);
   const named = recipients.slice(0, MAX_LISTED).map(({ email }) => {
