@@ -21,11 +21,7 @@ export interface AttemptResult {
   readonly errorCode: string | null;
 }
 
-/** Metrics and logs of attempts. The ledger is the record; this is for operators. */
-export interface AttemptReport {
-  called(carrier: string, outcome: SendOutcome, beganAtMs: number): void;
-  ended(delivery: AttemptedDelivery, result: AttemptResult): void;
-}
+export type AttemptReport = ReturnType<typeof createAttemptReport>;
 
 export interface AttemptReportDeps {
   readonly log: Logger;
@@ -37,16 +33,17 @@ export interface AttemptReportDeps {
 /** Exempt from sampling: no later log line would show them. */
 const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
 
-export function createAttemptReport(deps: AttemptReportDeps): AttemptReport {
+/** Metrics and logs of attempts. The ledger is the record; this is for operators. */
+export function createAttemptReport(deps: AttemptReportDeps) {
   const { log, linesPerSecond } = deps;
   const sampler = (): LogSampler =>
     new LogSampler(linesPerSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
   const [sent, others] = [sampler(), sampler()];
   return {
-    called(carrier, { kind }, beganAtMs) {
+    called(carrier: string, { kind }: SendOutcome, beganAtMs: number): void {
       providerCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
     },
-    ended(delivery, { state, httpStatus, errorCode }) {
+    ended(delivery: AttemptedDelivery, { state, httpStatus, errorCode }: AttemptResult): void {
       deliveryOutcomes.inc({ state, carrier: delivery.carrier });
       const { span } = delivery;
       span?.setAttribute('rowpost.delivery.state', state);
