@@ -1,8 +1,5 @@
-import type { Clock } from '../clock.js';
-import type { Config } from '../config.js';
 import { ServerGuard } from '../db/connection/serverGuard.js';
 import { endedBatches } from '../db/delivery/batches.js';
-import type { Database } from '../db/connection/database.js';
 import type { HistoryWatch } from '../db/history.js';
 import { countWaiting } from '../db/delivery/countWaiting.js';
 import { adoptRestoredDump } from '../db/delivery/restoredDump.js';
@@ -10,9 +7,9 @@ import { tick } from '../db/delivery/tick.js';
 import { pruneIdempotencyKeys } from '../db/idempotencyKeys.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/connection/wakeup.js';
-import type { Logger } from '../log.js';
 import { ticks, timed } from '../metrics.js';
 import type { Queue } from '../queue/queue.js';
+import type { Services } from '../services.js';
 import { stopAll, type Stoppable } from '../shutdown.js';
 import { tracedFrom } from '../tracing/tracing.js';
 import { Admission } from './admission.js';
@@ -23,11 +20,7 @@ import { reconcileBatches, reconcileDeliveries } from './reconcile.js';
 import { maintainPartitions } from './retention.js';
 import { FileSweeper } from './sweepFiles.js';
 
-export interface RelayDeps {
-  readonly database: Database;
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
+export interface RelayDeps extends Pick<Services, 'config' | 'log' | 'clock' | 'database'> {
   readonly queue: Queue;
   readonly history?: Pick<HistoryWatch, 'onChange'>;
 }
