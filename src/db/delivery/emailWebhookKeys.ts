@@ -30,10 +30,10 @@ export async function readEmailWebhookKey(
   knex: Knex,
   tenantid: number,
 ): Promise<EmailWebhookRow | undefined> {
-  const { rows } = await knex.raw<{ rows: { row: EmailWebhookRow }[] }>(
-    `select to_json(t) as row from (
-       select verification_key, set_time from rowpost.email_webhook_key where tenantid = ?) t`,
-    [tenantid],
-  );
-  return rows[0]?.row;
+  return knex('rowpost.email_webhook_key')
+    .where({ tenantid })
+    .first<EmailWebhookRow | undefined>(
+      'verification_key',
+      knex.raw("to_json(set_time) #>> '{}' as set_time"),
+    );
 }
