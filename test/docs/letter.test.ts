@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { SHOP_SQL } from '../../src/embedded/demo/shop.js';
+import { at, WebFixture } from '../api/webFixture.js';
+
+const PAGE = readFileSync(new URL('../../docs/letter.md', import.meta.url), 'utf8');
+const [create, preview] = [...PAGE.matchAll(/^```graphql \w+\n(.*?)^```$/gms)].map(([, text]) => text!);
+const ROWS = `insert into customers (name, email, city) values ('Johannes Kepler', 'johannes@example.com', 'Linz');
+  insert into orders (order_number, customer_id) values ('R-1001', 1);
+  insert into order_items (order_number, product, quantity, price) values ('R-1001', 'Ink', 3, 1200.5);`;
+
+describe('docs/letter.md', () => {
+  it('writes a letter in two languages', async () => {
+    const fixture = await WebFixture.start();
+    try {
+      const { tenantid } = await fixture.createTenant('shop', SHOP_SQL + ROWS);
+      const { access_token: token } = await fixture.signIn(tenantid);
+      const control = async (query: string): Promise<unknown> => {
+        const answer = await fixture.control(token, query);
+        expect(answer.errors).to.equal(undefined);
+        return answer;
+      };
+      await control('mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
+      await control(
+        'mutation { Utility { set_file_table(table_name: "orders", column_name: "invoice") { table_name } } }',
+      );
+      await control(create!);
+      const mail = at(await control(preview!), 'data.Utility.preview_email') as Record<string, string>;
+      expect(mail).to.deep.include({
+        subject: 'Your invoice for R-1001',
+        recipients: ['Johannes Kepler <johannes@example.com>'],
+        attachments: [],
+        warnings: [],
+        error: null,
+      });
+      expect(mail['text']).to.match(/^Dear Johannes Kepler,\n3 × Ink\nUnsubscribe: http/);
+      expect(mail['html'])
+        .to.include('<html lang="de">')
+        .and.include('<td>3 × Ink</td><td align="right">3.601,50\u00a0€</td>')
+        .and.match(/<body [^>]*><div style="display:none[^>]*>3\.601,50\s€, as ordered/);
+
+      await control(`mutation { create_email_type(input: { email_type: "invoice_letter_de", subject: "Ihre Rechnung",
+        sender: "shop@example.com", recipients: ["{{ order[0].customers.email }}"], template: "<p>Guten Tag</p>" }) { email_type } }`);
+      expect(at(await control(preview!), 'data.Utility.preview_email.subject')).to.equal('Ihre Rechnung');
+    } finally {
+      await fixture.stop();
+    }
+  });
+});
