@@ -252,6 +252,7 @@ describe('filters: refused by the compiler', () => {
     message: RegExp,
     hint?: RegExp,
   ][] = [
+    ["orders.status = 'a'", 'FILTER_UNKNOWN_COLUMN', 0, /has no relation "orders"/, /without "orders\."/],
     ['stauts = 1', 'FILTER_UNKNOWN_COLUMN', 0, /"orders" has no column "stauts"/, /Did you mean "status"/],
     ['id = 1 and Status = 1', 'FILTER_UNKNOWN_COLUMN', 11, /no column "Status"/, /"status"/],
     ['customer = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no column "customer"/, /customer\.column/],

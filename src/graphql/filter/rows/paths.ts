@@ -68,10 +68,15 @@ export function resolvePath(node: PathNode, { root, rows, scope }: Place): Resol
 }
 
 function unknownRelation(table: Table, name: string, at: Position): Error {
-  const hint = table.columns.has(name)
-    ? `"${name}" is a column: nothing can follow it.`
-    : suggestion(name, table.relations.keys());
-  return errorAt('FILTER_UNKNOWN_COLUMN', `"${table.name}" has no relation "${name}"`, at, hint);
+  const message = `"${table.name}" has no relation "${name}"`;
+  return errorAt('FILTER_UNKNOWN_COLUMN', message, at, relationHint(table, name));
+}
+
+function relationHint(table: Table, name: string): string | undefined {
+  if (table.columns.has(name)) return `"${name}" is a column: nothing can follow it.`;
+  // As SQL allows.
+  if (name === table.name) return `The rows are those of ${name}: write its columns without "${name}.".`;
+  return suggestion(name, table.relations.keys());
 }
 
 function unknownColumn(table: Table, name: string, at: Position): Error {
