@@ -1,6 +1,9 @@
 import type { Pool } from 'pg';
 
-/** @returns the privileges that the service's database role lacks, one sentence each; empty if none */
+/**
+ * @returns what keeps the service from setting up the database, one sentence each: privileges that its role lacks, and an
+ *   encoding that can't store every text; empty if nothing
+ */
 export async function missingRights(pool: Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ role: string; createrole: boolean; create: boolean; database: string }>(
     `select current_user as role, rolcreaterole or rolsuper as createrole, current_database() as database,
@@ -12,6 +15,11 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
      from pg_catalog.pg_namespace where nspname in ('rowpost', 'rowpost_tenant') and not pg_has_role(nspowner, 'usage')
      order by nspname`,
   );
+  // Until the first release, which would fail halfway.
+  const encoding = await pool.query<{ encoding: string }>(
+    `select current_setting('server_encoding') as encoding
+     where current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII') and to_regclass('rowpost.migration') is null`,
+  );
   const rights = rows.flatMap(({ role, createrole, create, database }) => [
     ...(createrole
       ? []
@@ -21,6 +29,10 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
       : [`The database role "${role}" makes schemas: grant create on database "${database}" to "${role}"`]),
   ]);
   return [
+    ...encoding.rows.map(
+      ({ encoding: found }) =>
+        `The encoding of the database is ${found}: Rowpost needs UTF8, dump and restore it into such a database`,
+    ),
     ...rights,
     ...foreign.rows.map(
       ({ schema, owner, role }) =>

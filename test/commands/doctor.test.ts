@@ -271,6 +271,21 @@ describe('rowpost doctor', () => {
     }
   });
 
+  it("finds a database whose encoding can't store every text", async () => {
+    const server = await testServer();
+    const name = `rowpost_latin_${process.pid}`;
+    await server.run(
+      `create database ${name} template template0 encoding 'LATIN1' locale_provider libc locale 'C'`,
+    );
+    try {
+      const url = new URL(testDatabase.url);
+      url.pathname = `/${name}`;
+      expect((await diagnose({ DATABASE_URL: url.href })).of('rights')).to.match(/^✗.*LATIN1.*UTF8/);
+    } finally {
+      await server.run(`drop database ${name} with (force)`);
+    }
+  });
+
   it('names secrets that the current keys do not decrypt, never their values', async () => {
     const { database } = testDatabase;
     const tenant = await createTenant(database);
