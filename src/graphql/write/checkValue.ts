@@ -74,7 +74,7 @@ function checkBytes(column: Column, value: unknown): void {
 
 function isBase64(text: string): boolean {
   const compact = text.replace(/\s/g, '');
-  return compact.replace(/={1,2}$/, '').length % 4 !== 1 && /^(?:[A-Za-z0-9+/]{2,}={0,2})?$/.test(compact);
+  return compact.replace(/={1,2}$/, '').length % 4 !== 1 && /^(?:[A-Za-z0-9+/_-]{2,}={0,2})?$/.test(compact);
 }
 
 /** Rejects lone surrogates: UTF-8 can't represent them, so another character would be stored. */
