@@ -6,7 +6,7 @@ const ROOT = new URL('../../', import.meta.url);
 /** Where deliveries get their codes. */
 const FOLDERS = ['src/email/', 'src/worker/', 'src/db/delivery/'];
 /** Written as a code, and none of a delivery. */
-const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED', 'HTML_CLIPPED']);
+const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED', 'HTML_CLIPPED', 'FOREIGN_TAG']);
 
 const CODE =
   /(?:\bcode: |\bcode = |rejected\(\s*|paused\([^,']*, |\? |problem\(\s*|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED|UNSUBSCRIBED)'/g;

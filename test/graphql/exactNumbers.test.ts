@@ -190,7 +190,7 @@ describe('exact numbers: every type and input path', () => {
   it('variables that are numbers stay numbers within a JSON literal', async () => {
     const { body } = await site.ask(
       `mutation ($i: Int, $b: BigInt, $f: Float!, $d: [Decimal], $n: Float, $s: String, $default: Decimal = 2.50, $none: Decimal) {
-        create_held(input: { id: 1, ${columnOf('jsonb')}: { i: $i, b: $b, f: $f, d: $d, n: $n, s: $s, list: [$b], default: $default, none: $none } }) { ${columnOf('jsonb')} }
+        create_held(input: { id: 1000000000, ${columnOf('jsonb')}: { i: $i, b: $b, f: $f, d: $d, n: $n, s: $s, list: [$b], default: $default, none: $none } }) { ${columnOf('jsonb')} }
       }`,
       '{"i":1.0,"b":9007199254740993,"f":1.10,"d":[2.50,"3.00",null],"n":"NaN","s":"1.10"}',
     );

@@ -61,7 +61,7 @@ for (const backend of BACKENDS) {
     it('takes those with little ahead before those with much, and those for later when it is time', async () => {
       const taken: string[] = [];
       await queue.addDeliveries([
-        order(1, { delayMs: 400 }),
+        order(1, { delayMs: 2_000 }),
         order(2, { ahead: 2_000 }),
         order(3, { ahead: 100 }),
         order(4),
