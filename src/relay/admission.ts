@@ -14,9 +14,9 @@ export interface WaitingLimits {
 /** The minimum keeps workers busy until it is known how fast a tenant's deliveries move. */
 const LIMITS: WaitingLimits = { min: 200, max: 5_000 };
 /**
- * A tenant may have as many deliveries waiting as were begun in the last so many intervals between recounts: more than
- * workers begin until the next one, and few enough to begin within a second. Those that wait longer have their lease
- * recorded, and are updated in place from then on; events of a backlog wait in the outbox, at no cost.
+ * A tenant may have this many times the deliveries waiting that workers began since the previous recount: more than they
+ * begin until the next one, and few enough to begin within a second. A delivery that waits longer has its lease recorded
+ * and is updated in place from then on; the events of a backlog wait in the outbox at no cost.
  */
 const INTERVALS_AHEAD = 3;
 

@@ -35,7 +35,7 @@ describe('delivery: admission to the queue', () => {
     expect(tenants(admission.recount(NOTHING, []))).to.deep.equal([1]);
   });
 
-  it('lets as many wait as were begun in the last three intervals, within its limits', () => {
+  it('lets three times as many wait as were begun since the previous recount, within its limits', () => {
     const admission = new Admission({ min: 20, max: 100 });
     const many = Array.from({ length: 100 }, () => batch(1));
     const admitted = [...admission.offer(many)];

@@ -5,13 +5,13 @@ export interface DeliveryKey {
   readonly createtime: string;
 }
 
-/** A delivery as somebody knows it. */
+/** A delivery as the caller last read it. */
 export interface KnownDelivery extends DeliveryKey {
   /** Number of its newest attempt: the fencing token for changes to the delivery. */
   readonly starts: number;
 }
 
-/** Leaves out whatever else is known. */
+/** Only these fields of what may have many more. */
 export const knownDelivery = ({
   tenantid,
   deliveryid,
