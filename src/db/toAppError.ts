@@ -119,6 +119,15 @@ const BY_STATE: Readonly<
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
   [LOCK_NOT_AVAILABLE]: () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  '0A000': (error, { table }) =>
+    isOfRule(error)
+      ? [
+          'READ_ONLY_TABLE',
+          `A rule on ${table ?? 'the table'} rewrites this change into what PostgreSQL can't run within a larger statement.`,
+          table === undefined ? undefined : { table },
+          'Replace what "create rule" made by a trigger.',
+        ]
+      : undefined,
   '25006': () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
@@ -137,6 +146,11 @@ const VALUE_WORDS: Readonly<Record<string, string>> = {
   '22021': "A text holds a character that PostgreSQL can't store.",
   '22P05': "A text holds a character that PostgreSQL can't store.",
 };
+
+/** What PostgreSQL can't do with a table that has rules (`create rule`): it reports the function that applies them. */
+export function isOfRule({ code, routine }: PostgresError): boolean {
+  return code === '0A000' && routine === 'RewriteQuery';
+}
 
 function refusalOf({ message, column = '' }: pg.DatabaseError): Description | undefined {
   switch (message as Refusal) {

@@ -1,7 +1,7 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import type { Inputs, Slot } from '../../db/sql.js';
 import { isDatabaseAnswer } from '../../db/sqlState.js';
-import { toAppError } from '../../db/toAppError.js';
+import { isOfRule, toAppError } from '../../db/toAppError.js';
 import { AppError } from '../../errors.js';
 import type { PlannedStatement, StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
@@ -20,6 +20,8 @@ export function writeError(
   if (!isDatabaseAnswer(cause)) return error;
   const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
   if (cause.code?.startsWith('23')) return constraintError(error, catalog, table);
+  // PostgreSQL reports no table.
+  if (isOfRule(cause)) return toAppError(cause, () => ({ table: table?.name, columns: [] }));
   if (code !== 'BAD_USER_INPUT' || table === undefined) return error;
   // "unnamed portal parameter $2 = '...'"
   const parameter = /parameter \$(\d+)/.exec(cause.where ?? '')?.[1];
