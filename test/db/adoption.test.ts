@@ -292,6 +292,29 @@ describe('an application-owned schema', () => {
     });
   });
 
+  it('is released under its new name, and with a table that was moved to another schema', async () => {
+    const { pool } = test.database;
+    await pool.query(
+      `create schema moving; create schema archive;
+       create table moving.kept (id int primary key); create table moving.moved (id int primary key)`,
+    );
+    const tenant = await adopt('moving');
+    await capture(tenant, 'moved');
+    await pool.query('alter table moving.moved set schema archive; alter schema moving rename to renamed');
+    const statements = await statementsToRelease(pool, { tenantid: tenant.tenantid, schema: 'moving' });
+    expect(statements.join('\n'))
+      .to.contain('drop trigger if exists rowpost_capture_insert on "archive"."moved"')
+      .and.contain('revoke all on schema renamed')
+      .and.contain('revoke all on table archive.moved')
+      .and.contain('revoke all on table renamed.kept');
+    await deleteTenant(test.database.knex, tenant.tenantid);
+    const { rows } = await pool.query(
+      `select tgname from pg_trigger where tgrelid = 'archive.moved'::regclass and not tgisinternal`,
+    );
+    expect(rows).to.deep.equal([]);
+    await pool.query('insert into archive.moved values (1); drop schema archive, renamed cascade');
+  });
+
   it('may be public', async () => {
     const { pool } = test.database;
     await pool.query('create table public.thing (id int primary key)');

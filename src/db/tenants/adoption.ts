@@ -86,31 +86,53 @@ export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSch
   );
 }
 
-/** The statements that undo an adoption. */
+/** The statements that undo an adoption, also where the schema was renamed or its tables were moved to others since. */
 export async function statementsToRelease(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,
 ): Promise<readonly string[]> {
   const role = (await readRoleNames(runner)).tenant(tenantid);
-  const captured = await readCaptureStates(runner, { tenantid, schema });
+  const reached = `reached as materialized (${reachedSchemas(tenantid, schema, role)})`;
+  const { rows: schemas } = await runner.query(`with ${reached} select nspname as name from reached`);
+  const triggers: string[] = [];
+  for (const { name } of schemas as readonly { readonly name: string }[]) {
+    const captured = await readCaptureStates(runner, { tenantid, schema: name });
+    triggers.push(...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)));
+  }
   const { rows } = await runner.query(`
-    with ${schemaAndOwners(schema, role)}
-    select format('revoke all on database %I from %I', datname, role) as statement from schema, pg_catalog.pg_database
+    with ${reached}
+    select format('revoke all on database %I from %I', datname, ${literal(role)}) as statement from pg_catalog.pg_database
     where datname = current_database() and not pg_has_role(datdba, 'usage')
-      and exists (select from aclexplode(datacl) a where a.grantee = to_regrole(quote_ident(role)))
+      and exists (select from aclexplode(datacl) a where a.grantee = to_regrole(quote_ident(${literal(role)})))
     union all
-    select format('revoke all on schema %I from %I', nspname, role) from schema
+    select format('revoke all on schema %I from %I', nspname, role) from reached
     where exists (select from aclexplode(nspacl) a where a.grantee = to_regrole(quote_ident(role)))
     union all
     select format('revoke all on %s %I.%I from %I', case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname, c.relname, s.role)
-    from schema s join pg_catalog.pg_class c on c.relnamespace = s.oid
+    from reached s join pg_catalog.pg_class c on c.relnamespace = s.oid
     where exists (select from aclexplode(c.relacl) a where a.grantee = to_regrole(quote_ident(s.role)))
     union all
     select format('alter default privileges for role %I in schema %I revoke all on %s from %I',
       pg_get_userbyid(d.defaclrole), s.nspname, case d.defaclobjtype when 'S' then 'sequences' else 'tables' end, s.role)
-    from schema s join pg_catalog.pg_default_acl d on d.defaclnamespace = s.oid
+    from reached s join pg_catalog.pg_default_acl d on d.defaclnamespace = s.oid
     where exists (select from aclexplode(d.defaclacl) a where a.grantee = to_regrole(quote_ident(s.role)))`);
-  return [...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)), ...statementsOf(rows)];
+  return [...triggers, ...statementsOf(rows)];
+}
+
+/** The adopted schema, and those with anything that is granted to the role; neither Rowpost's own nor other tenants'. */
+function reachedSchemas(tenantid: number, schema: string, role: string): string {
+  return `
+    select n.oid, n.nspname, n.nspacl, ${literal(role)}::text as role from pg_catalog.pg_namespace n
+    where (n.nspname = ${literal(schema)} or n.oid in (
+        select coalesce(c.relnamespace, d.defaclnamespace, g.objid) from pg_catalog.pg_shdepend g
+          left join pg_catalog.pg_class c on g.classid = 'pg_catalog.pg_class'::regclass and c.oid = g.objid
+          left join pg_catalog.pg_default_acl d on g.classid = 'pg_catalog.pg_default_acl'::regclass and d.oid = g.objid
+        where g.refclassid = 'pg_catalog.pg_authid'::regclass and g.refobjid = to_regrole(quote_ident(${literal(role)}))
+          and g.deptype = 'a' and g.dbid = (select oid from pg_catalog.pg_database where datname = current_database())
+          and g.classid in ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_default_acl'::regclass,
+            'pg_catalog.pg_namespace'::regclass)))
+      and n.nspname not in ('rowpost', 'rowpost_tenant')
+      and not exists (select from rowpost.tenant t where t.schema = n.nspname and t.tenantid <> ${tenantid})`;
 }
 
 /** Messages for the owners of a schema. */
