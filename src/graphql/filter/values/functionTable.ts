@@ -157,7 +157,13 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       (a, b) => sql`age(${a}::timestamptz, ${b}::timestamptz)`,
       'the time from the second to the first, in years, months and days',
     ),
-    year: part('year', 'the year'),
+    // The other parts of infinity are null already.
+    year: row(
+      ['moment'],
+      int4,
+      (x) => sql`nullif(nullif(date_part('year', ${x}), 'infinity'), '-infinity')::int4`,
+      'the year, null for infinity',
+    ),
     quarter: part('quarter', 'the quarter, 1 to 4'),
     month: part('month', 'the month, 1 to 12'),
     week: part('week', 'the ISO week'),

@@ -39,7 +39,7 @@ const EXAMPLES: Readonly<Record<string, string[]>> = {
   ],
   date_part: ["date_part('isodow', day) = 3"],
   age: ["age(created, '2024-01-30') = '1 day 10 hours'"],
-  year: ['year(created) = 2024', "year('2020-01-01') = 2020"],
+  year: ['year(created) = 2024', "year('2020-01-01') = 2020", "year('infinity') is null"],
   quarter: ['quarter(day) = 1'],
   month: ['month(day) = 1'],
   week: ['week(day) = 5'],
