@@ -7,12 +7,20 @@ import { AppError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { ProviderClient } from './providerClient.js';
 
-/** How soon to retry a provider without a discovery document. */
+/** How soon to retry a provider without a discovery document, and one that gave no answer. */
 const RETRY_AFTER_MS = 600_000;
+const RETRY_UNANSWERED_AFTER_MS = 60_000;
 const MAX_PROVIDERS = 1_000;
 /** Discovery URLs tried per provider. */
 const MAX_DISCOVERY_URLS = 8;
 const WELL_KNOWN = '/.well-known/openid-configuration';
+
+const ABSENT = Symbol('the URL has no discovery document');
+const UNANSWERED = Symbol('the provider gave no answer');
+/** An issuer, or why there is none. */
+type Found = string | typeof ABSENT | typeof UNANSWERED;
+
+const isIssuer = (found: Found): found is string => typeof found === 'string';
 
 /** Discovers the issuers of providers configured without one, and stores them in the database. */
 export class ProviderIssuers {
@@ -36,9 +44,11 @@ export class ProviderIssuers {
     if (known !== null) return { ...registration, provider: { ...provider, issuer: known } };
     const key = `${provider.providerid} ${provider.auth_uri} ${provider.jwks_uri}`;
     if (this.#failed.has(key)) return registration;
-    const issuer = await this.#discover(provider);
+    const found = await this.#discover(provider);
+    const issuer = found.find(isIssuer);
     if (issuer === undefined) {
-      this.#failed.set(key, true);
+      const ttl = found.includes(UNANSWERED) ? RETRY_UNANSWERED_AFTER_MS : RETRY_AFTER_MS;
+      this.#failed.set(key, true, { ttl });
       const { providerid } = provider;
       log.warn(
         { providerid },
@@ -50,30 +60,28 @@ export class ProviderIssuers {
     return { ...registration, provider: { ...provider, issuer } };
   }
 
-  async #discover(provider: OidcProvider): Promise<string | undefined> {
-    const issuers = await Promise.all(
-      candidateUrls(provider.auth_uri).map((place) => this.#issuerAt(place, provider)),
-    );
-    return issuers.find((issuer) => issuer !== undefined);
+  #discover(provider: OidcProvider): Promise<readonly Found[]> {
+    return Promise.all(candidateUrls(provider.auth_uri).map((place) => this.#issuerAt(place, provider)));
   }
 
   /** The document must be at the URL derived from its issuer (OpenID Connect Discovery 4.3), and name the configured keys. */
-  async #issuerAt(place: string, provider: OidcProvider): Promise<string | undefined> {
+  async #issuerAt(place: string, provider: OidcProvider): Promise<Found> {
     const url = new URL(place + WELL_KNOWN);
     try {
       const answer = await this.callProvider(url, {
         method: 'GET',
         headers: { accept: 'application/json' },
       });
-      if (answer.status !== 200) return undefined;
+      if (answer.status >= 500 || answer.status === 429) return UNANSWERED;
+      if (answer.status !== 200) return ABSENT;
       const document: unknown = JSON.parse(answer.body.toString('utf8'));
       const { issuer, jwks_uri } = document as Readonly<Record<string, unknown>>;
-      if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return undefined;
-      return issuer.replace(/\/$/, '') === place ? issuer : undefined;
+      if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
+      return issuer.replace(/\/$/, '') === place ? issuer : ABSENT;
     } catch (error) {
-      // No response or no document: try the next.
-      if (error instanceof AppError || error instanceof SyntaxError || error instanceof TypeError)
-        return undefined;
+      if (error instanceof AppError) return UNANSWERED;
+      // No document.
+      if (error instanceof SyntaxError || error instanceof TypeError) return ABSENT;
       throw error;
     }
   }

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { HttpBrowser } from './support/httpBrowser.js';
-import { json, MisbehavingProvider, type Misbehaviour } from './support/misbehavingProvider.js';
-import { CLIENT, OidcFixture, type FailureBody } from './support/oidcFixture.js';
+import { startMisbehaving, SUB_ID, type MisbehavingFixture } from './support/misbehavingFixture.js';
+import { json, type MisbehavingProvider, type Misbehaviour } from './support/misbehavingProvider.js';
+import { CLIENT, type FailureBody, type OidcFixture } from './support/oidcFixture.js';
 
-const SUB_ID = 'somebody';
 const TIMEOUT_MS = 400;
 const now = (): number => Math.floor(Date.now() / 1000);
 
@@ -115,26 +115,24 @@ const JWKS_CASES: readonly [string, (res: ServerResponse) => void][] = [
 ];
 
 describe('sign-in through a provider that misbehaves', () => {
+  let misbehaving: MisbehavingFixture;
   let fixture: OidcFixture;
   let provider: MisbehavingProvider;
   let confid: number;
   let roleid: number;
+  let clockAheadMs = 0;
 
   before(async () => {
-    fixture = await OidcFixture.start({ env: { OIDC_TIMEOUT_MS: String(TIMEOUT_MS) } });
-    provider = await MisbehavingProvider.start();
-    confid = await fixture.createConfig(
-      await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }),
-    );
-    roleid = await fixture.createMappedRole('somebody', confid, SUB_ID);
+    misbehaving = await startMisbehaving({
+      env: { OIDC_TIMEOUT_MS: String(TIMEOUT_MS) },
+      clock: { now: () => Date.now() + clockAheadMs },
+    });
+    ({ fixture, provider, confid, roleid } = misbehaving);
   });
   beforeEach(() => {
     provider.misbehaviour = {};
   });
-  after(async () => {
-    await provider.stop();
-    await fixture.stop();
-  });
+  after(() => misbehaving.stop());
 
   async function expectFailure(response: Response, status: number, code: string): Promise<FailureBody> {
     const body = (await response.json()) as FailureBody;
@@ -208,6 +206,25 @@ describe('sign-in through a provider that misbehaves', () => {
       provider.misbehaviour = { jwks: (res) => json(res, 200, jwks), signature: 'other key' };
       await expectFailure(await fixture.signIn(roleid, confid), 401, 'OIDC_SIGNATURE_INVALID');
     });
+  });
+
+  it('asks for its discovery document again a minute after it gave no answer', async () => {
+    const fresh = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
+    await fixture.map(roleid, fresh, SUB_ID);
+    const signIn = (): Promise<Response> => fixture.signIn(roleid, fresh);
+    provider.misbehaviour = { wellKnown: (res) => res.writeHead(503).end() };
+    await fixture.readAuthBody(await signIn());
+    const { issuer, endpoints } = provider;
+    provider.misbehaviour = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
+    const before = provider.discoveryReads;
+    await fixture.readAuthBody(await signIn());
+    expect(provider.discoveryReads).to.equal(before);
+    clockAheadMs = 61_000;
+    await fixture.readAuthBody(await signIn());
+    expect(provider.discoveryReads).to.be.greaterThan(before);
+    provider.misbehaviour = { claims: { iss: `${issuer}/another` } };
+    await expectFailure(await signIn(), 401, 'OIDC_ID_TOKEN_INVALID');
+    clockAheadMs = 0;
   });
 
   it('matches no role to an unverified email address', async () => {

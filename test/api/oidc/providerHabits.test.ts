@@ -1,36 +1,29 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import type { JWK, JWTPayload } from 'jose';
-import { json, MisbehavingProvider } from './support/misbehavingProvider.js';
-import { CLIENT, OidcFixture, type FailureBody } from './support/oidcFixture.js';
-
-const SUB_ID = 'somebody';
+import { startMisbehaving, type MisbehavingFixture } from './support/misbehavingFixture.js';
+import { json, type MisbehavingProvider } from './support/misbehavingProvider.js';
+import { CLIENT, type FailureBody, type OidcFixture } from './support/oidcFixture.js';
 
 /** An RSA key that jose does not verify with. */
 const shortKey = (): JWK =>
   generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
 
 describe('sign-in through providers with habits of their own', () => {
+  let misbehaving: MisbehavingFixture;
   let fixture: OidcFixture;
   let provider: MisbehavingProvider;
   let confid: number;
   let roleid: number;
 
   before(async () => {
-    fixture = await OidcFixture.start();
-    provider = await MisbehavingProvider.start();
-    confid = await fixture.createConfig(
-      await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }),
-    );
-    roleid = await fixture.createMappedRole('somebody', confid, SUB_ID);
+    misbehaving = await startMisbehaving();
+    ({ fixture, provider, confid, roleid } = misbehaving);
   });
   beforeEach(() => {
     provider.misbehaviour = {};
   });
-  after(async () => {
-    await provider.stop();
-    await fixture.stop();
-  });
+  after(() => misbehaving.stop());
 
   const signIn = async (): Promise<Response> => fixture.signIn(roleid, confid);
   const failure = async (): Promise<FailureBody> => (await (await signIn()).json()) as FailureBody;

@@ -26,6 +26,8 @@ export interface Misbehaviour {
   readonly jwks?: Answer;
   /** What stands at a `/.well-known/openid-configuration`, by its path; nothing by default. */
   readonly discovery?: Readonly<Record<string, object>>;
+  /** The answer at each `/.well-known/openid-configuration`, instead. */
+  readonly wellKnown?: Answer;
   /** The parameters of the redirect back; `code` and `state` are added to none. */
   readonly callback?: Readonly<Record<string, string>>;
 }
@@ -34,6 +36,7 @@ export interface Misbehaviour {
 export class MisbehavingProvider {
   misbehaviour: Misbehaviour = {};
   jwksReads = 0;
+  discoveryReads = 0;
   /** Of the last token request. */
   lastForm = new URLSearchParams();
   lastAuthorization: string | undefined;
@@ -87,6 +90,11 @@ export class MisbehavingProvider {
     const url = new URL(req.url ?? '/', this.issuer);
     const wellKnown = /^(.*)\/\.well-known\/openid-configuration$/.exec(url.pathname)?.[1];
     if (wellKnown !== undefined) {
+      this.discoveryReads += 1;
+      if (this.misbehaviour.wellKnown) {
+        this.misbehaviour.wellKnown(res);
+        return;
+      }
       const document = this.misbehaviour.discovery?.[wellKnown];
       json(res, document ? 200 : 404, document ?? { error: 'not found' });
     } else if (url.pathname.endsWith('/authorize')) this.#authorize(url, res);
