@@ -76,6 +76,21 @@ describe('undefined names in an email type', () => {
     expect(await check({ subject: '{{ recods.new.name }}' })).to.have.length(1);
   });
 
+  it('come with the file of changes that are no uploads', async () => {
+    expect(await check({ attachments: ['file'] })).to.deep.equal([
+      'attachments[0] null:null | "file" attaches nothing to mails about insert | Let a rule for upload send it, or query files (thefiles { storagekey }) and attach the outvar.',
+    ]);
+    const preview = await fixture.control(
+      token,
+      `{ Utility { preview_email(email_type: "letter", input: { attachments: ["file"] }, target: "guest", key: 1) {
+        warnings { code } error { code } } } }`,
+    );
+    expect(at(preview, 'data.Utility.preview_email')).to.deep.equal({
+      warnings: [{ code: 'ATTACHMENT_NONE' }],
+      error: null,
+    });
+  });
+
   it('come with filters that no query takes', async () => {
     const query = 'query ($filter: String) { guest(filter: $filter) { name } }';
     const filter = 'guest_id = {{ records.new.guest_id }}';

@@ -11,6 +11,7 @@ import { requireTenantAdmin } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';
 import { emailErrorType } from './emailErrorType.js';
 import { readEmailType, type Draft, type ReadType } from './readEmailType.js';
+import { absentFiles } from './absentFiles.js';
 import { missingNames } from './missingNames.js';
 import { unusedFilters } from './unusedFilters.js';
 
@@ -24,7 +25,7 @@ interface CheckArgs {
 export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
-    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have.',
+    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no change of its rules has.',
   args: {
     email_type: { type: ID, description: 'A saved email type.' },
     input: {
@@ -36,17 +37,25 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
   resolve: async (_source, args, context) => {
     requireTenantAdmin(context.principal);
     const read = await readEmailType(context, args);
-    const targets = args.target == null ? await targetsOf(context, args.email_type) : [args.target];
-    const problems = read.ok ? await warningsOfType(context, read.type, targets) : [read.failure];
+    const changes = await changesOf(context, args);
+    const problems = read.ok ? await warningsOfType(context, read.type, changes) : [read.failure];
     return problems.map((problem) => new StoredRow(problem));
   },
 };
 
-/** Warnings about missing names and unused filters. Templates that don't compile were rejected earlier. */
+/** The changes that mails of a type are about; all when empty. */
+export interface Changes {
+  readonly targets: readonly string[];
+  readonly operations: readonly string[];
+}
+
+/**
+ * Warnings about missing names, unused filters and absent files. Templates that don't compile were rejected earlier.
+ */
 export async function warningsOfType(
   context: ControlContext,
   type: ReadType,
-  targets: readonly string[],
+  { targets, operations }: Changes,
 ): Promise<readonly EmailFailure[]> {
   const { principal, deps } = context;
   const schema = requireTenantAdmin(principal);
@@ -58,6 +67,7 @@ export async function warningsOfType(
   const catalog = await deps.engine.catalog(principal.tenantid, schema);
   return [
     ...unusedFilters(type.queries),
+    ...absentFiles(type.attachments ?? [], operations),
     ...missingNames(reads, type.queries, catalog, targets, namesOfSettings(type)),
   ];
 }
@@ -73,11 +83,15 @@ export function namesOfSettings({
   ];
 }
 
-async function targetsOf(
+/** Those of the saved type's rules, or of the given table. */
+async function changesOf(
   { db, principal }: ControlContext,
-  emailType: string | null | undefined,
-): Promise<readonly string[]> {
-  if (emailType == null) return [];
-  const rules = await readRows(db, emailRule, { tenantid: principal.tenantid, email_type: emailType });
-  return [...new Set(rules.flatMap(({ targets }) => targets))];
+  { email_type, target }: CheckArgs,
+): Promise<Changes> {
+  const rules =
+    email_type == null ? [] : await readRows(db, emailRule, { tenantid: principal.tenantid, email_type });
+  return {
+    targets: target == null ? [...new Set(rules.flatMap(({ targets }) => targets))] : [target],
+    operations: rules.flatMap(({ operations }) => operations),
+  };
 }

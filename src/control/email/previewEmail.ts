@@ -85,7 +85,10 @@ async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promi
   if (args.context != null) return [];
   const read = await readEmailType(context, args);
   if (!read.ok) return [];
-  return warningsOfType(context, read.type, args.target == null ? [] : [args.target]);
+  return warningsOfType(context, read.type, {
+    targets: args.target == null ? [] : [args.target],
+    operations: args.target == null ? [] : [args.operation ?? 'insert'],
+  });
 }
 
 function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): Preview {
