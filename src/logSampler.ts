@@ -1,6 +1,6 @@
 /**
- * Failed requests and internal errors that are logged per second, whatever the settings. A tenant's code may cause any
- * number of them.
+ * Failed requests, failed deliveries and internal errors that are logged per second, whatever the settings. A tenant may
+ * cause any number of them.
  */
 export const FAILURES_PER_SECOND = 50;
 

@@ -1,7 +1,7 @@
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 import type { Logger } from '../log.js';
-import { LogSampler } from '../logSampler.js';
+import { FAILURES_PER_SECOND, LogSampler } from '../logSampler.js';
 import { markFailed, traceIdOf, type Span } from '../tracing/tracing.js';
 import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
 
@@ -25,20 +25,21 @@ export type AttemptReport = ReturnType<typeof createAttemptReport>;
 
 export interface AttemptReportDeps {
   readonly log: Logger;
-  /** Log lines for mails that were sent; the others have the same limit again. */
+  /** Log lines for mails that were sent; those to be retried have the same limit again. */
   readonly linesPerSecond: number;
   readonly now: () => number;
 }
 
-/** Exempt from sampling: no later log line would show them. */
+/** Logged whatever the setting, within a limit of their own: no later line would show them. */
 const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
 
 /** Metrics and logs of attempts. The ledger is the record; this is for operators. */
 export function createAttemptReport(deps: AttemptReportDeps) {
   const { log, linesPerSecond } = deps;
-  const sampler = (): LogSampler =>
-    new LogSampler(linesPerSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
-  const [sent, others] = [sampler(), sampler()];
+  const sampler = (perSecond: number): LogSampler =>
+    new LogSampler(perSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
+  const [sent, others] = [sampler(linesPerSecond), sampler(linesPerSecond)];
+  const failed = sampler(FAILURES_PER_SECOND);
   return {
     called(carrier: string, { kind }: SendOutcome, beganAtMs: number): void {
       providerCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
@@ -52,8 +53,10 @@ export function createAttemptReport(deps: AttemptReportDeps) {
         commitToAccepted.observe(Math.max(0, deps.now() - Date.parse(delivery.createtime)) / 1000);
       }
       const isFinal = FINAL_FAILURES.has(state);
-      if (!isFinal && !(state === 'sent' ? sent : others).take()) return;
-      const { tenantid, deliveryid, ruleid, emailType, starts, beganAtMs } = delivery;
+      const { tenantid } = delivery;
+      const isLogged = isFinal ? failed.take(tenantid) : (state === 'sent' ? sent : others).take();
+      if (!isLogged) return;
+      const { deliveryid, ruleid, emailType, starts, beganAtMs } = delivery;
       // No texts: the error is tenant data, and in the ledger.
       const line = {
         tenantid,

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { FAILURES_PER_SECOND } from '../../src/logSampler.js';
 import { deliveryOutcomes, providerCalls } from '../../src/metrics.js';
 import { createAttemptReport, type AttemptedDelivery } from '../../src/worker/attemptReport.js';
 
@@ -58,12 +59,20 @@ describe('the report of attempts', () => {
     );
   });
 
-  it('leaves lines out at a high rate, but none of a delivery that failed for good, and counts all', async () => {
+  it('leaves lines out at a high rate, and counts all; deliveries that failed for good have a limit of their own', async () => {
     for (let i = 0; i < 50; i++) report.ended(DELIVERY, result('retrying', 'PROVIDER_ERROR'));
     // At most three seconds have gone by.
     expect(lines.filter(({ state }) => state === 'retrying').length).to.be.within(2, 6);
     for (let i = 0; i < 5; i++) report.ended(DELIVERY, result('failed', 'TEMPLATE_FAILED'));
     expect(lines.filter(({ state, level }) => state === 'failed' && level === 40)).to.have.lengthOf(5);
     expect([await count('retrying'), await count('failed')]).to.deep.equal([50, 5]);
+    for (let i = 0; i < 500; i++) report.ended(DELIVERY, result('failed', 'TEMPLATE_FAILED'));
+    const ofAnother = { ...DELIVERY, tenantid: 8 };
+    report.ended(ofAnother, result('failed', 'TEMPLATE_FAILED'));
+    const logged = (tenantid: number): number =>
+      lines.filter((line) => line['state'] === 'failed' && line['tenantid'] === tenantid).length;
+    expect(logged(7)).to.be.within(FAILURES_PER_SECOND / 2, FAILURES_PER_SECOND * 1.5);
+    expect(logged(8)).to.equal(1);
+    expect(await count('failed')).to.equal(506);
   });
 });
