@@ -62,7 +62,7 @@ function listItem(mail: MailSummary, page: number, openedId: string | undefined)
     <a href="/mailbox/${mail.mailid}?page=${page}" ${current}>
       <strong>${mail.subject}</strong>
       <span>${mail.recipients.join(', ')}</span>
-      ${time(mail.time)}
+      <span class="about">Tenant ${mail.tenantid} · ${time(mail.time)}</span>
     </a>
   </li>`;
 }
@@ -89,7 +89,7 @@ function message(mail: OpenedMail): Html {
         <dd>${time(mail.time)}</dd>
         <dt>Delivery</dt>
         <dd>
-          ${mail.deliveryid ?? 'none, a test mail'} of tenant ${mail.tenantid} ·
+          ${delivery(mail)} of tenant ${mail.tenantid} ·
           <a href="/mailbox/${mail.mailid}/raw">source</a>
         </dd>
       </dl>
@@ -97,6 +97,12 @@ function message(mail: OpenedMail): Html {
     ${textPart(mail)}
     <iframe title="The mail, as its recipient sees it" src="/mailbox/${mail.mailid}/body" sandbox></iframe>
   </article>`;
+}
+
+function delivery({ deliveryid }: OpenedMail): Html {
+  return deliveryid === null
+    ? html`none, a test mail`
+    : html`<a href="/console/deliveries/${deliveryid}">${deliveryid}</a>`;
 }
 
 function attachments({ attachments: files }: OpenedMail): Html {
@@ -145,7 +151,8 @@ function layout(title: string, content: Html): Html {
       </head>
       <body>
         <header class="top">
-          <a href="/mailbox">Rowpost mailbox</a><span>Kept here instead of being sent</span>
+          <a href="/mailbox">Rowpost mailbox</a><span>Kept here instead of being sent</span
+          ><a class="away" href="/console">Console</a>
         </header>
         ${content}
       </body>

@@ -298,9 +298,13 @@ export function judgeBacklog(backlog: Backlog, alarmSeconds: number): Finding {
   }
   const { unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds } = backlog;
   const oldest = Math.max(unreadSeconds ?? 0, openBatchSeconds ?? 0, waitingSeconds ?? 0, retrySeconds ?? 0);
-  const open = `${backlog.unreadEvents} events, ${backlog.openBatches} batches and ${backlog.waiting + backlog.retries} deliveries wait`;
+  const open = `${counted(backlog.unreadEvents, 'event')}, ${counted(backlog.openBatches, 'batch', 'batches')} and ${counted(backlog.waiting + backlog.retries, 'delivery', 'deliveries')} wait`;
   const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
   return good(`${open}${oldest > 0 ? `, the oldest for ${since(oldest)}` : ''}; ${apart}`);
+}
+
+function counted(count: number, one: string, more = `${one}s`): string {
+  return `${count} ${count === 1 ? one : more}`;
 }
 
 function since(seconds: number): string {
