@@ -73,7 +73,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock), consoleSessions };
   app.use(oidcRoutes(oidc));
   app.use(signInRoutes(oidc));
-  app.use(consoleRoutes({ ...oidc, planning: deps.engine.planning }));
+  app.use(consoleRoutes(oidc));
   app.use(graphiqlRoutes());
   app.use(unsubscribeRoutes(deps));
   if (config.mailTransport === 'mailbox') {

@@ -1,13 +1,10 @@
-import type { ControlEngine } from '../../control/controlEngine.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
 import { parseJson } from '../../losslessJson.js';
+import type { GraphqlExecutor } from '../graphqlEndpoint.js';
 
-/** Executes a document at `/roles_pbac` as the session's role. Throws the first error of the response as an AppError. */
-export type AskControl = <Data>(
-  document: string,
-  variables?: Readonly<Record<string, unknown>>,
-) => Promise<Data>;
+/** Executes a document as the session's role. Throws the first error of the response as an AppError. */
+export type Ask = <Data>(document: string, variables?: Readonly<Record<string, unknown>>) => Promise<Data>;
 
 type Extensions = ErrorDetails & { readonly code?: string; readonly hint?: string };
 
@@ -19,16 +16,24 @@ interface Answer {
   }[];
 }
 
+/** A larger answer is not parsed: others wait meanwhile, and no page shows that much. */
+const MAX_ANSWER_CHARACTERS = 1024 * 1024;
+
 /** The console's only access to data: it sees and does exactly what GraphQL permits the role. */
-export function askControlAs(
-  control: ControlEngine,
+export function askAs(
+  executor: GraphqlExecutor,
   principal: Principal,
   { allowMutation }: { readonly allowMutation: boolean },
-): AskControl {
+): Ask {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
-    const { body, release } = await control.execute(principal, { query, variables }, { allowMutation });
+    const { body, release } = await executor.execute(principal, { query, variables }, { allowMutation });
     // Pages are small and rendered from the response immediately.
     release?.();
+    if (body.length > MAX_ANSWER_CHARACTERS) {
+      throw new AppError('DOCUMENT_TOO_COMPLEX', 'These rows are too large to show here.', {
+        hint: 'Choose fewer with a filter, or read them with GraphQL.',
+      });
+    }
     const { data, errors } = parseJson(body) as Answer;
     const [error] = errors ?? [];
     if (error) throw toAppError(error.message, error.extensions);

@@ -3,15 +3,15 @@ import type { ControlEngine } from '../../control/controlEngine.js';
 import { isInstallationAdmin } from '../../control/permissions.js';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
+import type { DataEngine } from '../../graphql/dataEngine.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
-import type { PlanningQueue } from '../../graphql/plan/planningQueue.js';
 import { oneStep } from '../../graphql/steps.js';
 import type { BodyBudget } from '../http/bodyBudget.js';
 import { explain } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { addressPages } from './addressPages.js';
-import { askControlAs } from './askControl.js';
+import { askAs } from './ask.js';
 import { brandPage } from './brandPage.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
@@ -24,6 +24,7 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
 import { rolePages } from './rolePages.js';
+import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { carrierPage } from './carrierPage.js';
 import { sendPage } from './sendPage.js';
@@ -37,8 +38,7 @@ import { whyPage } from './whyPage.js';
 export interface ConsoleDeps extends OidcRoutesDeps {
   readonly config: OidcRoutesDeps['config'] & Pick<Config, 'mailTransport'>;
   readonly control: ControlEngine;
-  /** Parsing a large form counts as planning, like the body of a GraphQL request. */
-  readonly planning: Pick<PlanningQueue, 'run'>;
+  readonly engine: DataEngine;
   readonly bodies: BodyBudget;
 }
 
@@ -55,7 +55,8 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     session: ConsoleSession,
     values?: Visit['values'],
   ): Visit => ({
-    ask: askControlAs(deps.control, session.principal, { allowMutation: values !== undefined }),
+    ask: askAs(deps.control, session.principal, { allowMutation: values !== undefined }),
+    askData: askAs(deps.engine, session.principal, { allowMutation: values !== undefined }),
     isAdmin: session.principal.isAdmin,
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
@@ -83,7 +84,9 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       const { values } = await readFields(
         req,
         known ? limitBytes : MAX_FORM_BYTES,
-        (work) => deps.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
+        // Parsing a large form counts as planning, like the body of a GraphQL request.
+        (work) =>
+          deps.engine.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
         () => deps.bodies.open(session ? `tenant ${session.principal.tenantid}` : VISITORS.key, res),
       );
       attempt.values = values;
@@ -130,6 +133,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     )
     .use(
       tablePages({ page, form }),
+      rowPages({ page, form }),
       rolePages({ page, form }),
       policyPages({ page, form }),
       tenantPages({ page, form }),

@@ -1,10 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { AskControl } from './askControl.js';
+import type { Ask } from './ask.js';
 import type { Page } from './sendPage.js';
 
 /** What a page handler works with. */
 export interface Visit {
-  readonly ask: AskControl;
+  /** At `/roles_pbac`. */
+  readonly ask: Ask;
+  /** At `/query`. */
+  readonly askData: Ask;
   /** Whether the role may do more than view deliveries: pages don't offer actions that would be rejected. */
   readonly isAdmin: boolean;
   /** pxadmin or another admin of the installation, which has no emails of its own. */

@@ -1,0 +1,255 @@
+import { Router } from 'express';
+import { AppError } from '../../errors.js';
+import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
+import { CONSOLE } from './consolePath.js';
+import { literal } from './deliveryFilter.js';
+import { numberOf, problemOf, textOf, type Values } from './formValues.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
+import { emptyFields, fieldsOf, fieldsTyped, inputOf, type InputField, type RowField } from './rowForm.js';
+
+const ROWS = `${CONSOLE}/tables/:name/rows`;
+const PAGE_SIZE = 25;
+const MAX_FORM_BYTES = 1024 * 1024;
+const MAX_FILTER_LENGTH = 2_000;
+/** Longer values are cut in the list. */
+const MAX_CELL_CHARACTERS = 60;
+
+const TABLE = `query ($name: String) { Utility { tables(name: $name) {
+  name writable columns { name type nullable in_primary_key }
+} } }`;
+const INPUT = `query ($name: String!) { __type(name: $name) {
+  inputFields { name type { kind name ofType { kind name } } }
+} }`;
+
+interface Table {
+  readonly name: string;
+  readonly writable: boolean;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly nullable: boolean;
+    readonly in_primary_key: boolean;
+  }[];
+}
+
+/** Values by column, as `/query` returns them. */
+export type Row = Readonly<Record<string, unknown>>;
+/** Each column of the primary key, as text. */
+type Key = Readonly<Record<string, string>>;
+
+const NOTICES: Readonly<Record<string, string>> = {
+  created: 'Created.',
+  saved: 'Saved.',
+  deleted: 'Deleted.',
+};
+
+/** Pages of a table's rows, read and written at `/query` with the policy rules of the session's role. */
+export function rowPages({ page, form }: PageHandlers): Router {
+  const list = page(async (visit, req) => {
+    const table = await readTable(visit, textOf(req.params, 'name'));
+    const filter = textOf(req.query, 'filter', MAX_FILTER_LENGTH);
+    const from = numberOf(req.query, 'from');
+    const found = await readRows(visit, table, filter, from).catch((error: unknown) => problemOf(error));
+    const problem = found instanceof AppError ? found : undefined;
+    const rows = found instanceof AppError ? [] : found;
+    const at = (start: number): string =>
+      `${pathOf(table)}?${String(new URLSearchParams({ filter, from: String(start) }))}`;
+    await visit.show(
+      'rows',
+      {
+        title: `Rows of ${table.name}`,
+        table,
+        filter,
+        rows: rows.slice(0, PAGE_SIZE).map((row) => toLine(table, row)),
+        previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
+        next: rows.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+        notice: NOTICES[textOf(req.query, 'done')],
+        key: textOf(req.query, 'key', MAX_FILTER_LENGTH),
+        problem: problem && { message: problem.message, hint: problem.hint },
+      },
+      { status: problem?.status ?? 200 },
+    );
+  });
+
+  const edit = page(async (visit, req) => {
+    const table = await readTable(visit, textOf(req.params, 'name'));
+    const key = readKey(table, textOf(req.query, 'key', MAX_FILTER_LENGTH));
+    const inputs = await readInputs(visit, table);
+    const fields = key ? fieldsOf(inputs, await readRow(visit, table, key)) : emptyFields(inputs);
+    await showForm(visit, table, { key, fields, done: textOf(req.query, 'done') });
+  });
+
+  const submit = form(
+    async (visit, req, res) => {
+      const { values, askData } = visit;
+      const table = await readTable(visit, textOf(req.params, 'name'));
+      const key = readKey(table, textOf(values, 'key', MAX_FILTER_LENGTH));
+      const inputs = await readInputs(visit, table);
+      const isDeleted = key !== undefined && values['action'] === 'delete';
+      try {
+        const { row } = await askData<{ readonly row: Row }>(
+          mutationOf(table, key, isDeleted),
+          isDeleted ? {} : { input: inputOf(inputs, values, key === undefined) },
+        );
+        const done = isDeleted ? 'deleted' : key ? 'saved' : 'created';
+        const query = String(new URLSearchParams({ key: writeJson(keyOf(table, row)), done }));
+        res.redirect(303, `${pathOf(table)}${isDeleted ? '' : '/edit'}?${query}`);
+      } catch (error) {
+        await showForm(visit, table, { key, fields: fieldsTyped(inputs, values), problem: problemOf(error) });
+      }
+    },
+    { limitBytes: MAX_FORM_BYTES },
+  );
+
+  return Router().get(ROWS, list).get(`${ROWS}/edit`, edit).post(`${ROWS}/edit`, submit);
+}
+
+/** Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
+async function readTable({ ask }: Visit, name: string): Promise<Table> {
+  const { Utility } = await ask<{ readonly Utility: { readonly tables: readonly Table[] } }>(TABLE, { name });
+  const [table] = Utility.tables;
+  if (!table) throw new AppError('NOT_FOUND', 'There is no such table.');
+  return table;
+}
+
+function readRows({ askData }: Visit, table: Table, filter: string, offset: number): Promise<readonly Row[]> {
+  const ordering = keyColumns(table).map((name) => `${name} desc`);
+  return select(askData, table, { filter, ordering, limit: PAGE_SIZE + 1, offset });
+}
+
+/** Throws AppError NOT_FOUND. */
+async function readRow({ askData }: Visit, table: Table, key: Key): Promise<Row> {
+  const filter = Object.entries(key)
+    .map(([name, value]) => `\`${name}\` = ${literal(value)}`)
+    .join(' and ');
+  const [row] = await select(askData, table, { filter, limit: 1 });
+  if (row) return row;
+  throw new AppError('NOT_FOUND', 'There is no such row, or this role may not see it.');
+}
+
+async function select(
+  askData: Visit['askData'],
+  { name, columns }: Table,
+  variables: Values,
+): Promise<readonly Row[]> {
+  const query = `query ($filter: String, $ordering: [String], $limit: Int, $offset: Int) {
+    rows: ${name}(filter: $filter, ordering: $ordering, limit: $limit, offset: $offset) { ${columns.map((column) => column.name).join(' ')} }
+  }`;
+  return (await askData<{ readonly rows: readonly Row[] }>(query, variables)).rows;
+}
+
+/** The columns that mutations take; none of a read-only table. */
+async function readInputs({ askData }: Visit, table: Table): Promise<readonly InputField[]> {
+  interface TypeRef {
+    readonly kind: string;
+    readonly name: string | null;
+    readonly ofType?: TypeRef | null;
+  }
+  const { __type } = await askData<{
+    readonly __type: {
+      readonly inputFields: readonly { readonly name: string; readonly type: TypeRef }[];
+    } | null;
+  }>(INPUT, { name: `${table.name}Input` });
+  const columns = new Map(table.columns.map((column) => [column.name, column]));
+  return (__type?.inputFields ?? []).flatMap(({ name, type }) => {
+    const column = columns.get(name);
+    if (!column) return [];
+    const named = type.kind === 'NON_NULL' ? (type.ofType ?? type) : type;
+    const isJson = named.kind === 'LIST' || named.name === 'GenericScalar';
+    const kind = isJson ? 'json' : named.name === 'Boolean' ? 'flag' : 'text';
+    return [{ name, kind, type: column.type, nullable: column.nullable, isKey: column.in_primary_key }];
+  });
+}
+
+function mutationOf(table: Table, key: Key | undefined, isDeleted: boolean): string {
+  const returned = `{ ${keyColumns(table).join(' ')} }`;
+  const keyArguments = Object.entries(key ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  if (isDeleted) return `mutation { row: delete_${table.name}(${keyArguments.join(', ')}) ${returned} }`;
+  const field = `${key ? 'update' : 'create'}_${table.name}(${[...keyArguments, 'input: $input'].join(', ')})`;
+  return `mutation ($input: ${table.name}Input) { row: ${field} ${returned} }`;
+}
+
+const keyColumns = ({ columns }: Table): readonly string[] =>
+  columns.filter((column) => column.in_primary_key).map(({ name }) => name);
+
+function keyOf(table: Table, row: Row): Key {
+  return Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(row[name])]));
+}
+
+/** @returns undefined for a new row. Throws AppError NOT_FOUND for a key of other columns. */
+function readKey(table: Table, text: string): Key | undefined {
+  if (text === '') return undefined;
+  const names = keyColumns(table);
+  const key = parseObject(text);
+  if (!key || names.length === 0 || names.some((name) => key[name] == null)) {
+    throw new AppError('NOT_FOUND', 'There is no such row.');
+  }
+  return keyOf(table, key);
+}
+
+function parseObject(text: string): Row | undefined {
+  try {
+    const value = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    // Somebody changed the address.
+    return undefined;
+  }
+}
+
+function toLine(table: Table, row: Row): object {
+  const cells = table.columns.map(({ name, in_primary_key }) => {
+    const value = row[name];
+    return {
+      text: value == null ? '' : shortened(textOfValue(value)),
+      isNull: value == null,
+      isKey: in_primary_key,
+    };
+  });
+  return { cells, ...(table.writable ? { key: writeJson(keyOf(table, row)) } : {}) };
+}
+
+/** A text as it is, any other value as JSON. */
+function textOfValue(value: unknown): string {
+  return typeof value === 'string' ? value : writeJson(value);
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS)}…` : text;
+}
+
+const pathOf = ({ name }: Table): string => `${CONSOLE}/tables/${encodeURIComponent(name)}/rows`;
+
+async function showForm(
+  { show }: Visit,
+  table: Table,
+  {
+    key,
+    fields,
+    done = '',
+    problem,
+  }: {
+    readonly key: Key | undefined;
+    readonly fields: readonly RowField[];
+    readonly done?: string;
+    readonly problem?: AppError;
+  },
+): Promise<void> {
+  const isNew = key === undefined;
+  await show(
+    'row',
+    {
+      title: isNew ? `New row of ${table.name}` : `${table.name} ${Object.values(key).join(', ')}`,
+      table,
+      key: isNew ? '' : writeJson(key),
+      fields: isNew ? fields : fields.filter(({ isKey }) => !isKey),
+      notice: NOTICES[done],
+      problem: problem && {
+        message: problem.message,
+        hint: problem.hint,
+        field: problem.details['column'] ?? problem.details['field'],
+      },
+    },
+    { status: problem?.status ?? 200 },
+  );
+}
