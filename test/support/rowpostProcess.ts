@@ -23,8 +23,11 @@ export async function startProcess(
   const child = spawnRowpost(args, { LOG_LEVEL: 'info', ...env });
   const log = collect(child);
   await new Promise<void>((resolve, reject) => {
-    child.stderr?.on('data', () => {
-      if (log().includes('"started"')) resolve();
+    child.stderr?.on('data', function look() {
+      if (!log().includes('"started"')) return;
+      // Looking at all of it with every line would take ever more of what benchmarks measure.
+      child.stderr?.off('data', look);
+      resolve();
     });
     child.once('exit', (code) => {
       reject(new Error(`rowpost ${args.join(' ')} exited ${String(code)} before it started:\n${log()}`));
