@@ -70,6 +70,9 @@ describe('who may open and do what in the console (docs/security.md)', () => {
       'GET /console/policies/edit': `/console/policies/edit?id=${textAt(made, 'data.create_policy_rule.ruleid')}`,
       'GET /console/tables/:name': '/console/tables/orders',
       'POST /console/tables/:name': '/console/tables/orders',
+      'GET /console/tables/:name/rows': '/console/tables/orders/rows',
+      'GET /console/tables/:name/rows/edit': '/console/tables/orders/rows/edit',
+      'POST /console/tables/:name/rows/edit': '/console/tables/orders/rows/edit',
     };
   });
   after(() => shop.close());
@@ -129,7 +132,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 // Nothing of it is called: the routes are read off.
 const anything: unknown = new Proxy(() => anything, { get: () => anything });
 const CONSOLE_ROUTES = consoleRoutes({
-  ...Object.fromEntries(['limits', 'consoleSessions', 'control', 'planning'].map((name) => [name, anything])),
+  ...Object.fromEntries(['limits', 'consoleSessions', 'control', 'engine'].map((name) => [name, anything])),
   config: { baseUrl: 'http://console.example', mailTransport: 'mailbox' },
 } as unknown as ConsoleDeps);
 
