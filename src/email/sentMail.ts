@@ -4,8 +4,8 @@ import type { KeyRing } from '../secrets.js';
 import { formatAddress } from './addresses.js';
 import type { Email } from './email.js';
 
-/** A mail as it was handed to a carrier; what the carrier added is unknown. */
-export interface SentMail {
+/** A mail as people read it, under its names in GraphQL. */
+export interface ShownMail {
   readonly subject: string;
   readonly html: string;
   /** Null if the mail is HTML only. */
@@ -47,7 +47,13 @@ const inflate = promisify(inflateRaw) as (
   options: { maxOutputLength: number },
 ) => Promise<Buffer>;
 
-export function toSentMail(email: Email, messageId: string): SentMail {
+/** The mail as it is handed to a carrier; what the carrier adds is unknown. */
+export function toSentMail(email: Email, messageId: string): ShownMail {
+  const shown = toShownMail(email);
+  return { ...shown, headers: { ...shown.headers, 'Message-ID': messageId } };
+}
+
+export function toShownMail(email: Email): ShownMail {
   return {
     subject: email.subject,
     html: email.html,
@@ -57,7 +63,7 @@ export function toSentMail(email: Email, messageId: string): SentMail {
     cc: email.cc.map(formatAddress),
     bcc: email.bcc.map(formatAddress),
     reply_to: (email.replyTo ?? []).map(formatAddress),
-    headers: { ...email.headers, 'Message-ID': messageId },
+    headers: email.headers ?? {},
     categories: email.categories ?? [],
     attachments: (email.attachments ?? []).map(({ filename, mimetype, size, contentId }) => ({
       filename,
@@ -69,7 +75,7 @@ export function toSentMail(email: Email, messageId: string): SentMail {
 }
 
 /** Compresses and encrypts a mail. @returns undefined if it is too large to be kept */
-export async function packMail(keyRing: KeyRing, key: MailKey, mail: SentMail): Promise<Buffer | undefined> {
+export async function packMail(keyRing: KeyRing, key: MailKey, mail: ShownMail): Promise<Buffer | undefined> {
   const json = Buffer.from(JSON.stringify(mail));
   if (json.length > MAX_KEPT_MAIL_BYTES) return undefined;
   const packed = json.length > MAX_SYNC_BYTES ? await deflate(json, FAST) : deflateRawSync(json, FAST);
@@ -77,10 +83,10 @@ export async function packMail(keyRing: KeyRing, key: MailKey, mail: SentMail): 
 }
 
 /** The inverse of `packMail`. Throws if no key decrypts it. */
-export async function unpackMail(keyRing: KeyRing, key: MailKey, packed: Buffer): Promise<SentMail> {
+export async function unpackMail(keyRing: KeyRing, key: MailKey, packed: Buffer): Promise<ShownMail> {
   const bytes = keyRing.decryptBytes(packed, contextOf(key));
   const json = await inflate(bytes, { maxOutputLength: MAX_KEPT_MAIL_BYTES });
-  return JSON.parse(json.toString('utf8')) as SentMail;
+  return JSON.parse(json.toString('utf8')) as ShownMail;
 }
 
 function contextOf({ tenantid, deliveryid, attempt }: MailKey): string {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTenant as provisionTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { dropOldPartitions } from '../../src/db/delivery/partitions.js';
-import { toSentMail, packMail, unpackMail, type SentMail } from '../../src/email/sentMail.js';
+import { toSentMail, packMail, unpackMail, type ShownMail } from '../../src/email/sentMail.js';
 import { KeyRing } from '../../src/secrets.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -119,7 +119,7 @@ describe('delivery: mails are kept as they were sent', () => {
 
 describe('a packed mail', () => {
   const key = { tenantid: 1, deliveryid: '7', attempt: 1 };
-  const mail = (html: string): SentMail =>
+  const mail = (html: string): ShownMail =>
     toSentMail(
       { sender: address('shop'), recipients: [address('ada')], cc: [], bcc: [], subject: 'S', html },
       '<7@example.com>',

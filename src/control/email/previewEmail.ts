@@ -4,10 +4,11 @@ import {
   GraphQLObjectType,
   GraphQLString,
   type GraphQLFieldConfig,
+  type GraphQLFieldConfigMap,
 } from 'graphql';
-import { formatAddress } from '../../email/addresses.js';
 import type { EmailFailure } from '../../email/email.js';
 import type { Composed } from '../../email/composeEmail.js';
+import { toShownMail } from '../../email/sentMail.js';
 import { warningsOf } from '../../email/warnings.js';
 import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../losslessJson.js';
@@ -41,19 +42,24 @@ export const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
+/** A `ShownMail`, except for its attachments. */
+export const mailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
+  subject: { type: GraphQLString },
+  html: { type: GraphQLString },
+  text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
+  sender: { type: GraphQLString },
+  recipients: { type: new GraphQLList(GraphQLString) },
+  cc: { type: new GraphQLList(GraphQLString) },
+  bcc: { type: new GraphQLList(GraphQLString) },
+  reply_to: { type: new GraphQLList(GraphQLString) },
+  headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
+  categories: { type: new GraphQLList(GraphQLString) },
+};
+
 const previewType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview',
   fields: {
-    subject: { type: GraphQLString },
-    html: { type: GraphQLString },
-    text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
-    sender: { type: GraphQLString },
-    recipients: { type: new GraphQLList(GraphQLString) },
-    cc: { type: new GraphQLList(GraphQLString) },
-    bcc: { type: new GraphQLList(GraphQLString) },
-    reply_to: { type: new GraphQLList(GraphQLString) },
-    headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
-    categories: { type: new GraphQLList(GraphQLString) },
+    ...mailFields,
     attachments: { type: new GraphQLList(attachmentType) },
     queries: {
       type: new GraphQLList(previewQueryType),
@@ -106,19 +112,10 @@ function toPreview(composed: Composed, missing: () => Promise<readonly EmailFail
     return new StoredRow({ queries, error, warnings });
   }
   const { email } = composed;
-  const { subject, html, text, sender, recipients, cc, bcc, attachments = [] } = email;
+  const { attachments, ...mail } = toShownMail(email);
   return new StoredRow({
-    subject,
-    html,
-    sender: formatAddress(sender),
-    recipients: recipients.map(formatAddress),
-    cc: cc.map(formatAddress),
-    bcc: bcc.map(formatAddress),
-    text: text ?? null,
-    reply_to: (email.replyTo ?? []).map(formatAddress),
-    headers: email.headers ?? {},
-    categories: email.categories ?? [],
-    attachments: attachments.map((file) => new StoredRow({ ...file, inline: file.contentId !== undefined })),
+    ...mail,
+    attachments: attachments.map((file) => new StoredRow(file)),
     warnings: async () =>
       [...warningsOf(email), ...(await missing())].map((warning) => new StoredRow(warning)),
     queries,

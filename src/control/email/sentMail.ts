@@ -1,31 +1,16 @@
-import {
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, type GraphQLFieldConfig } from 'graphql';
 import { unpackMail } from '../../email/sentMail.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { StoredRow } from '../object/storedRow.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { attachmentType } from './previewEmail.js';
+import { attachmentType, mailFields } from './previewEmail.js';
 
 const sentMailType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'sent_mail',
   fields: {
     attempt: { type: SCALARS.Int },
-    subject: { type: GraphQLString },
-    html: { type: GraphQLString },
-    text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
-    sender: { type: GraphQLString },
-    recipients: { type: new GraphQLList(GraphQLString) },
-    cc: { type: new GraphQLList(GraphQLString) },
-    bcc: { type: new GraphQLList(GraphQLString) },
-    reply_to: { type: new GraphQLList(GraphQLString) },
-    headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
-    categories: { type: new GraphQLList(GraphQLString) },
+    ...mailFields,
     attachments: { type: new GraphQLList(attachmentType), description: 'Without their bytes.' },
   },
 });
