@@ -1,4 +1,4 @@
-import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
+import { parseAddresses, parseOneAddress, uniqueAcrossLists, type Address } from './addresses.js';
 import { EmailProblem, type Email, type EmailFailure } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import { unmarkSeparators } from '../templates/index.js';
@@ -31,9 +31,8 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
 }
 
 function readSender(text: string): Address {
-  const { valid, invalid } = parseAddresses(text);
-  const [sender] = valid;
-  if (sender && valid.length === 1 && invalid.length === 0) return sender;
+  const sender = parseOneAddress(text);
+  if (sender) return sender;
   throw unsendable(
     { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
     `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,

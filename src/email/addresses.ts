@@ -33,6 +33,12 @@ export function parseAddresses(text: string): ParsedAddresses {
   return { valid, invalid };
 }
 
+/** @returns undefined unless the text holds one address and nothing else */
+export function parseOneAddress(text: string): Address | undefined {
+  const { valid, invalid } = parseAddresses(text);
+  return valid.length === 1 && invalid.length === 0 ? valid[0] : undefined;
+}
+
 /** An address in comparable form: lower case, since no provider has mailboxes that differ only in case. */
 export const comparable = (email: string): string => email.trim().toLowerCase();
 

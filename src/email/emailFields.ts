@@ -82,6 +82,11 @@ function addressFields(
   return given.map((source, index) => addressField(`${name}[${index}]`, source));
 }
 
+/** Whether a text contains template syntax of either kind. */
+export function isTemplated(source: string): boolean {
+  return /\{[{%#]/.test(source);
+}
+
 /** What ends a computed part of a template, by the character after its first brace. */
 const ENDS: Readonly<Record<string, string>> = { '{': '}}', '%': '%}', '#': '#}' };
 

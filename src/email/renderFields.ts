@@ -1,7 +1,7 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { RenderOutcome, TemplatePool } from '../templates/index.js';
 import { EmailProblem } from './email.js';
-import type { EmailField } from './emailFields.js';
+import { isTemplated, type EmailField } from './emailFields.js';
 import { storable } from './storableText.js';
 
 /** A field's rendered text. */
@@ -42,9 +42,9 @@ export async function renderFields(
   };
 }
 
-/** Whether a text contains template syntax of either kind. The document itself is always rendered. */
+/** Whether there is anything to render. The document itself always is, for its plain text. */
 function holdsTemplate({ mode, source }: EmailField): boolean {
-  return mode === 'html' || /\{[{%#]/.test(source);
+  return mode === 'html' || isTemplated(source);
 }
 
 interface TemplateFailure {

@@ -1,5 +1,6 @@
 import type { EmailType } from '../../db/delivery/emailTypes.js';
-import { parseAddresses } from '../../email/addresses.js';
+import { parseAddresses, parseOneAddress } from '../../email/addresses.js';
+import { isTemplated } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import { mayLoadLayouts } from '../../templates/index.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
@@ -39,15 +40,13 @@ export async function checkEmailType(context: ControlContext, type: CheckedEmail
 
 /** A templated sender is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
 function requireSender(sender: string): void {
-  if (/\{[{%#]/.test(sender)) return;
-  const { valid, invalid } = parseAddresses(sender);
-  if (valid.length !== 1 || invalid.length > 0)
+  if (!isTemplated(sender) && !parseOneAddress(sender))
     throw badInput('sender', 'sender must be one address, as in "Shop <shop@example.com>".');
 }
 
 /** A templated one is validated when it is rendered. Throws AppError BAD_USER_INPUT. */
 function requireReplyTo(replyTo: string | null | undefined): void {
-  if (replyTo == null || /\{[{%#]/.test(replyTo)) return;
+  if (replyTo == null || isTemplated(replyTo)) return;
   const { valid, invalid } = parseAddresses(replyTo);
   if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
 }

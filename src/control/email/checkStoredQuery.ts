@@ -1,5 +1,5 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
-import { literalText } from '../../email/emailFields.js';
+import { isTemplated, literalText } from '../../email/emailFields.js';
 import { AppError } from '../../errors.js';
 import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
@@ -27,8 +27,7 @@ export async function checkFilter(
   check: QueryCheck,
 ): Promise<void> {
   if (filter == null) return;
-  const isTemplated = /\{[{%#]/.test(filter);
-  if (!isTemplated) await check({ query, filter }).catch(throwRefusal);
+  if (!isTemplated(filter)) await check({ query, filter }).catch(throwRefusal);
   else if (!/\{[%#]/.test(filter)) await checkTemplatedFilter(query, filter, check);
 }
 

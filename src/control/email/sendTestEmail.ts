@@ -6,7 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readAccounts } from '../../db/delivery/emailAccounts.js';
-import { parseAddresses, type Address } from '../../email/addresses.js';
+import { parseOneAddress, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
 import type { Account } from '../../email/mail/account.js';
 import { openAccounts } from '../../email/mail/openAccounts.js';
@@ -47,9 +47,8 @@ export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeA
 };
 
 function readRecipient(text: string): Address {
-  const { valid, invalid } = parseAddresses(text);
-  const [to] = valid;
-  if (to && valid.length === 1 && invalid.length === 0) return to;
+  const to = parseOneAddress(text);
+  if (to) return to;
   throw badInput('to', 'to must be one address.');
 }
 

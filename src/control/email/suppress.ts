@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js';
-import { comparable, parseAddresses } from '../../email/addresses.js';
+import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -9,10 +9,8 @@ const MAX_REASON_CHARACTERS = 1_000;
 
 /** Throws AppError BAD_USER_INPUT. @returns the address in lower case. */
 export function readSuppressedAddress(text: string): string {
-  const { valid, invalid } = parseAddresses(text);
-  const [address] = valid;
-  if (!address || valid.length > 1 || invalid.length > 0)
-    throw badInput('address', 'address is not one address.');
+  const address = parseOneAddress(text);
+  if (!address) throw badInput('address', 'address is not one address.');
   return comparable(address.email);
 }
 
