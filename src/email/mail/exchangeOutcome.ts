@@ -63,6 +63,17 @@ export function readCommonStatus({ status, headers }: CarrierResponse, message: 
   return { kind: 'retry', ambiguous: true, httpStatus: status, code, message };
 }
 
+/** The members of a response's body, if it is an object. */
+export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+}
+
+/** @param id the provider's for the mail, as it was given */
+export function sentAs(id: unknown, status: number): SendOutcome {
+  const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
+  return { kind: 'sent', httpStatus: status, providerMessageId };
+}
+
 /** The provider's message truncated for the ledger, or the status if there is none. */
 export function wordsOf(words: unknown, status: number): string {
   return typeof words === 'string' && words !== ''

@@ -1,6 +1,6 @@
 import type { MailgunAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
-import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import { toMime } from './mime.js';
 import type { SendOutcome } from './transport.js';
@@ -49,11 +49,7 @@ async function toForm(mail: LoadedMail): Promise<FormData> {
 function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const message = describe(answer);
-  if (status >= 200 && status < 300) {
-    const { id } = (body ?? {}) as { id?: unknown };
-    const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
-    return { kind: 'sent', httpStatus: status, providerMessageId };
-  }
+  if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['id'], status);
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
   // The domain or the account is disabled or missing.
   if (status === 402 || status === 403 || status === 404) {
@@ -63,5 +59,5 @@ function readResponse(answer: CarrierResponse): SendOutcome {
 }
 
 function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(((body ?? {}) as { message?: unknown }).message, status);
+  return wordsOf(fieldsOf(body)['message'], status);
 }

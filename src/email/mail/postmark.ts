@@ -2,7 +2,7 @@ import { formatAddress } from '../addresses.js';
 import type { PostmarkAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
-import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import type { SendOutcome } from './transport.js';
 
@@ -85,12 +85,9 @@ const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]
 
 function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
-  const { ErrorCode: code, MessageID: id } = errorOf(body);
+  const { ErrorCode: code, MessageID: id } = fieldsOf(body);
   const message = describe(answer);
-  if (status >= 200 && status < 300) {
-    const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
-    return { kind: 'sent', httpStatus: status, providerMessageId };
-  }
+  if (status >= 200 && status < 300) return sentAs(id, status);
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
   const known = status === 422 && typeof code === 'number' ? CODES.get(code) : undefined;
   if (known) return { kind: known[0], httpStatus: status, code: known[1], message };
@@ -98,15 +95,5 @@ function readResponse(answer: CarrierResponse): SendOutcome {
 }
 
 function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(errorOf(body).Message, status);
-}
-
-interface PostmarkBody {
-  readonly ErrorCode?: unknown;
-  readonly Message?: unknown;
-  readonly MessageID?: unknown;
-}
-
-function errorOf(body: unknown): PostmarkBody {
-  return typeof body === 'object' && body !== null ? body : {};
+  return wordsOf(fieldsOf(body)['Message'], status);
 }

@@ -3,13 +3,12 @@ import { formatAddress } from '../addresses.js';
 import type { ResendAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { encodeHeader } from './encodedWords.js';
-import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
+import { tagsOf } from './tags.js';
 import type { SendOutcome } from './transport.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
-/** Valid tags; an invalid tag would get the whole mail rejected. */
-const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 
@@ -29,7 +28,7 @@ export function createResend(baseUrl: string): Carrier<ResendAccount> {
     readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
     // A send-only key, which is the recommended kind.
-    recognises: ({ status, body }) => status === 401 && errorOf(body).name === 'restricted_api_key',
+    recognises: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
     describe,
   });
 }
@@ -41,13 +40,6 @@ const headersOf = ({ apikey }: ResendAccount) => ({
 });
 
 function toBody(mail: LoadedMail): object {
-  const tags = [
-    ...(mail.deliveryid === null ? [] : [{ name: 'deliveryid', value: mail.deliveryid }]),
-    { name: 'tenantid', value: String(mail.tenantid) },
-    ...(mail.categories ?? [])
-      .filter((category) => IS_TAG.test(category))
-      .map((category, index) => ({ name: `category_${index + 1}`, value: category })),
-  ];
   const headers = Object.entries(mail.headers ?? {}).map(
     ([name, value]) => [name, encodeHeader(value)] as const,
   );
@@ -72,18 +64,16 @@ function toBody(mail: LoadedMail): object {
           })),
         }
       : {}),
-    tags,
+    tags: tagsOf(mail).map(([name, value]) => ({ name, value })),
   };
 }
 
 /** Uses the documented error names, because they share statuses. */
 function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
-  const { name } = errorOf(body);
+  const { id, name } = fieldsOf(body);
   const message = describe(answer);
-  if (status >= 200 && status < 300) {
-    return { kind: 'sent', httpStatus: status, providerMessageId: idOf(body) };
-  }
+  if (status >= 200 && status < 300) return sentAs(id, status);
   switch (name) {
     case 'invalid_idempotent_request':
       // It means that there was such a request, not that its mail was sent.
@@ -113,14 +103,5 @@ function readResponse(answer: CarrierResponse): SendOutcome {
 }
 
 function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(errorOf(body).message, status);
-}
-
-function errorOf(body: unknown): { readonly name?: unknown; readonly message?: unknown } {
-  return typeof body === 'object' && body !== null ? body : {};
-}
-
-function idOf(body: unknown): string | null {
-  const { id } = (body ?? {}) as { id?: unknown };
-  return typeof id === 'string' ? id.slice(0, 200) : null;
+  return wordsOf(fieldsOf(body)['message'], status);
 }

@@ -1,18 +1,11 @@
-import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import type { SendOutcome } from './transport.js';
 
 /** Interprets the response by the statuses that the provider documents. */
 export function readSendgridResponse(answer: CarrierResponse): SendOutcome {
   const { status, headers, body } = answer;
   const message = describeBody(answer);
-  if (status >= 200 && status < 300) {
-    const id = headers['x-message-id'];
-    return {
-      kind: 'sent',
-      httpStatus: status,
-      providerMessageId: typeof id === 'string' ? id.slice(0, 200) : null,
-    };
-  }
+  if (status >= 200 && status < 300) return sentAs(headers['x-message-id'], status);
   if (status === 401) {
     const code = /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED';
     return { kind: 'tenant_paused', httpStatus: status, code, message };
@@ -32,7 +25,7 @@ interface ProviderError {
 }
 
 function providerErrors(body: unknown): readonly ProviderError[] {
-  const errors = (body as { errors?: unknown } | null | undefined)?.errors;
+  const { errors } = fieldsOf(body);
   if (!Array.isArray(errors)) return [];
   return (errors as (ProviderError | null)[]).filter((item) => item !== null && typeof item === 'object');
 }

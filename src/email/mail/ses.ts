@@ -1,17 +1,16 @@
 import { formatAddress } from '../addresses.js';
 import type { SesAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
-import { readCommonStatus, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
 import { createHttpCarrier } from './httpCarrier.js';
 import { MAX_MAIL_BYTES } from './mailSize.js';
 import { toMime } from './mime.js';
 import { signRequest } from './sigv4.js';
+import { tagsOf } from './tags.js';
 import type { SendOutcome } from './transport.js';
 
 /** SES accepts 40 MB in base64, and no UTF-8 before the @. */
 const LIMITS = { maxRecipients: 50, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: false };
-/** Valid tags; an invalid tag would get the whole mail rejected. */
-const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
 /** The daily quota is a sliding window: some of it is available again within the hour. */
 const QUOTA_WAIT_MS = 3_600_000;
 
@@ -44,13 +43,6 @@ const regionUrl = (region: string): string =>
 
 async function toBody(mail: LoadedMail, { configurationSet }: SesAccount): Promise<object> {
   const addresses = (list: LoadedMail['recipients']): readonly string[] => list.map(({ email }) => email);
-  const tags = [
-    ...(mail.deliveryid === null ? [] : [{ Name: 'deliveryid', Value: mail.deliveryid }]),
-    { Name: 'tenantid', Value: String(mail.tenantid) },
-    ...(mail.categories ?? [])
-      .filter((category) => IS_TAG.test(category))
-      .map((category, index) => ({ Name: `category_${index + 1}`, Value: category })),
-  ];
   return {
     FromEmailAddress: formatAddress({ ...mail.sender, name: '' }),
     Destination: {
@@ -59,7 +51,7 @@ async function toBody(mail: LoadedMail, { configurationSet }: SesAccount): Promi
       BccAddresses: addresses(mail.bcc),
     },
     Content: { Raw: { Data: (await toMime(mail)).toString('base64') } },
-    EmailTags: tags,
+    EmailTags: tagsOf(mail).map(([Name, Value]) => ({ Name, Value })),
     ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
   };
 }
@@ -77,9 +69,7 @@ const NOT_SENT = ['RequestExpired', 'RequestAbortedException', 'RequestTimeoutEx
 function readResponse(answer: CarrierResponse): SendOutcome {
   const { status, body } = answer;
   const message = describe(answer);
-  if (status >= 200 && status < 300) {
-    return { kind: 'sent', httpStatus: status, providerMessageId: idOf(body) };
-  }
+  if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['MessageId'], status);
   const name = errorOf(answer);
   if (status >= 500) return readCommonStatus(answer, message);
   if (WAITS.includes(name)) {
@@ -112,13 +102,4 @@ function errorOf({ headers, body }: CarrierResponse): string {
 function describe({ status, body }: CarrierResponse): string {
   const { message, Message } = fieldsOf(body);
   return wordsOf(message ?? Message, status);
-}
-
-function idOf(body: unknown): string | null {
-  const { MessageId: id } = fieldsOf(body);
-  return typeof id === 'string' ? id.slice(0, 200) : null;
-}
-
-function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
-  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
