@@ -1,17 +1,17 @@
 import { readCells, readMovedTenants } from '../db/directory/cells.js';
 import { migrateDirectory, type Directory } from '../db/directory/directory.js';
 import { withDirectory } from './cells.js';
-import { ArgumentError, type Command } from './command.js';
+import { ArgumentError, printJson, type Command } from './command.js';
 
 const SUBCOMMANDS: Readonly<Record<string, (directory: Directory) => Promise<void>>> = {
   /** Prints one JSON line: {"applied":[…]}. */
   async release(directory) {
-    print(JSON.stringify({ applied: await migrateDirectory(directory) }));
+    printJson({ applied: await migrateDirectory(directory) });
   },
   /** Prints one JSON line per cell. */
   async list(directory) {
     for (const { name, baseUrl, idRange } of await readCells(directory)) {
-      print(JSON.stringify({ cell: name, base_url: baseUrl, id_range: idRange }));
+      printJson({ cell: name, base_url: baseUrl, id_range: idRange });
     }
   },
   /** For deploy/proxy/cells.cfg: the cell of each tenant that has moved, and of each id range. */

@@ -6,7 +6,7 @@ import { NOBODY_LOGIN } from '../db/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
 import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../errors.js';
-import { ArgumentError, type Command } from './command.js';
+import { ArgumentError, printJson, type Command } from './command.js';
 import { readOptions } from './options.js';
 
 /** Resets a lost password, notably pxadmin's (tenant 0). Revokes the role's tokens, like any password change. */
@@ -22,7 +22,7 @@ export const password: Command = async (args) => {
       await setPassword(trx, tenantid, role.roleid, hash, role.roleid, Date.now());
       await bumpPolicyVersion(trx, tenantid);
     });
-    process.stdout.write(`${JSON.stringify({ tenantid, roleid: role.roleid })}\n`);
+    printJson({ tenantid, roleid: role.roleid });
   });
 };
 

@@ -5,7 +5,7 @@ import { resumeTenant } from '../db/delivery/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
 import { UsageError } from '../errors.js';
 import { findUnsent } from '../control/email/redrive.js';
-import { ArgumentError, type Command } from './command.js';
+import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
 const CHUNK_SIZE = 1_000;
@@ -20,7 +20,7 @@ export const redrive: Command = async (args) => {
       deliveryid === undefined
         ? await redriveFiltered(installation, tenantid, filter)
         : await redriveOne(installation, tenantid, deliveryid);
-    process.stdout.write(`${JSON.stringify({ tenantid, redriven })}\n`);
+    printJson({ tenantid, redriven });
   });
 };
 
@@ -37,7 +37,7 @@ async function resume({ tenant, delivery, filter }: Options, paused: string): Pr
       const resumed = await knex.transaction((transaction) =>
         resumeTenant(transaction, tenantid, config.tenantEmailsPerSecond),
       );
-      process.stdout.write(`${JSON.stringify({ tenantid, resumed })}\n`);
+      printJson({ tenantid, resumed });
     }
   });
 }

@@ -21,7 +21,7 @@ import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
 import { withCells } from './cells.js';
-import { ArgumentError, type Command } from './command.js';
+import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
 const MAX_PROBLEMS = 50;
@@ -57,7 +57,7 @@ async function create(args: readonly string[]): Promise<number> {
   };
   return withInstallation(async ({ database }) => {
     const created = await createTenant(database.knex, request);
-    print({ tenantid: created.tenantid, schema: created.schema, root_roleid: created.rootRoleid });
+    printJson({ tenantid: created.tenantid, schema: created.schema, root_roleid: created.rootRoleid });
   });
 }
 
@@ -81,7 +81,7 @@ async function adopt(args: readonly string[]): Promise<number> {
       rootPassword: required(options, 'root-password'),
       schema,
     });
-    print({ tenantid: created.tenantid, schema, root_roleid: created.rootRoleid });
+    printJson({ tenantid: created.tenantid, schema, root_roleid: created.rootRoleid });
     if (printsSql) printSql(created.left);
     const engine = await openEngine();
     const { problems } = await engine.introspect(created.tenantid, schema);
@@ -112,7 +112,7 @@ async function release(args: readonly string[]): Promise<number> {
       return;
     }
     await deleteTenant(database.knex, tenantid);
-    print({ released: found.schema });
+    printJson({ released: found.schema });
   });
 }
 
@@ -151,7 +151,7 @@ async function sql(args: readonly string[]): Promise<number> {
     const catalog = await engine.introspect(tenantid, schema);
     const settings = await findSettingsProblems(database.knex, engine, tenantid, schema);
     const problems = shortened([...catalog.problems, ...settings]);
-    print({ tenantid, schema, tables: [...catalog.tables.keys()], problems });
+    printJson({ tenantid, schema, tables: [...catalog.tables.keys()], problems });
   });
 }
 
@@ -172,7 +172,7 @@ async function capture(args: readonly string[]): Promise<number> {
     await database.knex.transaction((trx) =>
       captureTable(trx, database, { tenantid, catalog, table }, writers),
     );
-    print({ tenantid, table, writers });
+    printJson({ tenantid, table, writers });
   });
 }
 
@@ -181,7 +181,7 @@ async function setSuspended(args: readonly string[], suspended: boolean): Promis
   const tenantid = requiredTenant(readOptions(args, ['tenant']));
   return withInstallation(async ({ database }) => {
     await suspendTenant(database.knex, tenantid, suspended);
-    print({ tenantid, suspended });
+    printJson({ tenantid, suspended });
   });
 }
 
@@ -199,7 +199,7 @@ async function exportToFile(args: readonly string[]): Promise<number> {
         await file.write(`${line}\n`);
       });
       await file.sync();
-      print({ tenantid, schema, file: name });
+      printJson({ tenantid, schema, file: name });
       if (!suspended) {
         process.stderr.write('the tenant is not suspended: later changes are not in the file\n');
       }
@@ -224,7 +224,7 @@ async function importFromFile(args: readonly string[]): Promise<number> {
       { from: sourceSecretKeys, to: keyRing },
       () => file.readLines(),
     );
-    print({ tenantid, schema, suspended });
+    printJson({ tenantid, schema, suspended });
   });
 }
 
@@ -240,11 +240,11 @@ async function move(args: readonly string[]): Promise<number> {
   return withCells(async (deps) => {
     if (options.to === undefined) {
       await breakOffMove(deps, tenantid);
-      print({ tenantid, broken_off: true });
+      printJson({ tenantid, broken_off: true });
       return;
     }
     const { cell, pauseMs } = await moveTenantToCell(deps, tenantid, options.to);
-    print({ tenantid, cell, ...(pauseMs === undefined ? {} : { pause_ms: pauseMs }) });
+    printJson({ tenantid, cell, ...(pauseMs === undefined ? {} : { pause_ms: pauseMs }) });
   });
 }
 
@@ -259,7 +259,7 @@ function shortened(problems: readonly string[]): readonly string[] {
 
 async function list(): Promise<number> {
   return withInstallation(async ({ database }) => {
-    for (const row of await listTenants(database.knex)) print(row);
+    for (const row of await listTenants(database.knex)) printJson(row);
   });
 }
 
@@ -271,8 +271,4 @@ function required(options: Readonly<Partial<Record<string, string>>>, name: stri
   const value = options[name];
   if (value === undefined || value === '') throw new ArgumentError(`--${name} is missing`);
   return value;
-}
-
-function print(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
 }

@@ -2,7 +2,7 @@ import { rotateSigningKey } from '../api/auth/signingKeys.js';
 import { withInstallation } from '../compose.js';
 import { enterSigningKeys } from '../db/directory/cells.js';
 import { openDirectory } from '../db/directory/directory.js';
-import { ArgumentError, type Command } from './command.js';
+import { ArgumentError, printJson, type Command } from './command.js';
 
 /** Prints one JSON line: {"kid":…,"deleted":[…]}. Running servers sign with the new key within a minute. */
 export const token: Command = async ([name, ...args]) => {
@@ -18,6 +18,6 @@ export const token: Command = async ([name, ...args]) => {
         await directory.close();
       }
     }
-    process.stdout.write(`${JSON.stringify(rotated)}\n`);
+    printJson(rotated);
   });
 };
