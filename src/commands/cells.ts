@@ -1,6 +1,6 @@
 import { openInstallation, requireCurrentSchema, withInstallation, type Installation } from '../compose.js';
 import type { MoveDeps, MovingEnd } from '../control/tenants/moveToCell.js';
-import { openDirectory, type Directory } from '../db/directory/directory.js';
+import { useDirectory, type Directory } from '../db/directory/directory.js';
 import { UsageError } from '../errors.js';
 import { createLogger } from '../log.js';
 import { loadConfig } from '../config.js';
@@ -11,22 +11,20 @@ export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<numb
     const { config, log, keyRing } = source;
     if (config.directoryUrl === undefined) throw new UsageError('DIRECTORY_URL and CELL are not set');
     if (config.targetDatabaseUrl === undefined) throw new UsageError('TARGET_DATABASE_URL is not set');
-    const directory = openDirectory(config.directoryUrl, 'rowpost command', log);
-    try {
-      const target = await openInstallation('command', 'command', {
-        ...config,
-        databaseUrl: config.targetDatabaseUrl,
-        databaseDirectUrl: undefined,
-      });
+    const targetConfig = {
+      ...config,
+      databaseUrl: config.targetDatabaseUrl,
+      databaseDirectUrl: undefined,
+    };
+    await useDirectory(config.directoryUrl, 'rowpost command', log, async (directory) => {
+      const target = await openInstallation('command', 'command', targetConfig);
       try {
         await requireCurrentSchema(target.database);
         await work({ directory, source: endOf(source), target: endOf(target), keyRing });
       } finally {
         await target.stop();
       }
-    } finally {
-      await directory.close();
-    }
+    });
   });
 }
 
@@ -41,15 +39,7 @@ function endOf({ config: { databaseUrl, databaseDirectUrl }, database }: Install
 export async function withDirectory(work: (directory: Directory) => Promise<void>): Promise<number> {
   const config = loadConfig(process.env);
   if (config.directoryUrl === undefined) throw new UsageError('DIRECTORY_URL is not set');
-  const directory = openDirectory(
-    config.directoryUrl,
-    'rowpost command',
-    createLogger(config.logLevel, 'command'),
-  );
-  try {
-    await work(directory);
-    return 0;
-  } finally {
-    await directory.close();
-  }
+  const log = createLogger(config.logLevel, 'command');
+  await useDirectory(config.directoryUrl, 'rowpost command', log, work);
+  return 0;
 }

@@ -8,7 +8,7 @@ import { restoreLostRoles } from '../db/tenants/lostRoles.js';
 import { MOVING_TABLES } from '../control/tenants/tenantTables.js';
 import { MAX_ID_RANGE, startIdRange } from '../db/tenants/idRange.js';
 import { joinDirectory, readOwnCell } from '../db/directory/cells.js';
-import { openDirectory } from '../db/directory/directory.js';
+import { useDirectory } from '../db/directory/directory.js';
 import { requireKeysOf } from '../db/signIn/signingKeys.js';
 import { migrate } from '../db/migrate.js';
 import { missingRights } from '../db/rights.js';
@@ -49,12 +49,9 @@ async function joinCells({ config, database, keyRing, log }: Installation, idRan
   const { SigningKeys } = await import('../api/auth/signingKeys.js');
   // Whichever cell comes first makes the key that all sign with.
   await new SigningKeys(database.knex, keyRing, systemClock).ensure();
-  const directory = openDirectory(directoryUrl, 'rowpost release', log);
-  try {
-    await joinDirectory(directory, database.pool, { name, baseUrl, idRange });
-  } finally {
-    await directory.close();
-  }
+  await useDirectory(directoryUrl, 'rowpost release', log, (directory) =>
+    joinDirectory(directory, database.pool, { name, baseUrl, idRange }),
+  );
   await requireKeysOf(database.knex, keyRing);
 }
 

@@ -1,7 +1,7 @@
 import { rotateSigningKey } from '../api/auth/signingKeys.js';
 import { withInstallation } from '../compose.js';
 import { enterSigningKeys } from '../db/directory/cells.js';
-import { openDirectory } from '../db/directory/directory.js';
+import { useDirectory } from '../db/directory/directory.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 
 /** Prints one JSON line: {"kid":…,"deleted":[…]}. Running servers sign with the new key within a minute. */
@@ -11,12 +11,9 @@ export const token: Command = async ([name, ...args]) => {
     const longestSeconds = Math.max(config.accessTokenSeconds, config.refreshTokenSeconds);
     const rotated = await rotateSigningKey(database.knex, keyRing, longestSeconds);
     if (config.directoryUrl !== undefined) {
-      const directory = openDirectory(config.directoryUrl, 'rowpost token', log);
-      try {
-        await enterSigningKeys(directory, database.pool, rotated.deleted);
-      } finally {
-        await directory.close();
-      }
+      await useDirectory(config.directoryUrl, 'rowpost token', log, (directory) =>
+        enterSigningKeys(directory, database.pool, rotated.deleted),
+      );
     }
     printJson(rotated);
   });

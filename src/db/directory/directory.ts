@@ -47,6 +47,21 @@ export function openDirectory(url: string, applicationName: string, log: Logger)
   };
 }
 
+/** Opens the directory for one piece of work. */
+export async function useDirectory(
+  url: string,
+  applicationName: string,
+  log: Logger,
+  work: (directory: Directory) => Promise<void>,
+): Promise<void> {
+  const directory = openDirectory(url, applicationName, log);
+  try {
+    await work(directory);
+  } finally {
+    await directory.close();
+  }
+}
+
 /** Brings the directory's tables up to date. @returns the names of the applied migrations */
 export async function migrateDirectory({ pool }: Directory): Promise<readonly string[]> {
   const knex = knexFactory({ client: 'pg', connectionPool: pool });
