@@ -81,18 +81,20 @@ export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promi
       .select(...key, `${column} as ciphertext`);
     stored += rows.length;
     unreadable.push(
-      ...rows.filter((row) => !decrypts(keyRing, row.ciphertext, context(row))).map((row) => nameOf(row)),
+      ...rows
+        .filter((row) => decrypted(keyRing, row.ciphertext, context(row)) === undefined)
+        .map((row) => nameOf(row)),
     );
   }
   return { stored, unreadable };
 }
 
-function decrypts(keyRing: KeyRing, ciphertext: string, context: string): boolean {
+/** @returns undefined if the key is missing, or the row was altered */
+export function decrypted(keyRing: KeyRing, ciphertext: string, context: string): string | undefined {
   try {
-    keyRing.decrypt(ciphertext, context);
-    return true;
+    return keyRing.decrypt(ciphertext, context);
   } catch {
-    // Either the key is missing, or the row was altered.
-    return false;
+    // The caller reports which one.
+    return undefined;
   }
 }

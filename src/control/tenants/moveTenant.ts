@@ -1,4 +1,5 @@
 import { inTransaction, type TransactionClient } from '../../db/connection/inTransaction.js';
+import { readInChunks } from '../../db/moving/readInChunks.js';
 import { advanceSequences } from '../../db/tenants/idRange.js';
 import { restoreLostRoles } from '../../db/tenants/lostRoles.js';
 import type { Database } from '../../db/connection/database.js';
@@ -6,7 +7,7 @@ import { isUniqueViolation } from '../../db/sqlState.js';
 import { quoted } from '../../db/sql.js';
 import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
-import { SECRET_COLUMNS } from '../storedSecrets.js';
+import { decrypted, SECRET_COLUMNS } from '../storedSecrets.js';
 import { MOVING_TABLES } from './tenantTables.js';
 
 // A tenant except its own tables, as JSON lines: a header, one line per row, and a trailer with the number of rows. The
@@ -48,14 +49,10 @@ export async function exportTenant(
       const select =
         (isSharing ? (ownRows ?? rows) : rows) ??
         `select row_to_json(t)::text as row from rowpost.${quoted(table)} t where tenantid = $1`;
-      await client.query(`declare moving no scroll cursor for ${select}`, [tenantid]);
-      for (;;) {
-        const read = await client.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from moving`);
-        for (const { row } of read.rows) await write(`{"table":${JSON.stringify(table)},"row":${row}}`);
-        count += read.rows.length;
-        if (read.rows.length < ROWS_AT_ONCE) break;
-      }
-      await client.query('close moving');
+      await readInChunks(client, select, [tenantid], async (read) => {
+        for (const row of read) await write(`{"table":${JSON.stringify(table)},"row":${row}}`);
+        count += read.length;
+      });
     }
     await write(JSON.stringify({ rows: count }));
     return header;
@@ -232,13 +229,5 @@ async function encryptAnew(client: TransactionClient, { from, to }: Keys, tenant
     throw new UsageError(
       `SOURCE_SECRET_KEYS, or SECRET_KEYS without it, lacks the key of the ${unreadable.join(', ')}: set it to the SECRET_KEYS of the installation that the tenant comes from`,
     );
-  }
-}
-
-function decrypted(keyRing: KeyRing, ciphertext: string, context: string): string | undefined {
-  try {
-    return keyRing.decrypt(ciphertext, context);
-  } catch {
-    return undefined; // The caller reports which one.
   }
 }

@@ -9,14 +9,14 @@ import type { DeliveryKey } from '../delivery/deliveryKey.js';
 import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';
+import { readInChunks } from './readInChunks.js';
 
 // A fenced tenant's mail: nothing begins to be sent, and no rule is evaluated. Events whose rules were not evaluated, and
 // deliveries that have not ended, are carried before the other cell takes over; the history of those that have ended, after.
 
-/** A call of a provider ends before, or its lease does. */
+/** By then a call to a provider has ended, or its lease has. */
 const PATIENCE_MS = 120_000;
 const POLL_MS = 20;
-const ROWS_AT_ONCE = 500;
 
 /** Waits for the attempts in flight of a fenced tenant. All of its open deliveries are tracked then. */
 export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<void> {
@@ -137,20 +137,7 @@ async function carry(source: Pool, target: Pool, tenantid: number, parts: readon
     await inTransaction(target, async (to) => {
       await to.query('set local statement_timeout = 0');
       for (const { table, xid, rows: select } of parts) {
-        await from.query(`declare carried no scroll cursor for ${select}`, [tenantid]);
-        for (;;) {
-          const { rows } = await from.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from carried`);
-          if (rows.length > 0) {
-            await insertCarried(
-              to,
-              table,
-              xid,
-              rows.map(({ row }) => row),
-            );
-          }
-          if (rows.length < ROWS_AT_ONCE) break;
-        }
-        await from.query('close carried');
+        await readInChunks(from, select, [tenantid], (rows) => insertCarried(to, table, xid, rows));
       }
     });
   });

@@ -4,16 +4,15 @@ import { quoted } from '../sql.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import type { MovingTenant } from './handOver.js';
 import type { MovedTable } from './movedTables.js';
-
-const ROWS_AT_ONCE = 500;
+import { readInChunks } from './readInChunks.js';
 
 /** Both ends of the move. */
 export interface Ends {
   readonly source: Database;
   readonly target: Database;
-  /** As the source has the tenant. */
+  /** The tenant in the source. */
   readonly here: MovingTenant;
-  /** As the target has it. */
+  /** The tenant in the target. */
   readonly there: MovingTenant;
 }
 
@@ -29,28 +28,19 @@ export function copyRows(
   );
 }
 
-/** Within transactions of both ends. */
+/** Runs within a transaction at each end. */
 export async function copyTable(
   from: pg.ClientBase,
   to: pg.ClientBase,
   schema: string,
   table: MovedTable,
 ): Promise<void> {
-  await from.query(`declare moved no scroll cursor for select concat(t) as row from ${table.from} t`);
-  for (;;) {
-    const { rows } = await from.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from moved`);
-    await insertRows(
-      to,
-      schema,
-      table,
-      rows.map(({ row }) => row),
-    );
-    if (rows.length < ROWS_AT_ONCE) break;
-  }
-  await from.query('close moved');
+  await readInChunks(from, `select concat(t) as row from ${table.from} t`, [], (rows) =>
+    insertRows(to, schema, table, rows),
+  );
 }
 
-/** @param rows PostgreSQL's texts of them */
+/** @param rows in PostgreSQL's text form */
 export async function insertRows(
   to: pg.ClientBase,
   schema: string,
@@ -67,7 +57,7 @@ export async function insertRows(
   );
 }
 
-/** Sets the target's sequences as the source's are. */
+/** Sets the target's sequences to the values of the source's. */
 export async function copySequences({ source, target, here: { schema } }: Ends): Promise<void> {
   const { rows } = await source.pool.query<{ name: string }>(
     `select relname::text as name from pg_catalog.pg_class
