@@ -17,7 +17,7 @@ import type { HealthChecks } from './health/readiness.js';
 import type { Queue } from './queue/jobQueue.js';
 import type { KeyRing } from './secrets.js';
 import type { Services } from './services.js';
-import type { Stoppable } from './shutdown.js';
+import { closing, stopAll, type Stoppable } from './shutdown.js';
 import { createStartup, NotReadyError, type Dependency, type Startup } from './startup.js';
 import type { TemplatePool } from './templates/index.js';
 import { startTracing } from './tracing/startTracing.js';
@@ -181,7 +181,7 @@ export async function startWebPart(installation: Installation, templates: Templa
   const web = await startWeb({ ...installation, engine, control, checks });
   // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
-  return { ...web, ...stopInOrder(web, { stop: () => transport.close() }) };
+  return { ...web, stop: () => stopAll([web, closing(transport)]) };
 }
 
 /** The queue, for relay and worker. Throws UsageError if it is unusable. */
@@ -231,15 +231,6 @@ export async function startWorkerPart(
     import('./worker/worker.js'),
   ]);
   return startWorker({ ...installation, engine, templates, queue });
-}
-
-function stopInOrder(first: Stoppable, second: Stoppable): Stoppable {
-  return {
-    async stop() {
-      await first.stop();
-      await second.stop();
-    },
-  };
 }
 
 /** Opens an installation, runs the work and closes it. @returns exit status 0 */

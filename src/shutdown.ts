@@ -50,6 +50,11 @@ export function exitOnSignal(): () => void {
   };
 }
 
+/** Something that is closed, as a part that is stopped. */
+export function closing(resource: { close(): Promise<void> }): Stoppable {
+  return { stop: () => resource.close() };
+}
+
 /** Stops parts sequentially, in the given order. */
 export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
   for (const part of parts) await part.stop();

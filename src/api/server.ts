@@ -5,7 +5,7 @@ import type { Principal } from '../db/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listen } from '../listen.js';
-import { stopAll, type Stoppable } from '../shutdown.js';
+import { closing, stopAll, type Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
@@ -134,7 +134,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     port,
     stop: () =>
       (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
-        stopAll([leases, { stop: () => storage.close() }]),
+        stopAll([leases, closing(storage)]),
       )),
   };
 }

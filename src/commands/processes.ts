@@ -14,7 +14,7 @@ import { requireKeysOf } from '../db/signIn/signingKeys.js';
 import { hasSharedRole } from '../db/tenants/lostRoles.js';
 import { UsageError } from '../errors.js';
 import type { Queue } from '../queue/queue.js';
-import { stopOnSignal, type Stoppable } from '../shutdown.js';
+import { closing, stopOnSignal, type Stoppable } from '../shutdown.js';
 import type { Command } from './command.js';
 
 export const web = serverCommand('web', async (installation) => {
@@ -106,8 +106,4 @@ function serverCommand(
     installation.log.info('started');
     return 0;
   };
-}
-
-function closing(resource: { close(): Promise<void> }): Stoppable {
-  return { stop: () => resource.close() };
 }
