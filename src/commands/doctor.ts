@@ -59,7 +59,7 @@ export async function runDoctor(
 /** Also true if no tenant has an account yet, or if that can't be determined. */
 async function isSendgridUsed({ database, keyRing }: Installation): Promise<boolean> {
   const accounts = await tenantAccounts(database, keyRing).catch(() => []);
-  return accounts.length === 0 || accounts.some(({ kind }) => kind === 'sendgrid');
+  return accounts.length === 0 || accounts.some(({ account }) => account.kind === 'sendgrid');
 }
 
 function readConfig(env: Readonly<Record<string, string | undefined>>): Config | ConfigError {

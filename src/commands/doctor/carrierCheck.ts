@@ -8,10 +8,9 @@ import type { MailTransport } from '../../email/mail/transport.js';
 import type { KeyRing } from '../../secrets.js';
 import { bad, good, type Finding } from './check.js';
 
-/** An account, as far as it can be decrypted, and its tenant. */
+/** An account, and its tenant. */
 export interface TenantAccount {
   readonly tenantid: number;
-  readonly kind: CarrierKind;
   readonly account: Account;
 }
 
@@ -36,13 +35,8 @@ export async function tenantAccounts(
 ): Promise<readonly TenantAccount[]> {
   return (await readAllAccounts(knex)).flatMap(({ tenantid, ...stored }) => {
     try {
-      return openAccounts(keyRing, tenantid, stored).map((account) => ({
-        tenantid,
-        kind: account.kind,
-        account,
-      }));
+      return openAccounts(keyRing, tenantid, stored).map((account) => ({ tenantid, account }));
     } catch {
-      // Reported by the check of secrets, with the tenant's id.
       return [];
     }
   });
@@ -75,9 +69,9 @@ async function verifyAll(
     while (performance.now() - startedAtMs < START_WITHIN_MS) {
       const next = waiting.shift();
       if (!next) return;
-      const { tenantid, kind, account } = next;
+      const { tenantid, account } = next;
       const verdict = await transport.verify(account, deadlineMs);
-      verdicts.push({ tenantid, kind, problem: verdict.ok ? undefined : verdict.message });
+      verdicts.push({ tenantid, kind: account.kind, problem: verdict.ok ? undefined : verdict.message });
     }
   };
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, ask));

@@ -11,7 +11,7 @@ import type { KeyRing } from '../../secrets.js';
 import { openDatabase, type Database } from '../../db/connection/database.js';
 import { requireSessions } from '../../db/connection/pooler.js';
 import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
-import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { oldestSeconds, readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/delivery/emailAccounts.js';
 import { overdueIn, type Overdue } from '../../db/delivery/overdue.js';
 import { probeWrites, readServerFacts, requireReachable } from '../../db/reachability.js';
@@ -296,8 +296,7 @@ export function judgeBacklog(backlog: Backlog, alarmSeconds: number): Finding {
     const [what, hint] = OVERDUE[first.place];
     return bad(`${first.count} ${what}, the oldest for ${since(first.oldestSeconds)}`, hint);
   }
-  const { unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds } = backlog;
-  const oldest = Math.max(unreadSeconds ?? 0, openBatchSeconds ?? 0, waitingSeconds ?? 0, retrySeconds ?? 0);
+  const oldest = oldestSeconds(backlog) ?? 0;
   const open = `${counted(backlog.unreadEvents, 'event')}, ${counted(backlog.openBatches, 'batch', 'batches')} and ${counted(backlog.waiting + backlog.retries, 'delivery', 'deliveries')} wait`;
   const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
   return good(`${open}${oldest > 0 ? `, the oldest for ${since(oldest)}` : ''}; ${apart}`);

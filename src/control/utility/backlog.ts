@@ -5,7 +5,7 @@ import {
   GraphQLObjectType,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { oldestSeconds, readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireInstallationAdmin } from '../permissions.js';
@@ -58,9 +58,3 @@ export const backlogField: GraphQLFieldConfig<unknown, ControlContext> = {
     return readBacklog(deps.database.ledger);
   },
 };
-
-function oldestSeconds(source: Backlog): number | null {
-  const { unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds } = source;
-  const ages = [unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds].filter((age) => age !== null);
-  return ages.length === 0 ? null : Math.max(...ages);
-}
