@@ -45,7 +45,7 @@ export interface ControlContext {
   ) => Promise<unknown[]>;
   /** Reads a field of `Aggregates`; serialized with the lists. */
   readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
-  /** Runs one task after another: a transaction is one connection, which takes one statement at a time. */
+  /** Runs one task after another. */
   readonly serialize: <T>(work: () => Promise<T>) => Promise<T>;
   /** Counts a read of related rows. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
   readonly countRelatedRead: () => void;

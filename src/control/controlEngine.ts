@@ -1,4 +1,4 @@
-import { Semaphore } from 'async-mutex';
+import { Mutex, Semaphore } from 'async-mutex';
 import {
   execute,
   introspectionFromSchema,
@@ -228,8 +228,8 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     visible: visibleTo(principal),
     principal,
   });
-  const serialize = serializer();
-  const serializeReads = serializer();
+  // A transaction is one connection, which takes one statement at a time.
+  const [fields, reads] = [new Mutex(), new Mutex()];
   const countValues = createValueCounter();
   let relatedReads = 0;
   return {
@@ -241,13 +241,13 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     options,
     passwordHashes,
     list: (info, args, table) =>
-      serializeReads(async () => {
+      reads.runExclusive(async () => {
         const rows = await reader.read(info, args, table);
         countValues(rows);
         return rows;
       }),
-    aggregate: (info) => serializeReads(() => reader.aggregate(info)),
-    serialize,
+    aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
+    serialize: (work) => fields.runExclusive(work),
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;
       const message = `The answer leads to more than ${MAX_RELATED_READS} objects and lists.`;
@@ -255,16 +255,6 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     },
     afterCommit: [],
     failed: false,
-  };
-}
-
-/** Runs one task after another. */
-function serializer(): ControlContext['serialize'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
   };
 }
 
