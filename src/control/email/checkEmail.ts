@@ -1,23 +1,18 @@
 import { GraphQLList, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import type { EmailFailure } from '../../email/email.js';
-import { ID } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { inputType } from '../object/objectTypes.js';
 import { readRows } from '../object/rows.js';
 import { StoredRow } from '../object/storedRow.js';
 import { emailRule } from '../objects/emailRule.js';
-import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';
 import { emailErrorType } from './emailErrorType.js';
-import { readEmailType, type Draft, type ReadType } from './readEmailType.js';
+import { DRAFT_ARGS, readEmailType, type DraftArgs, type ReadType } from './readEmailType.js';
 import { absentFiles } from './absentFiles.js';
 import { missingNames } from './missingNames.js';
 import { unusedFilters } from './unusedFilters.js';
 
-interface CheckArgs {
-  readonly email_type?: string | null;
-  readonly input?: Draft | null;
+interface CheckArgs extends DraftArgs {
   readonly target?: string | null;
 }
 
@@ -27,11 +22,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
   description:
     'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no change of its rules has.',
   args: {
-    email_type: { type: ID, description: 'A saved email type.' },
-    input: {
-      type: inputType(emailTypes),
-      description: 'A draft, which is not saved: a whole email type, or what changes of `email_type`.',
-    },
+    ...DRAFT_ARGS,
     target: { type: GraphQLString, description: 'A table, in place of those of the rules.' },
   },
   resolve: async (_source, args, context) => {

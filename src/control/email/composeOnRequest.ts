@@ -3,24 +3,18 @@ import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import type { EmailTrigger } from '../../email/email.js';
 import { unsubscribePreviewUrl } from '../../email/unsubscribeLink.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
-import { ID, SCALARS } from '../../graphql/schema/scalars.js';
+import { SCALARS } from '../../graphql/schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
 import { requireKnownRoles } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { inputType } from '../object/objectTypes.js';
-import { emailTypes } from '../objects/emailTypes.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { findVariant, readEmailType, type Draft } from './readEmailType.js';
+import { DRAFT_ARGS, findVariant, readEmailType, type DraftArgs } from './readEmailType.js';
 
 /** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose permissions. */
 export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
-  email_type: { type: ID, description: 'A saved email type.' },
-  input: {
-    type: inputType(emailTypes),
-    description: 'A draft, which is not saved: a whole email type, or what changes of `email_type`.',
-  },
+  ...DRAFT_ARGS,
   target: { type: GraphQLString, description: 'The table.' },
   key: {
     type: SCALARS.GenericScalar,
@@ -38,9 +32,7 @@ export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   },
 };
 
-export interface ComposeArgs {
-  readonly email_type?: string | null;
-  readonly input?: Draft | null;
+export interface ComposeArgs extends DraftArgs {
   readonly target?: string | null;
   readonly key?: unknown;
   readonly operation?: string | null;

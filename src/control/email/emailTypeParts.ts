@@ -80,8 +80,10 @@ interface EmailQueryInput {
   readonly outvar: string;
 }
 
-/** Names that the service defines in templates: no outvar may use them. */
-const CONTEXT_NAMES = ['records', 'operation', 'target', 'now', 'base_url', 'file'];
+/** Names that the service defines in templates besides `records`. */
+export const CONTEXT_NAMES: readonly string[] = ['operation', 'target', 'now', 'base_url', 'file'];
+/** No outvar may use them. */
+const RESERVED_NAMES = ['records', ...CONTEXT_NAMES];
 
 const MAX_NAME_CHARACTERS = 200;
 
@@ -97,7 +99,7 @@ export function readQueries(given: readonly (EmailQueryInput | null)[]): readonl
   return requireItems(given, 'queries').map((query, index) => {
     const field = `queries[${index}]`;
     const { outvar } = query;
-    if (!/^[A-Za-z_]\w*$/.test(outvar) || CONTEXT_NAMES.includes(outvar)) {
+    if (!/^[A-Za-z_]\w*$/.test(outvar) || RESERVED_NAMES.includes(outvar)) {
       throw badInput(`${field}.outvar`, `"${outvar}" can't be the name of a result.`);
     }
     if (outvars.has(outvar)) throw badInput(`${field}.outvar`, `Two queries have the outvar "${outvar}".`);

@@ -3,7 +3,7 @@ import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { EmailFailure } from '../../email/email.js';
 import { suggestion } from '../../suggestion.js';
 import type { TemplateRead } from '../../templates/index.js';
-import type { EmailQuery } from './emailTypeParts.js';
+import { CONTEXT_NAMES, type EmailQuery } from './emailTypeParts.js';
 
 /** A context value that a field of an email type reads. */
 interface FieldRead extends TemplateRead {
@@ -15,7 +15,6 @@ type Shape = { readonly names: ReadonlyMap<string, Shape>; readonly what: string
 
 const ITEM = '[]';
 const MAX_WARNINGS = 50;
-const CONTEXT_NAMES = ['operation', 'target', 'now', 'base_url', 'file'];
 
 /**
  * Finds reads of names that the context will not have: columns that a target lacks, and fields that a query does not select.

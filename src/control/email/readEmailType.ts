@@ -1,10 +1,13 @@
+import type { GraphQLFieldConfigArgumentMap } from 'graphql';
 import type { EmailType } from '../../db/delivery/emailTypes.js';
 import type { EmailFailure } from '../../email/email.js';
 import { variantNames } from '../../email/variantNames.js';
 import { AppError } from '../../errors.js';
+import { ID } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import type { Row } from '../object/declaration.js';
+import { inputType } from '../object/objectTypes.js';
 import { readValues } from '../object/readValues.js';
 import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
@@ -12,6 +15,20 @@ import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 
 /** Input of `create_email_type` or `update_email_type`. */
 export type Draft = Readonly<Record<string, unknown>>;
+
+/** Arguments that say which email type a field is about. */
+export const DRAFT_ARGS = {
+  email_type: { type: ID, description: 'A saved email type.' },
+  input: {
+    type: inputType(emailTypes),
+    description: 'A draft, which is not saved: a whole email type, or what changes of `email_type`.',
+  },
+} satisfies GraphQLFieldConfigArgumentMap;
+
+export interface DraftArgs {
+  readonly email_type?: string | null;
+  readonly input?: Draft | null;
+}
 
 export type ReadType = EmailType & Pick<Row<typeof emailTypes>, 'queries'>;
 
@@ -25,7 +42,7 @@ type Read =
  */
 export async function readEmailType(
   context: ControlContext,
-  { email_type, input }: { readonly email_type?: string | null; readonly input?: Draft | null },
+  { email_type, input }: DraftArgs,
 ): Promise<Read> {
   if (email_type == null && input == null) throw badInput('email_type', 'Give email_type, input, or both.');
   const saved = email_type == null ? undefined : await findRow(context, emailTypes, { email_type });

@@ -5,16 +5,14 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { ID } from '../../graphql/schema/scalars.js';
 import { BUILTIN_NAMES } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
-import { inputType } from '../object/objectTypes.js';
 import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';
 import { requireTable } from './currentRow.js';
-import type { Draft, ReadType } from './readEmailType.js';
+import { DRAFT_ARGS, type DraftArgs, type ReadType } from './readEmailType.js';
 import { contextPaths } from './missingNames.js';
 
 const names = (description: string) => ({
@@ -32,9 +30,7 @@ const namesType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-interface NamesArgs {
-  readonly email_type?: string | null;
-  readonly input?: Draft | null;
+interface NamesArgs extends DraftArgs {
   readonly target?: string | null;
 }
 
@@ -43,9 +39,9 @@ export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArg
   type: new GraphQLNonNull(namesType),
   description: 'The names that the templates of an email type can use: what an editor completes.',
   args: {
-    email_type: { type: ID, description: 'A saved email type.' },
+    email_type: DRAFT_ARGS.email_type,
     input: {
-      type: inputType(emailTypes),
+      type: DRAFT_ARGS.input.type,
       description:
         'A draft, which need not be complete: a whole email type, or what changes of `email_type`.',
     },
