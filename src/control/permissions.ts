@@ -2,8 +2,6 @@ import { INSTALLATION_TENANTID } from './tenants/installation.js';
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 
-export { isNobody } from '../db/principal.js';
-
 /** Root and `admin` have every capability within their tenant. */
 export function holds(principal: Principal, capability: string): boolean {
   return principal.isAdmin || principal.capabilities.includes(capability);

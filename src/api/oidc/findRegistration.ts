@@ -2,6 +2,7 @@ import type { Row } from '../../control/object/declaration.js';
 import { isUsableProvider } from '../../control/object/references.js';
 import { readRow } from '../../control/object/rows.js';
 import { roleOidc } from '../../control/objects/roleOidc.js';
+import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
@@ -17,11 +18,7 @@ export async function findRegistration(
   if (registration) return registration;
   const what = `The tenant has no OpenID Connect configuration ${confid}.`;
   throw (await isUsableProvider(knex, tenantid, confid))
-    ? oidcFailure(
-        'OIDC_CONFID_NOT_FOUND',
-        what,
-        'This is the number of a provider: give the confid that create_oidc_config returned.',
-      )
+    ? oidcFailure('OIDC_CONFID_NOT_FOUND', what, PROVIDERID_GIVEN)
     : oidcFailure('OIDC_CONFID_NOT_FOUND', what);
 }
 

@@ -5,7 +5,6 @@ import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
-import { distinct } from '../object/readValues.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -104,7 +103,7 @@ export function readOperations(given: readonly string[], field: string): readonl
   if (given.length === 0) throw badInput(field, `${field} must name one.`);
   const unknown = given.find((operation) => !OPERATIONS.includes(operation));
   if (unknown !== undefined) throw unknownOperation(unknown, field);
-  return distinct(given);
+  return [...new Set(given)];
 }
 
 export function unknownOperation(operation: string, field: string): AppError {

@@ -49,7 +49,3 @@ function inWords(texts: readonly string[]): string {
 export function blankToNull(text: string): string | null {
   return text.trim() === '' ? null : text;
 }
-
-export function distinct<T>(items: readonly T[]): readonly T[] {
-  return [...new Set(items)];
-}

@@ -105,5 +105,6 @@ async function requireConfig({ db, principal }: ControlContext, confid: number):
   });
 }
 
-const PROVIDERID_GIVEN =
+/** A hint. */
+export const PROVIDERID_GIVEN =
   'This is the number of a provider: give the confid that create_oidc_config returned.';

@@ -1,11 +1,11 @@
-import { NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
 import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, requireItems } from '../object/badInput.js';
 import { checkPassword, grantable } from './createRole.js';
-import { denied, isNobody, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
+import { denied, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
 import type { Key } from '../object/declaration.js';
 import type { RoleInput } from './roleInput.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';

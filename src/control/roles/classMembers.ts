@@ -2,7 +2,6 @@ import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { distinct } from '../object/readValues.js';
 import { requireKnownRoles } from '../object/references.js';
 import { denied, requireClasses } from '../permissions.js';
 import { requireManageable, requireMember } from './rolePermissions.js';
@@ -10,7 +9,7 @@ import { requireManageable, requireMember } from './rolePermissions.js';
 /** Throws AppError BAD_USER_INPUT. */
 export function readRoleids(ids: readonly string[], field: string): readonly number[] {
   if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must be numbers of roles.`);
-  return distinct(ids.map(Number));
+  return [...new Set(ids.map(Number))];
 }
 
 /** Only administrators open a class for sign-up. Throws AppError PERMISSION_DENIED. */

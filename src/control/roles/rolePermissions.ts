@@ -1,4 +1,4 @@
-import { NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
 import { findExcess, type Excess } from './findExcess.js';
 import { isBelow, readRole, type RoleState } from './roles.js';
 import { readTenant } from '../tenants/tenants.js';
@@ -6,7 +6,7 @@ import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound } from '../object/badInput.js';
-import { denied, isNobody } from '../permissions.js';
+import { denied } from '../permissions.js';
 
 /**
  * Requires that the principal may change a role. It must be below the principal and have no capability, class or policy

@@ -1,9 +1,10 @@
 import { isLoginLike } from './roles.js';
 import { signupClasses } from './roleClasses.js';
+import { isNobody } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems } from '../object/badInput.js';
-import { denied, isNobody, requireHolding } from '../permissions.js';
+import { denied, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 
 /** Capabilities that visitors need to sign up, but the new role does not. */

@@ -1,5 +1,5 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
 import { ensureNobody } from '../roles/nobody.js';
 import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
@@ -8,7 +8,7 @@ import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from '../object/badInput.js';
 import type { ControlFields } from '../object/objectFields.js';
-import { denied, isNobody, requireTenantAdmin } from '../permissions.js';
+import { denied, requireTenantAdmin } from '../permissions.js';
 import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
 import { recentRows } from '../email/recentRows.js';
