@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -11,7 +9,7 @@ import { waitFor } from '../support/waitFor.js';
 import {
   countStates,
   createRule,
-  keyRing,
+  createTenantWithTables,
   pipelineConfig,
   startPipeline,
   type Pipeline,
@@ -27,7 +25,6 @@ describe('attack: a row for which a condition fails', () => {
   let engine: DataEngine;
   let pipeline: Pipeline;
   let tenant: CreatedTenant;
-  let tenants = 0;
   let statements = 0;
 
   before(async () => {
@@ -49,19 +46,8 @@ describe('attack: a row for which a condition fails', () => {
     await db.drop();
   });
   beforeEach(async () => {
-    tenant = await createTenant(db.database.knex, {
-      name: `notes ${++tenants}`,
-      rootLogin: 'root',
-      rootPassword: 'correct horse',
-    });
+    tenant = await createTenantWithTables(db.database, 'create table note (id int primary key, secret text)');
     const { tenantid, rootRoleid } = tenant;
-    await runTenantSql(db.database, { tenantid, sql: 'create table note (id int primary key, secret text)' });
-    await storeAccounts(db.database.knex, keyRing, {
-      tenantid,
-      apikey: 'SG.notes',
-      setBy: rootRoleid,
-      emailsPerSecond: 0,
-    });
     await createRule(
       db.database,
       { tenantid, roleid: rootRoleid, apiKey: '' },

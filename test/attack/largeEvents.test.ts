@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
@@ -11,7 +10,7 @@ import { waitFor } from '../support/waitFor.js';
 import {
   countStates,
   createRule,
-  keyRing,
+  createTenantWithTables,
   pipelineConfig,
   startPipeline,
   type Pipeline,
@@ -23,7 +22,6 @@ describe('attack: events of any size', () => {
   let provider: FakeProvider;
   let engine: DataEngine;
   let pipeline: Pipeline;
-  let tenants = 0;
 
   before(async () => {
     db = await createTestDatabase();
@@ -39,19 +37,11 @@ describe('attack: events of any size', () => {
   });
 
   async function tenantWith(condition: string | null): Promise<CreatedTenant> {
-    const tenant = await createTenant(db.database.knex, {
-      name: `large ${++tenants}`,
-      rootLogin: 'root',
-      rootPassword: 'correct horse',
-    });
+    const tenant = await createTenantWithTables(
+      db.database,
+      'create table note (id int primary key, body text)',
+    );
     const { tenantid, rootRoleid } = tenant;
-    await runTenantSql(db.database, { tenantid, sql: 'create table note (id int primary key, body text)' });
-    await storeAccounts(db.database.knex, keyRing, {
-      tenantid,
-      apikey: 'SG.notes',
-      setBy: rootRoleid,
-      emailsPerSecond: 0,
-    });
     await createRule(
       db.database,
       { tenantid, roleid: rootRoleid, apiKey: '' },

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { createRelayWaker, type RelayWaker } from '../../src/db/connection/wakeup.js';
@@ -15,7 +14,7 @@ import {
   BACKENDS,
   countStates,
   createRule,
-  keyRing,
+  createTenantWithTables,
   pipelineConfig,
   startPipeline,
   type Pipeline,
@@ -45,7 +44,6 @@ for (const backend of BACKENDS) {
     let pipeline: Pipeline;
     let principals: PrincipalSource;
     let tenant: CreatedTenant;
-    let tenants = 0;
 
     before(async () => {
       db = await createTestDatabase();
@@ -70,19 +68,7 @@ for (const backend of BACKENDS) {
       await db.drop();
     });
     beforeEach(async () => {
-      tenant = await createTenant(db.database.knex, {
-        name: `shop ${++tenants}`,
-        rootLogin: 'root',
-        rootPassword: 'correct horse',
-      });
-      await runTenantSql(db.database, { tenantid: tenant.tenantid, sql: TABLES });
-      const { tenantid, rootRoleid } = tenant;
-      await storeAccounts(db.database.knex, keyRing, {
-        tenantid,
-        apikey: 'SG.shop',
-        setBy: rootRoleid,
-        emailsPerSecond: 0,
-      });
+      tenant = await createTenantWithTables(db.database, TABLES);
     });
 
     const mutate = async (mutation: string): Promise<void> => {

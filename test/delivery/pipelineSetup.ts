@@ -2,8 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Database } from '../../src/db/connection/database.js';
+import { createTenant as createRealTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import type { DeliveryLimits } from '../../src/db/delivery/closeBatch.js';
+import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
 import { PrincipalSource } from '../../src/db/principal.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { systemClock } from '../../src/clock.js';
 import { startRelay } from '../../src/relay/relay.js';
 import { migrateQueue, openQueue, type Queue } from '../../src/queue/queue.js';
@@ -83,6 +86,24 @@ export async function createTenant(database: Database): Promise<TestTenant> {
     .knex('rowpost.email_apikey')
     .insert({ tenantid, apikey_encrypted: keyRing.encrypt(apiKey, `email_apikey:${tenantid}`) });
   return { tenantid, roleid: role!.roleid, apiKey };
+}
+
+/** A tenant as an installation makes it, with tables of its own, and an account at SendGrid. */
+export async function createTenantWithTables(database: Database, tables: string): Promise<CreatedTenant> {
+  const tenant = await createRealTenant(database.knex, {
+    name: `t${randomBytes(6).toString('hex')}`,
+    rootLogin: 'root',
+    rootPassword: 'correct horse',
+  });
+  const { tenantid, rootRoleid } = tenant;
+  await runTenantSql(database, { tenantid, sql: tables });
+  await storeAccounts(database.knex, keyRing, {
+    tenantid,
+    apikey: 'SG.key',
+    setBy: rootRoleid,
+    emailsPerSecond: 0,
+  });
+  return tenant;
 }
 
 export interface RuleOptions {
