@@ -3,14 +3,14 @@ import { connectForTheFirstTime, createRedisClient, primariesOf } from './redisC
 import { modeProblem } from './redisMode.js';
 
 export interface RedisFacts {
-  /** E.g. 7.2.4; of a cluster's primaries the oldest. */
+  /** Such as 7.2.4; in a cluster, that of the oldest primary. */
   readonly version: string;
-  /** One, or those of a cluster. */
+  /** How many: one, unless it is a cluster. */
   readonly primaries: number;
-  /** Undefined where the server doesn't report it. */
+  /** Undefined if the server doesn't report it. */
   readonly maxmemoryPolicy: string | undefined;
   readonly roundTripMs: number;
-  /** Why it can't be the queue in the mode that it runs in. */
+  /** Why it can't serve as the queue in the mode it runs in. */
   readonly modeProblem: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export async function inspectRedis(url: string): Promise<RedisFacts> {
     commandTimeoutMs: TIMEOUT_MS,
     waitsForConnection: false,
   });
-  // Without a listener an error that comes later would end the process.
+  // Without a listener, a later error would end the process.
   redis.on('error', () => undefined);
   try {
     await connectForTheFirstTime(redis, TIMEOUT_MS);

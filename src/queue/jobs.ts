@@ -27,9 +27,9 @@ export interface DeliveryOrder {
  */
 export const batchJobId = (job: BatchJob): string => `b${job.batchid}-${job.createtime.replace(/\D/g, '')}`;
 /**
- * Delivery ids are used once. Contains the attempt, so that the next attempt can be added while the previous job is still finishing, and the time of
- * a delayed job, since the job that adds it may be the same attempt's. Rounded to the second, so that two readers of the
- * same due time moments apart get the same id.
+ * Delivery ids are used once. Contains the attempt, so that the next attempt can be added while the previous job is still
+ * finishing; and the due time of a delayed job, since the job that adds it may be for the same attempt, rounded to the
+ * second, so that two readers of the same due time get the same id.
  */
 export const deliveryJobId = ({ job, delayMs }: DeliveryOrder): string =>
   `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.round((Date.now() + delayMs) / 1_000)}` : ''}`;

@@ -6,7 +6,7 @@ import type { Queue } from './jobQueue.js';
 
 const INTERVAL_MS = 2_000;
 
-/** Times an answer of the queue every two seconds, and logs when it stops answering and when it answers again. */
+/** Measures the queue's response time every two seconds, and logs when it stops responding and when it responds again. */
 export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs = INTERVAL_MS): Stoppable {
   const outage = startOutage(log, 'the queue');
   let looking: Promise<void> | undefined;

@@ -10,12 +10,12 @@ export type RedisAddress =
   /** The server that Sentinels name as the primary. */
   | (Access & {
       readonly kind: 'sentinel';
-      /** The Sentinels, which know where the primary is. */
+      /** The Sentinels, which know the primary's address. */
       readonly hosts: readonly RedisHost[];
-      /** By which they know it. */
+      /** The name under which they watch it. */
       readonly primaryName: string;
       readonly database: number;
-      /** For the Sentinels themselves, where they ask for it. */
+      /** For the Sentinels themselves, if they require authentication. */
       readonly sentinelUsername: string | undefined;
       readonly sentinelPassword: string | undefined;
     })
@@ -34,7 +34,7 @@ interface Access {
 const SENTINEL_PORT = 26379;
 const NODE_PORT = 6379;
 const SENTINEL_PARAMETERS: readonly string[] = ['sentinel_username', 'sentinel_password'];
-/** Scheme, user and password, hosts, path and query. What precedes the last `@` is user and password. */
+/** Scheme, user and password, hosts, path and query. Everything up to the last `@` is user and password. */
 const PARTS = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/s;
 const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i;
 

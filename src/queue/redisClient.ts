@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl } from './redisAddress.js';
 
-/** Events of ioredis that carry the cause: of any client, of one that asks Sentinels, of a cluster's nodes. */
+/** Events of ioredis that carry the cause of a failure: in any client, from Sentinels, from a cluster's nodes. */
 const CAUSES = ['error', 'sentinelError', 'node error'] as const;
 
 export type RedisClient = Redis | Cluster;
@@ -14,15 +14,15 @@ const SILENCE_TIMEOUT_MS = 12_000;
 
 export interface RedisClientOptions {
   readonly connectTimeoutMs: number;
-  /** Undefined: none. */
+  /** No timeout if undefined. */
   readonly commandTimeoutMs?: number;
-  /** Whether commands wait for the connection to come back; otherwise they fail at once. */
+  /** Whether commands wait until the connection is back; otherwise they fail at once. */
   readonly waitsForConnection: boolean;
-  /** Undefined: a connection that is lost, or can't be made, is given up. */
+  /** If undefined, a connection that breaks or can't be made is given up. */
   readonly reconnectMs?: number;
 }
 
-/** A client of `REDIS_URL`, not connected yet: of one server, of the primary that Sentinels name, or of a cluster. */
+/** A client for `REDIS_URL`, not connected yet: of a server, of the primary that Sentinels name, or of a cluster. */
 export function createRedisClient(url: string, options: RedisClientOptions): RedisClient {
   const address = parseRedisUrl(url);
   const retry = (): number | null => options.reconnectMs ?? null;
@@ -31,7 +31,7 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
     socketTimeout: SILENCE_TIMEOUT_MS,
     ...(options.commandTimeoutMs !== undefined && { commandTimeout: options.commandTimeoutMs }),
     maxRetriesPerRequest: options.waitsForConnection ? null : 0,
-    // A primary that became a replica keeps its connections: the next one leads to the new primary.
+    // A primary that became a replica keeps its connections open; a new one leads to the new primary.
     reconnectOnError: (error) => error.message.includes('READONLY'),
   } satisfies RedisOptions;
   const own = { lazyConnect: true, enableOfflineQueue: options.waitsForConnection };

@@ -6,10 +6,10 @@ import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
 import { startLoop } from './loop.js';
 
-/** Changes are told; this is for those that were missed. */
+/** Changes are announced; this is for announcements that were missed. */
 const EVERY_MS = 30_000;
 
-/** Keeps the cell's copy of the directory. While the directory is away, the copy is as good as it was. */
+/** Keeps the cell's copy of the directory up to date. While the directory is unavailable, the copy stays as it is. */
 export function followDirectory(
   { directoryUrl, cell }: Pick<Config, 'directoryUrl' | 'cell'>,
   { database, log }: { readonly database: Pick<Database, 'pool'>; readonly log: Logger },

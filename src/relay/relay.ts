@@ -27,10 +27,10 @@ export interface RelayDeps extends Pick<Services, 'config' | 'log' | 'clock' | '
 
 /** Maximum events per tick, in batches. */
 const BATCHES_PER_TICK = 20;
-/** How often the deliveries that wait are counted while batches are held or on their way. */
+/** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
-/** How often sessions that exhaust PostgreSQL's shared resources are looked for: nobody writes while one holds all locks. */
+/** How often to look for sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
 const SHARES_MS = 250;
 
 /**

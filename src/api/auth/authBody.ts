@@ -11,9 +11,9 @@ export interface AuthBodyParts {
   readonly principal: Principal;
   readonly tokens: TokenPair;
   readonly baseUrl: string;
-  /** Of `/query`. */
+  /** The schema of `/query`. */
   readonly schema: SchemaDescription;
-  /** Of `/roles_pbac`. */
+  /** The schema of `/roles_pbac`. */
   readonly controlSchema: SchemaDescription;
 }
 

@@ -65,7 +65,7 @@ export class ConsoleSessions {
     const cookie = readCookie(req, this.#name);
     if (cookie === undefined) return undefined;
     const { keyRing } = this.deps;
-    // Releases before had no tenant in it.
+    // Earlier releases left the tenant out.
     return keyRing.open(cookie.replace(/^\d+-/, ''), PURPOSE) ?? keyRing.open(cookie, PURPOSE);
   }
 

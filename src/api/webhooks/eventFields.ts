@@ -8,7 +8,7 @@ const MAX_URL_CHARACTERS = 2_000;
 export const MAX_ID_CHARACTERS = 200;
 export const MAX_TOKEN_CHARACTERS = 100;
 const MAX_ADDRESS_CHARACTERS = 320;
-/** Each gets an event with the texts of the whole report: only so often is it multiplied. */
+/** Each recipient gets an event with the texts of the whole report, which must not be multiplied without limit. */
 export const MAX_RECIPIENTS = 1_000;
 /** Plausible times: the oldest provider was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_MS = 1_230_768_000_000;

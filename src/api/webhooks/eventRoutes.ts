@@ -35,8 +35,8 @@ export interface EventDeps {
 }
 
 /**
- * Of one tenant's verified reports in a process. Recording one takes up to half a second of one of few connections, which
- * others' reports and unsubscribe pages need as well. Carriers repeat what is refused.
+ * Limits on recording one tenant's verified reports, per process. Recording a report occupies one of few connections for up
+ * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers retry a rejected report.
  */
 const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
 
@@ -56,7 +56,7 @@ export function eventRoutes(deps: EventDeps): Router {
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
       await requireHere(knex, tenantid);
-      // Anybody may send one: it is verified afterwards.
+      // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.open(sender, res));
       const verified = await verify(

@@ -8,8 +8,8 @@ export interface EventWebhook {
   readonly maxBodyBytes: number;
   /**
    * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
-   * @param secret what the tenant's reports are verified by; undefined when it has set nothing: no report fits
-   * @returns undefined for what is no report
+   * @param secret what the tenant's reports are verified with; undefined if it has set none: then no report is valid
+   * @returns undefined if it is not a report
    */
   readonly verify: (
     report: Report,
@@ -18,22 +18,22 @@ export interface EventWebhook {
   readonly read: EventReader;
 }
 
-/** A report as it came. */
+/** A report as it arrived. */
 export interface Report {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** In the address that it came to. */
+  /** From the address it was sent to. */
   readonly tenantid: number;
   readonly nowMs: number;
 }
 
 /** A report that its provider has signed. */
 export interface VerifiedReport {
-  /** The members of the list that SendGrid sends; one from all others. */
+  /** The items of SendGrid's list; one item from every other provider. */
   readonly items: readonly Json[];
   /** Used if its events have no ids of their own. */
   readonly reportId: string;
-  /** Of a signature that does not cover the report: both as hashes. */
+  /** For a signature that does not cover the report: hashes of its token, and of the one report it is accepted for. */
   readonly once?: { readonly token: string; readonly report: string };
 }
 
@@ -43,7 +43,7 @@ export type EventReader = (
   report: { readonly reportId: string; readonly tenantid: number },
 ) => readonly (GivenEvent | undefined)[];
 
-/** Of a report of one event, which has a few kilobytes. */
+/** For reports of a single event, which have a few kilobytes. */
 export const MAX_REPORT_BYTES = 512 * 1024;
 /** Tolerated clock skew. */
 const NEWEST_MS = 5 * 60_000;
@@ -69,7 +69,7 @@ export const missing = (): AppError => new AppError('EVENT_SIGNATURE_MISSING', '
 export const invalid = (): AppError =>
   new AppError('EVENT_SIGNATURE_INVALID', "The signature is not that of the tenant's webhook.");
 
-/** In a time that tells nothing of where they differ. */
+/** Takes the same time wherever they differ. */
 export function isEqual(a: string, b: string): boolean {
   const [hashA, hashB] = [a, b].map((each) => createHash('sha256').update(each).digest());
   return hashA !== undefined && hashB !== undefined && timingSafeEqual(hashA, hashB);

@@ -11,7 +11,7 @@ import {
   type EventWebhook,
 } from './eventWebhook.js';
 
-/** Mailgun tries for 8 hours, and may repeat its first signature. */
+/** Mailgun retries for 8 hours, and may repeat its first signature. */
 const OLDEST_MS = 9 * 3_600_000;
 
 /** Mailgun: HMAC-SHA256 of time and token, in the body. */

@@ -18,7 +18,7 @@ import {
   type EventWebhook,
 } from './eventWebhook.js';
 
-/** Postmark signs nothing: the address that it is given holds a name and a password. */
+/** Postmark signs nothing: the address that it is given contains a name and a password. */
 const verify: EventWebhook['verify'] = ({ headers, body }, secret) => {
   const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(headers, 'authorization'))?.[1];
   if (credentials === undefined) throw missing();

@@ -9,18 +9,18 @@ import { invalid, missing, parse, requireAge, type Report, type VerifiedReport }
 /** Fetches a text from SNS itself; rejects for anything but a short 200. */
 export type ReadSns = (url: URL) => Promise<string>;
 
-/** SNS repeats a message for hours, as it was signed. */
+/** SNS retries a message for hours, with its original signature. */
 const OLDEST_MS = 25 * 3_600_000;
 const MAX_CERTIFICATES = 100;
 const MAX_FETCHES = 2;
-/** Of one tenant, which may name certificates that don't exist. */
+/** Limits on the fetches of one tenant, which may name certificates that don't exist. */
 const FETCHES = { running: 1, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
 const TOPIC = /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
 
-/** What is signed, in this order, where it is there. */
+/** The signed fields, in this order; those that a message lacks are left out. */
 const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
 const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'];
 const SIGNED: Readonly<Record<string, readonly string[]>> = {
@@ -29,7 +29,7 @@ const SIGNED: Readonly<Record<string, readonly string[]>> = {
   UnsubscribeConfirmation: CONFIRMATION,
 };
 
-/** Verifies what SNS sends, with certificates of its own host in the region of the topic. */
+/** Verifies messages from SNS, with certificates from its own host in the topic's region. */
 export class SnsCheck {
   readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
   readonly #fetches = new Semaphore(MAX_FETCHES);
@@ -39,8 +39,8 @@ export class SnsCheck {
 
   /**
    * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
-   * @param topic that the tenant has named: everybody's are signed by the same key
-   * @returns undefined for what is no notification
+   * @param topic the one that the tenant has named: messages of all topics are signed with the same key
+   * @returns undefined if it is not a notification
    */
   async open(
     { body, tenantid, nowMs }: Report,
@@ -67,7 +67,7 @@ export class SnsCheck {
 
   async #keyAt(url: URL, tenantid: number): Promise<KeyObject> {
     const read = (): KeyObject | undefined => this.#keys.get(url.href);
-    // A report that waited finds the certificate that the one before has read.
+    // A report that had to wait finds the certificate that an earlier one fetched.
     return read() ?? this.#gate.run(tenantid, async () => read() ?? this.#fetchKey(url));
   }
 
@@ -78,7 +78,7 @@ export class SnsCheck {
       this.#keys.set(url.href, publicKey);
       return publicKey;
     } catch {
-      // What was read there is none.
+      // It is not a certificate.
       throw invalid();
     }
   }
@@ -92,7 +92,7 @@ export class SnsCheck {
     }
   }
 
-  /** By an address of our own making: that of the message is not followed. */
+  /** Uses an address of our own making; the one in the message is not followed. */
   async #confirm(topic: string, token: unknown, tenantid: number): Promise<void> {
     const url = new URL(`https://${hostOf(topic)}/`);
     url.searchParams.set('Action', 'ConfirmSubscription');
@@ -107,7 +107,7 @@ function hostOf(topic: string): string {
   return `sns.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
 }
 
-/** Throws AppError EVENT_SIGNATURE_INVALID for any other place than where SNS keeps its certificates. */
+/** Throws AppError EVENT_SIGNATURE_INVALID for anywhere but the place where SNS keeps its certificates. */
 function certificateUrl(given: string, topic: string): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   const path = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/;

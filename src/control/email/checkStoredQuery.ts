@@ -44,7 +44,7 @@ async function checkTemplatedFilter(query: string, filter: string, check: QueryC
   }
 }
 
-/** Of a query whose field was refused, throws what was refused. */
+/** If a field of the query was refused, throws that field's error. */
 function throwRefusal(error: unknown): never {
   throw error instanceof AppError && error.cause instanceof FieldError ? error.cause.error : error;
 }

@@ -22,7 +22,7 @@ export interface ConditionFacts {
   }[];
   /** What it reads through relations: events don't record other rows. */
   readonly related: readonly string[];
-  /** Why it can never hold; only for rules from before such conditions were rejected. */
+  /** Why it can never hold; only for rules saved before such conditions were rejected. */
   readonly neverHolds: string | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { GraphqlResponse } from '../../graphql/response.js';
 
 /**
  * The response to an executed request. Only AppErrors show their message; any other error is internal.
- * @param report of an internal one
+ * @param report logs an internal error
  */
 export function executionResponse(
   result: ExecutionResult,

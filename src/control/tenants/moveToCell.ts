@@ -42,7 +42,7 @@ import { readTenant } from './tenants.js';
 /** One end of a move. */
 export interface MovingEnd {
   readonly database: Database;
-  /** Past a pooler. */
+  /** Bypasses a pooler. */
   readonly url: string;
 }
 
@@ -50,25 +50,25 @@ export interface MoveDeps {
   readonly directory: Directory;
   readonly source: MovingEnd;
   readonly target: MovingEnd;
-  /** Of all cells. */
+  /** All cells have the same keys. */
   readonly keyRing: KeyRing;
 }
 
 interface MoveResult {
   readonly cell: string;
-  /** For how long nobody served the tenant; undefined where an earlier run of the command had stopped it. */
+  /** How long nobody served the tenant; undefined if an earlier run of the command had stopped it. */
   readonly pauseMs: number | undefined;
 }
 
 /** A round with fewer changes takes less time than what the pause needs anyway. */
 const FEW_CHANGES = 200;
 const MAX_ROUNDS = 1_000;
-/** With a margin: by then no process serves the tenant from what it remembers. */
+/** With a margin. After this time, no process serves the tenant from its cache. */
 const FORGOTTEN_MS = PRINCIPAL_MAX_AGE_MS + 100;
 
 /**
- * Moves a tenant from the source to the target. What an earlier run left is finished if the directory had been turned, else
- * undone and begun anew. Throws UsageError, AppError or what pg throws; run it again then.
+ * Moves a tenant from the source to the target. A move that an earlier run left unfinished is completed if the directory had
+ * been turned, and otherwise undone and started again. Throws UsageError, AppError or what pg throws; then run it again.
  */
 export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): Promise<MoveResult> {
   return withTenantMoves(deps.directory, tenantid, async () => {
@@ -95,7 +95,7 @@ export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): 
   });
 }
 
-/** Throws UsageError when that fails as well: the tenant may be fenced then, and is served by no cell. */
+/** Throws UsageError if that fails as well: then the tenant may be fenced, and served by no cell. */
 async function undoFailedMove(deps: MoveDeps, tenantid: number, failure: unknown): Promise<void> {
   try {
     const open = await readOpenMove(deps.directory, tenantid);
@@ -108,7 +108,7 @@ async function undoFailedMove(deps: MoveDeps, tenantid: number, failure: unknown
   }
 }
 
-/** Undoes what a run of the command left. Throws UsageError when the directory has been turned, or nothing is open. */
+/** Undoes an unfinished move. Throws UsageError if the directory has been turned, or no move is open. */
 export function breakOffMove(deps: MoveDeps, tenantid: number): Promise<void> {
   return withTenantMoves(deps.directory, tenantid, async () => {
     const open = await readOpenMove(deps.directory, tenantid);
@@ -232,7 +232,7 @@ async function copyWhileServed(
   throw new UsageError("the tenant's rows change faster than they are copied");
 }
 
-/** Within the pause. */
+/** During the pause. */
 async function copyRest(
   deps: MoveDeps,
   { tenantid, source: cell, moveid }: Move,
@@ -264,12 +264,12 @@ async function copyRest(
   await carryOpen(from, to, tenantid);
 }
 
-/** After the directory was turned. Idempotent. */
+/** Called once the directory has been turned. Idempotent. */
 async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
   const [from, to] = [deps.source.database.pool, deps.target.database.pool];
   await activateTenant(to, turned.tenantid, turned.moveid);
   const places = await placesOf(deps, turned);
-  // Without waiting for their relays.
+  // Rather than wait for their relays to do it.
   await copyDirectory(deps.directory, from, turned.source);
   await copyDirectory(deps.directory, to, turned.target);
   if (places) {
@@ -280,7 +280,7 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
   await advanceMove(deps.directory, turned, 'done');
 }
 
-/** Back to where only the source knows the tenant. Idempotent. */
+/** Returns to the state in which only the source knows the tenant. Idempotent. */
 async function undo(deps: MoveDeps, open: Move): Promise<void> {
   await requireEnds(deps, open.source, open.target);
   // From this commit on, the directory can't be turned by whoever began the move.

@@ -42,7 +42,7 @@ interface Place {
   readonly last: number;
 }
 
-/** Of reads, or a request alone. Reads behind a failed one have not run. */
+/** The outcomes of reads, or of a single request. Reads after a failed one have not run. */
 function ofOne(
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,
@@ -60,7 +60,7 @@ function ofOne(
   return inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended);
 }
 
-/** Of inserts, which were all committed, or none. If it is known that none was, each is repeated while there is time. */
+/** The outcomes of inserts: all were committed, or none. If certainly none was, each is repeated while there is time. */
 function ofInsert(
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,

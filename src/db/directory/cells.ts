@@ -7,9 +7,9 @@ import type { Directory } from './directory.js';
 
 export interface Cell {
   readonly name: string;
-  /** Where its web processes answer. */
+  /** The address of its web processes. */
   readonly baseUrl: string;
-  /** Ids from here times ten million are made there. */
+  /** Its ids of tenants and roles start at this times ten million. */
   readonly idRange: number;
 }
 
@@ -49,7 +49,7 @@ export async function joinDirectory(directory: Directory, cellPool: pg.Pool, cel
   await copyDirectory(directory, cellPool, cell.name);
 }
 
-/** Each cell enters those that were made in it. */
+/** Each cell enters those that were created in it. */
 async function enterProviders(client: pg.ClientBase, cellPool: pg.Pool, idRange: number): Promise<void> {
   const { rows } = await cellPool.query(
     `select providerid, to_jsonb(p) as provider from rowpost.oidc_providers p
@@ -69,7 +69,7 @@ async function enterProviders(client: pg.ClientBase, cellPool: pg.Pool, idRange:
   );
 }
 
-/** After a rotation in one cell: all sign with the new key, and forget those that were deleted. */
+/** Called after a rotation in one cell: all cells sign with the new key, and forget the deleted ones. */
 export async function enterSigningKeys(
   { pool }: Directory,
   cellPool: pg.Pool,

@@ -83,7 +83,7 @@ interface Change {
 }
 
 /**
- * Brings rows that changed up to date in the target, as they are by now. Applying a change twice is harmless, so it is
+ * Brings changed rows up to date in the target, as they are now. Applying a change twice is harmless, so it is
  * forgotten only afterwards.
  * @returns the number of changes; fewer than a round takes means that none is left, for the moment
  */
@@ -152,7 +152,7 @@ function keyed(schema: string, { name, key }: MovedTable): string {
     where ${columns.map((column) => `t.${column} = k.${column}`).join(' and ')}`;
 }
 
-/** Copies tables without a key anew, once the tenant is fenced. */
+/** Copies tables without a key again, once the tenant is fenced. */
 export async function copyKeyless(
   { source, target, here, there }: Ends,
   tables: readonly MovedTable[],

@@ -7,7 +7,7 @@ import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { quoted } from '../sql.js';
 import { listTables } from './movedTables.js';
 
-/** A tenant as one cell has it. */
+/** A tenant in one cell. */
 export interface MovingTenant {
   readonly tenantid: number;
   readonly schema: string;
@@ -19,11 +19,11 @@ export interface MovingTenant {
 const LOCK_TIMEOUT_MS = 300;
 const DEADLOCK = '40P01';
 const RETRY_MS = 200;
-/** Transactions of the tenant end before, at REQUEST_TIMEOUT_MS. */
+/** The tenant's transactions end earlier, at REQUEST_TIMEOUT_MS. */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 10;
 
-/** Of schemas that are compared with themselves only. */
+/** Any value will do: a move compares the fingerprints only with each other. */
 const FINGERPRINT_SEED = 0n;
 
 /** Changes with every change of the schema's structure. */

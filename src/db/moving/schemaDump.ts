@@ -69,7 +69,7 @@ export async function dumpSchema(url: string, schema: string): Promise<SchemaDum
 // Entries read `3412; 2620 16398 TRIGGER schema table name owner`, and names are the tenant's choice.
 const kindOf = (entry: string): string => /^\d+; \d+ \d+ ([A-Z ]+) /.exec(entry)?.[1] ?? '';
 
-/** Made by `makeReferences`, without a look at the rows. */
+/** Created by `makeReferences` instead, without checking the rows. */
 const isReference = (entry: string): boolean => kindOf(entry).startsWith('FK CONSTRAINT');
 
 const SEEING_ROWS = /^(TRIGGER|RULE|POLICY|ROW SECURITY|MATERIALIZED VIEW DATA)\b/;
@@ -97,7 +97,7 @@ async function run(program: string, args: readonly string[], url?: string): Prom
   return stdout;
 }
 
-/** By the environment, since others can read arguments. */
+/** Passed in the environment, since other users can read a process's arguments. */
 function connectionEnv(url: string): Record<string, string> {
   const { hosts, url: first } = parseDatabaseUrl(url);
   const { username, password, pathname, searchParams } = new URL(first);
@@ -114,7 +114,7 @@ function connectionEnv(url: string): Record<string, string> {
   return env;
 }
 
-/** Foreign keys of the source, for new rows at once; `validateReferences` looks at those that are there already. */
+/** Creates the source's foreign keys, enforced for new rows at once; `validateReferences` checks existing rows. */
 export async function makeReferences(source: Pool, target: Pool, schema: string): Promise<void> {
   const { rows } = await source.query<{ add: string }>(
     `select format('alter table %s add constraint %I %s%s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid),
