@@ -1,5 +1,5 @@
 import type { MailSummary, OpenedMail } from '../../db/delivery/mailbox.js';
-import { Html, html } from './html.js';
+import { Html, html, htmlPage } from './html.js';
 
 export interface MailboxView {
   readonly mails: readonly MailSummary[];
@@ -139,22 +139,13 @@ function time(moment: Date): Html {
 }
 
 function layout(title: string, content: Html): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/assets/base.css" />
-        <link rel="stylesheet" href="/assets/mailbox/mailbox.css" />
-      </head>
-      <body>
-        <header class="top">
-          <a href="/mailbox">Rowpost mailbox</a><span>Kept here instead of being sent</span
-          ><a class="away" href="/console">Console</a>
-        </header>
-        ${content}
-      </body>
-    </html>`;
+  return htmlPage(
+    title,
+    'mailbox/mailbox.css',
+    html`<header class="top">
+        <a href="/mailbox">Rowpost mailbox</a><span>Kept here instead of being sent</span
+        ><a class="away" href="/console">Console</a>
+      </header>
+      ${content}`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { SignInOption } from '../../control/oidc/oidcRegistration.js';
 import type { SignInBrand } from '../../control/tenants/signInBrand.js';
-import { Html, html } from '../mailbox/html.js';
+import { Html, html, htmlPage } from '../mailbox/html.js';
 
 export interface SignInView {
   /** If unknown, the page asks for it. */
@@ -14,34 +14,25 @@ export interface SignInView {
 
 /** One form, since the login is the same for a password and for every provider. */
 export function signInPage(view: SignInView): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Sign in</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/assets/base.css" />
-        <link rel="stylesheet" href="/assets/signin/signin.css" />
-      </head>
-      <body>
-        <main>
-          ${brandOf(view.brand)}
-          <h1>Sign in</h1>
-          ${problemNote(view.problem)}
-          <form method="post" action="/signin">
-            ${tenantField(view.tenantid)}
-            <input type="hidden" name="return_to" value="${view.returnTo}" />
-            <label for="login">Login</label>
-            <input id="login" name="login" value="${view.login}" autocomplete="username" required />
-            <label for="password">Password</label>
-            <input id="password" name="password" type="password" autocomplete="current-password" required />
-            <button class="first">Sign in</button>
-            ${providerButtons(view.options)}
-          </form>
-        </main>
-      </body>
-    </html>`;
+  return htmlPage(
+    'Sign in',
+    'signin/signin.css',
+    html`<main>
+      ${brandOf(view.brand)}
+      <h1>Sign in</h1>
+      ${problemNote(view.problem)}
+      <form method="post" action="/signin">
+        ${tenantField(view.tenantid)}
+        <input type="hidden" name="return_to" value="${view.returnTo}" />
+        <label for="login">Login</label>
+        <input id="login" name="login" value="${view.login}" autocomplete="username" required />
+        <label for="password">Password</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" required />
+        <button class="first">Sign in</button>
+        ${providerButtons(view.options)}
+      </form>
+    </main>`,
+  );
 }
 
 const nothing = new Html('');

@@ -1,6 +1,6 @@
 import type { Unsubscribed } from '../../db/delivery/unsubscribes.js';
 import type { UnsubscribeLink } from '../../email/unsubscribeLink.js';
-import { html, type Html } from '../mailbox/html.js';
+import { html, htmlPage, type Html } from '../mailbox/html.js';
 
 /** Shows what the recipient is subscribed to, with buttons to change that. */
 export function unsubscribePage(
@@ -49,21 +49,12 @@ function button(choice: string, label: string, style = ''): Html {
 }
 
 function layout(title: string, content: Html): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/assets/base.css" />
-        <link rel="stylesheet" href="/assets/signin/signin.css" />
-      </head>
-      <body>
-        <main>
-          <h1>${title}</h1>
-          ${content}
-        </main>
-      </body>
-    </html>`;
+  return htmlPage(
+    title,
+    'signin/signin.css',
+    html`<main>
+      <h1>${title}</h1>
+      ${content}
+    </main>`,
+  );
 }
