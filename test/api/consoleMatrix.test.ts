@@ -1,14 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Router } from 'express';
 import { consoleRoutes, type ConsoleDeps } from '../../src/api/console/consoleRoutes.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
+import { expectDocumentedTable } from '../support/documentedTable.js';
 import { PXADMIN_PASSWORD, textAt } from './webFixture.js';
 
-const PAGE = new URL('../../docs/security.md', import.meta.url);
-const START = '<!-- pages -->';
-const END = '<!-- end of pages -->';
 const CALLERS = ['pxadmin', 'root', 'admin', 'view_delivery', 'plain', 'other root', 'visitor'] as const;
 const MEMBER_PASSWORD = 'a password of the chief';
 type Caller = (typeof CALLERS)[number];
@@ -105,21 +102,7 @@ describe('who may open and do what in the console (docs/security.md)', () => {
 
   it('matches the documentation for every page (UPDATE_DOCS=1 regenerates it)', async function () {
     this.timeout(60_000);
-    const page = readFileSync(PAGE, 'utf8');
-    const [before = '', rest = ''] = page.split(START);
-    const [written = '', after = ''] = rest.split(END);
-    const found = await table();
-    if (process.env['UPDATE_DOCS']) {
-      writeFileSync(PAGE, `${before}${START}\n\n${found}\n\n${END}${after}`);
-      return;
-    }
-    // Prettier aligns the columns.
-    const plain = (text: string): string[] =>
-      text
-        .split('\n')
-        .map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---').trim())
-        .filter((line) => line !== '');
-    expect(plain(written)).to.deep.equal(plain(found));
+    expectDocumentedTable('pages', await table());
   });
 });
 

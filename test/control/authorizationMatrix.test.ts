@@ -1,13 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { buildControlSchema } from '../../src/control/controlSchema.js';
 import { OBJECTS } from '../../src/control/objects/index.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
-
-const PAGE = new URL('../../docs/security.md', import.meta.url);
-const START = '<!-- matrix -->';
-const END = '<!-- end of matrix -->';
+import { expectDocumentedTable } from '../support/documentedTable.js';
 
 const CALLERS = ['pxadmin', 'root', 'admin', 'create_role', 'plain', 'Nobody', 'other root'] as const;
 type Caller = (typeof CALLERS)[number];
@@ -289,20 +285,6 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
   it('matches the documentation (UPDATE_DOCS=1 regenerates it)', async function () {
     // Some thousand requests.
     this.timeout(90_000);
-    const page = readFileSync(PAGE, 'utf8');
-    const [before = '', rest = ''] = page.split(START);
-    const [written = '', after = ''] = rest.split(END);
-    const found = await table();
-    if (process.env['UPDATE_DOCS']) {
-      writeFileSync(PAGE, `${before}${START}\n\n${found}\n\n${END}${after}`);
-      return;
-    }
-    // Prettier aligns the columns.
-    const plain = (text: string): string[] =>
-      text
-        .split('\n')
-        .map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---').trim())
-        .filter((line) => line !== '');
-    expect(plain(written)).to.deep.equal(plain(found));
+    expectDocumentedTable('matrix', await table());
   });
 });

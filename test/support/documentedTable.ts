@@ -1,0 +1,23 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+
+const PAGE = new URL('../../docs/security.md', import.meta.url);
+
+/** Expects a table in docs/security.md, between `<!-- name -->` and `<!-- end of name -->`. UPDATE_DOCS=1 writes it there. */
+export function expectDocumentedTable(name: string, found: string): void {
+  const [start, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const page = readFileSync(PAGE, 'utf8');
+  const [before = '', rest = ''] = page.split(start);
+  const [written = '', after = ''] = rest.split(end);
+  if (process.env['UPDATE_DOCS']) {
+    writeFileSync(PAGE, `${before}${start}\n\n${found}\n\n${end}${after}`);
+    return;
+  }
+  // Prettier aligns the columns.
+  const plain = (text: string): string[] =>
+    text
+      .split('\n')
+      .map((line) => line.replace(/ +/g, ' ').replace(/-{3,}/g, '---').trim())
+      .filter((line) => line !== '');
+  expect(plain(written)).to.deep.equal(plain(found));
+}
