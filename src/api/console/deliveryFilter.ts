@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.js';
+import { textOf, type Values } from './formValues.js';
 
 export const STATES = [
   'pending',
@@ -60,12 +61,8 @@ export type Search = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 const MAX_LENGTH = 200;
 
-export function readSearch(query: Readonly<Record<string, unknown>>): Search {
-  const read = (name: string): string => {
-    const value = query[name];
-    return typeof value === 'string' ? value.trim().slice(0, MAX_LENGTH) : '';
-  };
-  const search = Object.fromEntries(FIELDS.map((name) => [name, read(name)])) as Record<
+export function readSearch(query: Values): Search {
+  const search = Object.fromEntries(FIELDS.map((name) => [name, textOf(query, name, MAX_LENGTH)])) as Record<
     (typeof FIELDS)[number],
     string
   >;

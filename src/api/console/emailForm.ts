@@ -1,6 +1,7 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
-import type { Values } from './formValues.js';
+import { typedText } from '../http/typedText.js';
+import { textOf, type Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
 
@@ -79,10 +80,10 @@ const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);
 /** The form's texts for a saved email type. */
 export function textsOf(type: Values): Record<string, string> {
   const all: Values = { ...type, ...(type['options'] as Values | null) };
-  return Object.fromEntries(EMAIL_FIELDS.map(({ name, kind }) => [name, textOf(all[name], kind)]));
+  return Object.fromEntries(EMAIL_FIELDS.map(({ name, kind }) => [name, writtenAs(kind, all[name])]));
 }
 
-function textOf(value: unknown, kind: FormField['kind']): string {
+function writtenAs(kind: FormField['kind'], value: unknown): string {
   if (value == null) return '';
   if (kind === 'json' || kind === 'queries') return JSON.stringify(value, null, 2);
   return Array.isArray(value) ? value.join('\n') : (value as string);
@@ -90,10 +91,11 @@ function textOf(value: unknown, kind: FormField['kind']): string {
 
 /** The texts of a submitted form. */
 export function readTexts(values: Values): Record<string, string> {
-  const read = (name: string): string => (typeof values[name] === 'string' ? values[name] : '');
   const texts = EMAIL_FIELDS.map(({ name, kind }) => [
     name,
-    kind === 'queries' ? textOf(readQueries(values), kind) : read(name).replaceAll('\r\n', '\n'),
+    kind === 'queries'
+      ? writtenAs(kind, readQueries(values))
+      : typedText(values, name).replaceAll('\r\n', '\n'),
   ]);
   return Object.fromEntries(texts) as Record<string, string>;
 }
@@ -126,8 +128,8 @@ function valueOf(field: string, text: string, kind: FormField['kind']): unknown 
 const ABOUT = ['table', 'key', 'operation', 'role'] as const;
 
 export function readAbout(values: Values): Record<(typeof ABOUT)[number], string> {
-  const read = (name: string): string => (typeof values[name] === 'string' ? values[name].trim() : '');
-  return Object.fromEntries(ABOUT.map((name) => [name, read(name)])) as ReturnType<typeof readAbout>;
+  const fields = ABOUT.map((name) => [name, textOf(values, name, Infinity)]);
+  return Object.fromEntries(fields) as ReturnType<typeof readAbout>;
 }
 
 /** Arguments of `preview_email` and `send_test_email`. */

@@ -1,9 +1,9 @@
 import { Router } from 'express';
-import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CONSOLE } from './consolePath.js';
 import { readDelivery, readRule } from './deliveryPages.js';
 import { toDelivery, type FullDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { sendMail } from './sendPage.js';
 
 const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
 
@@ -24,7 +24,7 @@ interface Preview {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** The mail of a delivery as it would be composed now. The frame has its own URL, and thus its own content policy. */
+/** The mail of a delivery as it would be composed now. */
 export function mailPreviewPages({ page }: PageHandlers): Router {
   const mail = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
@@ -40,11 +40,7 @@ export function mailPreviewPages({ page }: PageHandlers): Router {
 
   const body = page(async ({ ask, isAdmin }, req, res) => {
     const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
-    res.setHeader('content-security-policy', MAIL_POLICY);
-    res.setHeader('cache-control', 'no-store');
-    // A sandboxed frame has no origin, and Chromium would log a warning.
-    res.removeHeader('origin-agent-cluster');
-    res.type('html').send(html ?? '');
+    sendMail(res, html ?? '');
   });
 
   return Router().get(MAIL, mail).get(`${MAIL}/body`, body);

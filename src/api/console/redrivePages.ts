@@ -1,4 +1,5 @@
-import { Router, type Request } from 'express';
+import { Router } from 'express';
+import { typedText } from '../http/typedText.js';
 import { DELIVERIES, FINAL_STATES, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
 import { conditionsOf, periodOf, readSearch, searchAddress, type Search } from './deliveryFilter.js';
 import { toDelivery } from './deliveryView.js';
@@ -30,8 +31,8 @@ export function redrivePages({ page, form }: PageHandlers): Router {
   });
 
   const confirmAll = page(async ({ ask, show, isAdmin }, req) => {
-    const search = searchOf(req);
-    const done = /^\d{1,7}$/.exec(typeof req.query['done'] === 'string' ? req.query['done'] : '')?.[0];
+    const search = readSearch(req.query);
+    const done = /^\d{1,7}$/.exec(typedText(req.query, 'done'))?.[0];
     await show('redrive-all', {
       title: 'Send all of these again?',
       count: await countUnsent(ask, search),
@@ -43,7 +44,7 @@ export function redrivePages({ page, form }: PageHandlers): Router {
   });
 
   const redriveAll = form(async ({ ask }, req, res) => {
-    const search = searchOf(req);
+    const search = readSearch(req.query);
     const { Utility } = await ask<{ Utility: { redrive_email_deliveries: number } }>(REDRIVE_MANY, {
       filter: unsent(search).join(' and '),
     });
@@ -56,10 +57,6 @@ export function redrivePages({ page, form }: PageHandlers): Router {
     .post(REDRIVE_ALL, redriveAll)
     .get(`${DELIVERIES}/:deliveryid/redrive`, confirmOne)
     .post(`${DELIVERIES}/:deliveryid/redrive`, redriveOne);
-}
-
-function searchOf(req: Request): Search {
-  return readSearch(req.query);
 }
 
 /** The filter for `redrive_email_deliveries`, which uses the index of deliveries with an error. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
+import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CODEMIRROR } from '../packagedFiles.js';
 import { renderView } from './views.js';
 
@@ -54,4 +55,13 @@ export async function sendPage(
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.
   res.setHeader('referrer-policy', 'same-origin');
   res.status(status).type('html').send(html);
+}
+
+/** Sends the HTML of a mail, for a frame. It has its own URL, and thus its own content policy. */
+export function sendMail(res: Response, html: string): void {
+  res.setHeader('content-security-policy', MAIL_POLICY);
+  res.setHeader('cache-control', 'no-store');
+  // A sandboxed frame has no origin, and Chromium would log a warning.
+  res.removeHeader('origin-agent-cluster');
+  res.type('html').send(html);
 }

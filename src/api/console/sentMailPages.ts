@@ -1,10 +1,10 @@
 import { Router, type Request } from 'express';
 import { AppError } from '../../errors.js';
-import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CONSOLE } from './consolePath.js';
 import { readDelivery, requireId } from './deliveryPages.js';
 import { toDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { sendMail } from './sendPage.js';
 
 const SENT = `${CONSOLE}/deliveries/:deliveryid/sent`;
 
@@ -24,7 +24,7 @@ interface SentMail {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The mail of an attempt as it was sent. The frame has its own URL, and thus its own content policy. */
+/** The mail of an attempt as it was sent. */
 export function sentMailPages({ page }: PageHandlers): Router {
   const sent = page(async ({ ask, show, isAdmin }, req) => {
     const mail = await readSentMail(ask, req);
@@ -49,12 +49,7 @@ export function sentMailPages({ page }: PageHandlers): Router {
   });
 
   const body = page(async ({ ask }, req, res) => {
-    const { html } = await readSentMail(ask, req);
-    res.setHeader('content-security-policy', MAIL_POLICY);
-    res.setHeader('cache-control', 'no-store');
-    // A sandboxed frame has no origin, and Chromium would log a warning.
-    res.removeHeader('origin-agent-cluster');
-    res.type('html').send(html);
+    sendMail(res, (await readSentMail(ask, req)).html);
   });
 
   return Router().get(SENT, sent).get(`${SENT}/body`, body);

@@ -1,6 +1,7 @@
 import { diffLines } from 'diff';
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import { typedText } from '../http/typedText.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { toTime } from './deliveryView.js';
@@ -28,7 +29,7 @@ interface Content {
 /** The page that shows who saved an email when, and what changed. */
 export function versionPage({ page }: PageHandlers): Router {
   const versions = page(async ({ ask, show }, req) => {
-    const type = typeof req.query['type'] === 'string' ? req.query['type'] : '';
+    const type = typedText(req.query, 'type');
     const ofType = `email_type = ${literal(type)}`;
     const { email_type_version: all } = await ask<{ email_type_version: readonly Version[] }>(VERSIONS, {
       filter: ofType,
