@@ -4,9 +4,9 @@ import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 
 const ADDRESSES = `${CONSOLE}/addresses`;
-const PAGE_SIZE = 50;
 
 /** How each list of blocked addresses is read and changed. */
 const LISTS = {
@@ -63,24 +63,22 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
   const from = numberOf(asked, 'from');
   const { rows } = await ask<{ rows: readonly Values[] }>(LISTS[name].read, {
     filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
-    limit: PAGE_SIZE + 1,
+    limit: ROWS_ASKED,
     offset: from,
   });
-  const at = (start: number): string => addressOf(name, { search, from: String(start) });
+  const { shown, ...links } = pageOf(rows, from, (start) => addressOf(name, { search, from: String(start) }));
   await show(
     'addresses',
     {
       title: 'Addresses',
       list: name,
       search,
-      rows: rows.slice(0, PAGE_SIZE).map((row) => ({ ...row, time: timeOf(row['createtime']) })),
-      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
-      next: rows.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+      rows: shown.map((row) => ({ ...row, time: timeOf(row['createtime']) })),
+      ...links,
       given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
       notice: NOTICES[textOf(asked, 'done')],
-      problem: problem && { message: problem.message, hint: problem.hint },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
 

@@ -44,8 +44,7 @@ async function showForm(
   const values = {
     title: 'Sign-in page',
     brand,
-    problem: problem && { message: problem.message, hint: problem.hint },
     notice: isSaved ? 'Saved.' : undefined,
   };
-  await show('brand', values, { status: problem?.status ?? 200, script: 'brand.js' });
+  await show('brand', values, { problem, script: 'brand.js' });
 }

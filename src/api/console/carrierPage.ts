@@ -127,8 +127,7 @@ async function show(
       webhooks: webhooks
         .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))
         .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),
-      problem: problem && { message: problem.message, hint: problem.hint },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }

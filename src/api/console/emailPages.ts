@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
 import { keyText, readChoices, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
@@ -20,12 +21,11 @@ import {
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import { textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 
 const EMAILS = `${CONSOLE}/emails`;
-const PAGE_SIZE = 50;
-const OPERATIONS = ['insert', 'update', 'delete', 'upload'] as const;
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
@@ -56,29 +56,31 @@ const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { e
 export function emailPages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
-    const at = Math.min(Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0), 1_000_000);
+    const from = Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0);
     const filter =
       search === ''
         ? ''
         : `contains(lower(email_type), ${literal(search.toLowerCase())}) or contains(lower(subject), ${literal(search.toLowerCase())})`;
     const { email_types } = await ask<{ email_types: readonly object[] }>(LIST, {
       filter,
-      limit: PAGE_SIZE + 1,
-      offset: at,
+      limit: ROWS_ASKED,
+      offset: from,
     });
-    const address = (from: number): string =>
-      `${EMAILS}?${new URLSearchParams({ search, from: String(from) }).toString()}`;
+    const { shown, ...links } = pageOf(
+      email_types,
+      from,
+      (start) => `${EMAILS}?${new URLSearchParams({ search, from: String(start) }).toString()}`,
+    );
     const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
     const { Utility } = await ask<{ Utility: { email_transport: object | null } }>(TRANSPORT);
     await show('emails', {
       title: 'Emails',
       transport: Utility.email_transport,
-      emails: email_types.slice(0, PAGE_SIZE),
+      emails: shown,
       search,
-      drafts: search === '' && at === 0 ? drafts.email_type_version : [],
+      drafts: search === '' && from === 0 ? drafts.email_type_version : [],
       notice: req.query['done'] === undefined ? undefined : 'Done.',
-      previous: at > 0 ? address(Math.max(0, at - PAGE_SIZE)) : undefined,
-      next: email_types.length > PAGE_SIZE ? address(at + PAGE_SIZE) : undefined,
+      ...links,
     });
   });
 

@@ -4,9 +4,9 @@ import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 
 const POLICIES = `${CONSOLE}/policies`;
-const PAGE_SIZE = 50;
 /** Maximum classes and roles that a page shows by name. */
 const MAX_NAMES = 200;
 /** The capabilities that rules can grant. */
@@ -58,13 +58,12 @@ export function policyPages({ page, form }: PageHandlers): Router {
   const list = page(async (visit, req) => {
     const from = numberOf(req.query, 'from');
     const rules = await readRules(visit, '', from);
-    const shown = rules.slice(0, PAGE_SIZE);
+    const { shown, ...links } = pageOf(rules, from, (start) => `${POLICIES}?from=${start}`);
     const nameOf = await namesOf(visit, shown);
     await visit.show('policies', {
       title: 'Policy rules',
       rules: shown.map((rule) => ({ ...rule, who: whoOf(rule, nameOf) })),
-      previous: from > 0 ? `${POLICIES}?from=${Math.max(0, from - PAGE_SIZE)}` : undefined,
-      next: rules.length > PAGE_SIZE ? `${POLICIES}?from=${from + PAGE_SIZE}` : undefined,
+      ...links,
     });
   });
 
@@ -108,7 +107,7 @@ export function policyPages({ page, form }: PageHandlers): Router {
 }
 
 async function readRules({ ask }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
-  const variables = { filter, limit: PAGE_SIZE + 1, offset };
+  const variables = { filter, limit: ROWS_ASKED, offset };
   return (await ask<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
 }
 
@@ -169,9 +168,8 @@ async function showForm(
         chosen: rule.capabilities.includes(each.capability),
       })),
       tables: Utility.tables,
-      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
 

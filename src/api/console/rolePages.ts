@@ -4,9 +4,9 @@ import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 
 const ROLES = `${CONSOLE}/roles`;
-const PAGE_SIZE = 50;
 /** Limit of the form; use GraphQL to assign roles to more classes. */
 const MAX_CLASSES = 200;
 
@@ -70,18 +70,15 @@ export function rolePages({ page, form }: PageHandlers): Router {
     const part = literal(containing(search));
     const { role } = await ask<{ role: readonly Role[] }>(LIST, {
       filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
-      limit: PAGE_SIZE + 1,
+      limit: ROWS_ASKED,
       offset: from,
     });
-    const at = (start: number): string =>
-      `${ROLES}?${new URLSearchParams({ search, from: String(start) }).toString()}`;
-    await show('roles', {
-      title: 'Roles',
-      search,
-      roles: role.slice(0, PAGE_SIZE),
-      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
-      next: role.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
-    });
+    const { shown, ...links } = pageOf(
+      role,
+      from,
+      (start) => `${ROLES}?${new URLSearchParams({ search, from: String(start) }).toString()}`,
+    );
+    await show('roles', { title: 'Roles', search, roles: shown, ...links });
   });
 
   const edit = page(async (visit, req) => {
@@ -177,9 +174,8 @@ async function showForm(
         chosen: role.capabilities.includes(each.capability),
       })),
       classes: role_class.map((each) => ({ ...each, chosen: inClasses.includes(String(each.classid)) })),
-      problem: problem && { message: problem.message, hint: problem.hint, field: problem.details['field'] },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
 

@@ -1,14 +1,14 @@
 import { Router } from 'express';
+import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
 import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 
 const RULES = `${CONSOLE}/rules`;
-const PAGE_SIZE = 50;
-const OPERATIONS = ['insert', 'update', 'delete', 'upload'] as const;
 
 const ROW = 'ruleid name operations targets email_type query_roleid condition enabled delivery';
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
@@ -23,20 +23,20 @@ const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } 
 /** Pages for email rules: which changes send which email, shown as sentences. */
 export function rulePages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
-    const at = numberOf(req.query, 'from');
+    const from = numberOf(req.query, 'from');
     const { email_rule } = await ask<{ email_rule: readonly Values[] }>(LIST, {
       filter: '',
-      limit: PAGE_SIZE + 1,
-      offset: at,
+      limit: ROWS_ASKED,
+      offset: from,
     });
     const { roles } = await readChoices(ask);
     const nameOf = (roleid: unknown): string =>
       roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
+    const { shown, ...links } = pageOf(email_rule, from, (start) => `${RULES}?from=${start}`);
     await show('rules', {
       title: 'Rules',
-      rules: email_rule.slice(0, PAGE_SIZE).map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),
-      previous: at > 0 ? `${RULES}?from=${Math.max(0, at - PAGE_SIZE)}` : undefined,
-      next: email_rule.length > PAGE_SIZE ? `${RULES}?from=${at + PAGE_SIZE}` : undefined,
+      rules: shown.map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),
+      ...links,
     });
   });
 
@@ -94,9 +94,9 @@ async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError):
       types: email_types,
       tables: tablesOf(tables, targets),
       roles,
-      problem: problem && { message: problem.message, hint: problem.hint, label: labelOf(problem) },
+      problemLabel: problem && labelOf(problem),
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
+import type { AppError } from '../../errors.js';
 import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CODEMIRROR } from '../packagedFiles.js';
 import { renderView } from './views.js';
@@ -17,6 +18,8 @@ const FRAMED_POLICY =
 
 export interface Page {
   readonly status?: number;
+  /** Why a form is shown again. The page has the error's status, and its view a `problem`. */
+  readonly problem?: AppError | undefined;
   readonly policy?: string;
   /** The page's script in assets/console. */
   readonly script?: string;
@@ -32,7 +35,8 @@ export async function sendPage(
   view: string,
   values: object,
   {
-    status = 200,
+    problem,
+    status = problem?.status ?? 200,
     framed = false,
     script,
     hasEditor = false,
@@ -43,6 +47,9 @@ export async function sendPage(
   const nonce = script === undefined ? undefined : randomBytes(16).toString('base64url');
   const html = await renderView(view, {
     ...values,
+    ...(problem && {
+      problem: { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+    }),
     framed,
     script,
     nonce,

@@ -68,8 +68,7 @@ async function showTable({ ask, show }: Visit, name: string, problem?: AppError)
     {
       title: name,
       table: Utility.tables[0],
-      problem: problem && { message: problem.message, hint: problem.hint },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }

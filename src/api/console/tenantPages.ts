@@ -4,9 +4,9 @@ import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
-const PAGE_SIZE = 50;
 
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   tenant(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) {
@@ -68,30 +68,28 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
     Utility: { readonly backlog: Backlog };
   }>(LIST, {
     filter: search === '' ? '' : `name like ${literal(containing(search))}`,
-    limit: PAGE_SIZE + 1,
+    limit: ROWS_ASKED,
     offset: from,
   });
   const { backlog } = Utility;
   const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
-  const at = (start: number): string => addressOf({ search, from: String(start) });
+  const { shown, ...links } = pageOf(tenant, from, (start) => addressOf({ search, from: String(start) }));
   await show(
     'tenants',
     {
       title: 'Tenants',
       search,
       backlog: { ...backlog, oldest: durationOf(backlog.oldest_seconds) },
-      tenants: tenant.slice(0, PAGE_SIZE).map((each) => ({
+      tenants: shown.map((each) => ({
         ...each,
         waiting: waiting.get(String(each.tenantid)) ?? 0,
         since: new Date(each.createtime).toISOString().slice(0, 10),
         isInstallation: each.schema === null,
       })),
-      previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
-      next: tenant.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+      ...links,
       given: problem && { name: textOf(asked, 'name'), root_login: textOf(asked, 'root_login') },
-      problem: problem && { message: problem.message, hint: problem.hint },
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
 

@@ -53,8 +53,7 @@ export function whyPage({ page }: PageHandlers): Router {
       const explanation = table === '' || key === '' ? undefined : await explain(ask, table, key);
       await show('why', { ...asked, rows, explanation: explanation && toView(explanation) });
     } catch (error) {
-      const { message, hint, status } = problemOf(error);
-      await show('why', { ...asked, problem: { message, hint } }, { status });
+      await show('why', asked, { problem: problemOf(error) });
     }
   });
   return Router().get(`${CONSOLE}/why`, why);

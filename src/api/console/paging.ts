@@ -1,0 +1,20 @@
+const PAGE_SIZE = 50;
+/** How many rows to ask for: one more than a page shows tells whether there is a next one. */
+export const ROWS_ASKED = PAGE_SIZE + 1;
+
+/** The rows that a page shows, and the addresses of the pages before and after it. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  from: number,
+  addressOf: (from: number) => string,
+): {
+  readonly shown: readonly Row[];
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+} {
+  return {
+    shown: rows.slice(0, PAGE_SIZE),
+    previous: from > 0 ? addressOf(Math.max(0, from - PAGE_SIZE)) : undefined,
+    next: rows.length > PAGE_SIZE ? addressOf(from + PAGE_SIZE) : undefined,
+  };
+}
