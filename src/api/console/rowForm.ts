@@ -79,10 +79,12 @@ export function inputOf(
   values: Values,
   isNew: boolean,
 ): Readonly<Record<string, unknown>> {
-  const written = fieldsTyped(inputs, values).filter(({ kind, text, isNull, was, wasNull, isKey, isLong }) => {
-    if (isNew) return text !== '' || (isNull && kind !== 'flag');
-    return !isKey && !isLong && (isNull !== wasNull || text !== was);
-  });
+  const written = fieldsTyped(inputs, values).filter(
+    ({ kind, text, isNull, was, wasNull, isKey, isLong }) => {
+      if (isNew) return text !== '' || (isNull && kind !== 'flag');
+      return !isKey && !isLong && (isNull !== wasNull || text !== was);
+    },
+  );
   return Object.fromEntries(written.map((field) => [field.name, field.isNull ? null : valueOf(field)]));
 }
 

@@ -5,10 +5,10 @@ import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_ASKED } from './paging.js';
 import { emptyFields, fieldsOf, fieldsTyped, inputOf, type InputField, type RowField } from './rowForm.js';
 
 const ROWS = `${CONSOLE}/tables/:name/rows`;
-const PAGE_SIZE = 25;
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FILTER_LENGTH = 2_000;
 /** Longer values are cut in the list. */
@@ -51,23 +51,23 @@ export function rowPages({ page, form }: PageHandlers): Router {
     const from = numberOf(req.query, 'from');
     const found = await readRows(visit, table, filter, from).catch((error: unknown) => problemOf(error));
     const problem = found instanceof AppError ? found : undefined;
-    const rows = found instanceof AppError ? [] : found;
-    const at = (start: number): string =>
-      `${pathOf(table)}?${String(new URLSearchParams({ filter, from: String(start) }))}`;
+    const { shown, ...links } = pageOf(
+      found instanceof AppError ? [] : found,
+      from,
+      (start) => `${pathOf(table)}?${String(new URLSearchParams({ filter, from: String(start) }))}`,
+    );
     await visit.show(
       'rows',
       {
         title: `Rows of ${table.name}`,
         table,
         filter,
-        rows: rows.slice(0, PAGE_SIZE).map((row) => toLine(table, row)),
-        previous: from > 0 ? at(Math.max(0, from - PAGE_SIZE)) : undefined,
-        next: rows.length > PAGE_SIZE ? at(from + PAGE_SIZE) : undefined,
+        rows: shown.map((row) => toLine(table, row)),
+        ...links,
         notice: NOTICES[textOf(req.query, 'done')],
         key: textOf(req.query, 'key', MAX_FILTER_LENGTH),
-        problem: problem && { message: problem.message, hint: problem.hint },
       },
-      { status: problem?.status ?? 200 },
+      { problem },
     );
   });
 
@@ -114,7 +114,7 @@ async function readTable({ ask }: Visit, name: string): Promise<Table> {
 
 function readRows({ askData }: Visit, table: Table, filter: string, offset: number): Promise<readonly Row[]> {
   const ordering = keyColumns(table).map((name) => `${name} desc`);
-  return select(askData, table, { filter, ordering, limit: PAGE_SIZE + 1, offset });
+  return select(askData, table, { filter, ordering, limit: ROWS_ASKED, offset });
 }
 
 /** Throws AppError NOT_FOUND. */
@@ -244,12 +244,8 @@ async function showForm(
       key: isNew ? '' : writeJson(key),
       fields: isNew ? fields : fields.filter(({ isKey }) => !isKey),
       notice: NOTICES[done],
-      problem: problem && {
-        message: problem.message,
-        hint: problem.hint,
-        field: problem.details['column'] ?? problem.details['field'],
-      },
+      field: problem?.details['column'] ?? problem?.details['field'],
     },
-    { status: problem?.status ?? 200 },
+    { problem },
   );
 }
