@@ -16,20 +16,23 @@ interface Answer {
   }[];
 }
 
-/** A larger answer is not parsed: others wait meanwhile, and no page shows that much. */
-const MAX_ANSWER_CHARACTERS = 1024 * 1024;
+export interface AskOptions {
+  readonly allowMutation: boolean;
+  /** A longer answer is not parsed, because other requests would wait meanwhile: it is an error. */
+  readonly maxCharacters?: number;
+}
 
 /** The console's only access to data: it sees and does exactly what GraphQL permits the role. */
 export function askAs(
   executor: GraphqlExecutor,
   principal: Principal,
-  { allowMutation }: { readonly allowMutation: boolean },
+  { allowMutation, maxCharacters = Infinity }: AskOptions,
 ): Ask {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const { body, release } = await executor.execute(principal, { query, variables }, { allowMutation });
     // Pages are small and rendered from the response immediately.
     release?.();
-    if (body.length > MAX_ANSWER_CHARACTERS) {
+    if (body.length > maxCharacters) {
       throw new AppError('DOCUMENT_TOO_COMPLEX', 'These rows are too large to show here.', {
         hint: 'Choose fewer with a filter, or read them with GraphQL.',
       });

@@ -44,6 +44,8 @@ export interface ConsoleDeps extends OidcRoutesDeps {
 
 /** The default limit for forms. */
 const MAX_FORM_BYTES = 65_536;
+/** No page shows more of a tenant's rows. */
+const MAX_ROWS_CHARACTERS = 1024 * 1024;
 /** The owner of large forms whose session has ended. */
 const VISITORS = { key: 'console visitors', isNobody: true };
 
@@ -56,7 +58,10 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     values?: Visit['values'],
   ): Visit => ({
     ask: askAs(deps.control, session.principal, { allowMutation: values !== undefined }),
-    askData: askAs(deps.engine, session.principal, { allowMutation: values !== undefined }),
+    askData: askAs(deps.engine, session.principal, {
+      allowMutation: values !== undefined,
+      maxCharacters: MAX_ROWS_CHARACTERS,
+    }),
     isAdmin: session.principal.isAdmin,
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
