@@ -546,7 +546,7 @@ export const SETTINGS = {
     'LOG_LINES_PER_SECOND',
     integer(0),
     50,
-    'Maximum log lines per second and process for requests, the same again for rejected requests, and likewise for deliveries. The rest are only counted. Failed requests and internal errors have limits of their own, 50 each, and deliveries that failed permanently are always logged.',
+    'Maximum log lines per second and process for requests, the same again for rejected requests, and likewise for deliveries. The rest are only counted. Failed requests, deliveries that failed permanently and internal errors have limits of their own, 50 each.',
   ),
   logLevel: setting(
     'LOG_LEVEL',
