@@ -240,9 +240,9 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     deps,
     options,
     passwordHashes,
-    list: (info, args, table) =>
+    list: (info, table) =>
       reads.runExclusive(async () => {
-        const rows = await reader.read(info, args, table);
+        const rows = await reader.read(info, table);
         countValues(rows);
         return rows;
       }),

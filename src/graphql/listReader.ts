@@ -25,11 +25,7 @@ export interface ListReader {
    * Fields missing from the catalog are left to their own resolvers. Throws AppError, including when this reader has read
    * more than MAX_ANSWER_BYTES in total.
    */
-  read(
-    info: GraphQLResolveInfo,
-    args: Readonly<Record<string, unknown>>,
-    tableName: string,
-  ): Promise<unknown[]>;
+  read(info: GraphQLResolveInfo, tableName: string): Promise<unknown[]>;
   /** The objects of a field of `Aggregates`. Throws as `read` does. */
   aggregate(info: GraphQLResolveInfo): Promise<unknown[]>;
 }
@@ -41,14 +37,14 @@ export interface ListReaderDeps {
   /** The rows that the caller may see, at every level. */
   readonly visible: (table: Table, alias: Sql) => Sql | 'all' | 'none';
   /** For `$_PRINCIPAL` in filters. */
-  readonly principal?: Principal;
+  readonly principal: Principal;
 }
 
 export function createListReader(deps: ListReaderDeps): ListReader {
   const { config } = deps;
   const { transactions } = deps.database;
   const filters = new ParsedFilters();
-  const principal = deps.principal ? principalInputs(deps.principal) : {};
+  const principal = principalInputs(deps.principal);
 
   let characters = 0;
 
@@ -85,7 +81,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
   }
 
   return {
-    read: (info, _args, tableName) =>
+    read: (info, tableName) =>
       run(info, (context, field) => {
         const sets = info.fieldNodes.map((node) => node.selectionSet);
         return ownErrors(() => {

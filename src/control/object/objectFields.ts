@@ -27,9 +27,9 @@ export function listField(
   return {
     type: new GraphQLList(type),
     args: LIST_ARGS,
-    resolve: (_source, args: Record<string, unknown>, context, info) => {
+    resolve: (_source, _args, context, info) => {
       object.mayList?.(context.principal);
-      return context.list(info, args, object.table);
+      return context.list(info, object.table);
     },
   };
 }

@@ -12,9 +12,10 @@ import { compileOrdering, type OrderingScope } from '../ordering/compileOrdering
 import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';
 import { argumentNode, argumentValue } from '../read/argument.js';
 import { concatText } from '../read/jsonConcat.js';
-import { readFilter, readListArguments, type ListFilter } from '../read/listArguments.js';
+import { readFilter, readListArguments } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
 import { columnSql, readable, tableSql, where, windowSql } from '../read/rowsSql.js';
+import type { ListFilter } from '../read/selection.js';
 import { GroupedRows } from './groupedRows.js';
 import { resultTable, withQualifiedKeys } from './resultTable.js';
 import { readSubquery, type Subquery } from './subquery.js';

@@ -11,7 +11,7 @@ import type { AliasSource } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
 import { collectFields } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';
-import type { ReadContext } from '../read/readContext.js';
+import { tableNamed, type ReadContext } from '../read/readContext.js';
 import { listJson, requireReadable } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
 import type { Steps } from '../steps.js';
@@ -105,9 +105,7 @@ function planList(
   node: FieldNode,
   nodes: readonly FieldNode[],
 ): PlannedField {
-  const name = node.name.value;
-  const table = context.catalog.tables.get(name);
-  if (!table) throw new AppError('UNKNOWN_TABLE', `There is no table ${name}.`);
+  const table = tableNamed(context.catalog, node.name.value);
   requireReadable(context, table);
   const selection = selectRows(
     context,

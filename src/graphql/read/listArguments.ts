@@ -8,8 +8,6 @@ import { argumentNode, argumentSlot, argumentValue } from './argument.js';
 import type { ReadContext } from './readContext.js';
 import type { ListFilter, Page } from './selection.js';
 
-export type { ListFilter } from './selection.js';
-
 const ORDERING = new GraphQLList(GraphQLString);
 
 /** Reads the four arguments of a list. `""` means no `filter` or `ordering`. Throws AppError. */

@@ -9,8 +9,7 @@ import type { Predicate } from '../filter/rows/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { concatText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';
-import type { ListFilter } from './listArguments.js';
-import type { Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
+import type { ListFilter, Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
 
 /**
  * A list as one JSON text. The page is selected first (filter, order and limit on the table alone), then its rows are
