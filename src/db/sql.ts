@@ -24,6 +24,8 @@ export interface Inputs {
   readonly principal: Readonly<Record<string, unknown>>;
 }
 
+export const NO_INPUTS: Inputs = { variables: {}, principal: {} };
+
 /** A statement ready to send: text with $1, $2, … and the slots that fill them. */
 export interface Statement {
   readonly text: string;

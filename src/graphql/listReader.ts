@@ -3,9 +3,9 @@ import type { Config } from '../config.js';
 import { answerTooLarge } from '../db/answerBudget.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/connection/database.js';
-import { preparedText } from '../db/connection/preparedStatements.js';
+import { runStatement } from '../db/connection/runStatement.js';
 import type { Principal } from '../db/principal.js';
-import { bind, sql, toStatement, wholeNumber, type Sql } from '../db/sql.js';
+import { sql, wholeNumber, type Sql } from '../db/sql.js';
 import { parseJson } from '../losslessJson.js';
 import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
@@ -63,16 +63,10 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     };
     const [field] = info.fieldNodes;
     if (!field) throw new Error('a resolver is called for at least one field');
-    const { text, slots } = toStatement(bounded(compile(context, field), config.maxAnswerBytes));
-    const values = bind({ text, slots }, inputsOf(info.variableValues, filters, principal));
-    const statement = preparedText(text);
-    const outcome = await transactions.run({
-      tenantid: null,
-      mode: 'read',
-      statements: [{ statement, values }],
-    });
-    if (outcome.kind === 'failed') throw outcome.error;
-    const json = outcome.results[0]?.[0]?.[0];
+    const list = bounded(compile(context, field), config.maxAnswerBytes);
+    const inputs = inputsOf(info.variableValues, filters, principal);
+    const rows = await runStatement(transactions, null, 'read', list, inputs);
+    const json = rows[0]?.[0];
     characters += json?.length ?? 0;
     if (json == null || characters > config.maxAnswerBytes) {
       throw answerTooLarge();

@@ -1,7 +1,8 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { preparedText } from '../../db/connection/preparedStatements.js';
-import { bind, constant, join, sql, textConstant, toStatement, type Sql } from '../../db/sql.js';
+import type { Rows } from '../../db/connection/pipeline.js';
+import { runStatement } from '../../db/connection/runStatement.js';
+import { constant, join, sql, textConstant, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
@@ -66,19 +67,8 @@ async function readText(context: ControlContext, piece: Sql): Promise<string | u
 }
 
 /** Runs a statement on a tenant's tables; values are returned as text. */
-export async function readRowsOf(
-  { principal, deps }: ControlContext,
-  piece: Sql,
-): Promise<readonly (readonly (string | null)[])[]> {
-  const { text, slots } = toStatement(piece);
-  const values = bind({ text, slots }, { variables: {}, principal: {} });
-  const outcome = await deps.database.transactions.run({
-    tenantid: principal.tenantid,
-    mode: 'read',
-    statements: [{ statement: preparedText(text), values }],
-  });
-  if (outcome.kind === 'failed') throw outcome.error;
-  return outcome.results[0] ?? [];
+export function readRowsOf({ principal, deps }: ControlContext, piece: Sql): Promise<Rows> {
+  return runStatement(deps.database.transactions, principal.tenantid, 'read', piece);
 }
 
 /** The row with the key, or the last one. */

@@ -1,11 +1,18 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import type { Database } from '../../db/connection/database.js';
-import { preparedText } from '../../db/connection/preparedStatements.js';
-import { bind, constant, identifier, join, sql, textConstant, toStatement } from '../../db/sql.js';
+import { runStatement } from '../../db/connection/runStatement.js';
+import { constant, identifier, join, sql, textConstant } from '../../db/sql.js';
+import { AppError, type ErrorCode } from '../../errors.js';
 import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../object/badInput.js';
+
+const REFUSED_VALUE: ReadonlySet<ErrorCode> = new Set([
+  'BAD_USER_INPUT',
+  'CHECK_VIOLATION',
+  'NOT_NULL_VIOLATION',
+]);
 
 export interface EventKey {
   /** JSON text, as in the row's events. */
@@ -36,27 +43,19 @@ export async function readEventKey(
     .map(
       ({ column, value }) => sql`${columnSql(sql`k`, column)} = ${constant(value, fullSqlType(column.type))}`,
     );
-  const { text, slots } = toStatement(sql`
+  const statement = sql`
     select json_build_object('key', json_build_object(${join(pairs, ', ')})::text,
       'exists', exists (select from ${tableSql(table)} t where ${join(isRow, ' and ')}),
       'isExact', ${join([sql`true`, ...isExact], ' and ')})::text
-    from json_populate_record(null::${row}, ${constant(JSON.stringify(record), 'json')}) k`);
-  const outcome = await database.transactions.run({
-    tenantid,
-    mode: 'read',
-    statements: [
-      {
-        statement: preparedText(text),
-        values: bind({ text, slots }, { variables: {}, principal: {} }),
-      },
-    ],
-  });
-  if (outcome.kind === 'failed') {
-    throw ['BAD_USER_INPUT', 'CHECK_VIOLATION', 'NOT_NULL_VIOLATION'].includes(outcome.error.code)
-      ? wrongKey(table, outcome.error.message)
-      : outcome.error;
-  }
-  const read = JSON.parse(outcome.results[0]?.[0]?.[0] ?? '{}') as EventKey & { readonly isExact: boolean };
+    from json_populate_record(null::${row}, ${constant(JSON.stringify(record), 'json')}) k`;
+  const rows = await runStatement(database.transactions, tenantid, 'read', statement).catch(
+    (error: unknown) => {
+      throw error instanceof AppError && REFUSED_VALUE.has(error.code)
+        ? wrongKey(table, error.message)
+        : error;
+    },
+  );
+  const read = JSON.parse(rows[0]?.[0] ?? '{}') as EventKey & { readonly isExact: boolean };
   if (!read.isExact) throw wrongKey(table, 'A number has more digits than the column.');
   return read;
 }

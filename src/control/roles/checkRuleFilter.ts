@@ -1,5 +1,5 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { bind, identifier, toStatement } from '../../db/sql.js';
+import { bind, identifier, NO_INPUTS, toStatement } from '../../db/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../graphql/filter/rows/scope.js';
@@ -19,5 +19,5 @@ export function checkRuleFilter(filter: string, table: Table, catalog: Catalog):
     filterVariable: undefined,
   });
   // Binding checks literals against their columns.
-  bind(toStatement(condition), { variables: {}, principal: {} });
+  bind(toStatement(condition), NO_INPUTS);
 }

@@ -1,9 +1,9 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { StoredFile } from '../../db/files/files.js';
 import type { PendingUpload } from '../../db/files/uploads.js';
-import { preparedText } from '../../db/connection/preparedStatements.js';
+import { runStatement } from '../../db/connection/runStatement.js';
 import type { Principal } from '../../db/principal.js';
-import { bind, toStatement, type Sql } from '../../db/sql.js';
+import type { Sql } from '../../db/sql.js';
 import type { Transactions } from '../../db/connection/transactions.js';
 import { AppError, type ErrorCode } from '../../errors.js';
 import { createAliasSource } from '../filter/rows/scope.js';
@@ -146,15 +146,9 @@ async function run(
   mode: 'read' | 'write',
   piece: Sql,
 ): Promise<string | undefined> {
-  const { text, slots } = toStatement(piece);
-  const values = bind({ text, slots }, { variables: {}, principal: principalInputs(principal) });
-  const outcome = await transactions.run({
-    tenantid: principal.tenantid,
-    mode,
-    statements: [{ statement: preparedText(text), values }],
-  });
-  if (outcome.kind === 'failed') throw outcome.error;
-  return outcome.results[0]?.[0]?.[0] ?? undefined;
+  const inputs = { variables: {}, principal: principalInputs(principal) };
+  const rows = await runStatement(transactions, principal.tenantid, mode, piece, inputs);
+  return rows[0]?.[0] ?? undefined;
 }
 
 function rowNotFound(): AppError {
