@@ -59,18 +59,24 @@ function roundCommon(value: Value, precision: number): Value {
   if (!Number.isFinite(number) || precision > 340) return toFloat(number);
   if (precision >= 0) return toFloat(Number(fixed(number, precision)));
   if (precision < -310) return toFloat(number * 0);
-  const scaled = asNumber(roundInteger(BigInt(Math.trunc(number)), -precision)) ?? 0;
-  return toFloat(Object.is(Math.sign(number), -1) && scaled === 0 ? -0 : scaled);
+  // Doubled, an integer can carry the fraction, which decides whether half of the unit is a tie.
+  const fraction = BigInt(Math.sign(number - Math.trunc(number)));
+  const doubled = roundToMultiple(2n * BigInt(Math.trunc(number)) + fraction, 2n * 10n ** BigInt(-precision));
+  const rounded = asNumber(fromBigInt(doubled / 2n)) ?? 0;
+  return toFloat(rounded === 0 ? number * 0 : rounded);
 }
 
 /** An integer to a multiple of 10 ** digits, half to even. */
 function roundInteger(value: number | bigint, digits: number): number | bigint {
-  if (digits > 5_000) return 0;
-  const unit = 10n ** BigInt(digits);
+  return digits > 5_000 ? 0 : fromBigInt(roundToMultiple(BigInt(value), 10n ** BigInt(digits)));
+}
+
+/** An integer to a multiple of the unit, half to even. */
+function roundToMultiple(value: bigint, unit: bigint): bigint {
   const quotient = BigInt(asInteger(floorDivideInts(value, unit)) ?? 0);
-  const twice = 2n * (BigInt(value) - quotient * unit);
+  const twice = 2n * (value - quotient * unit);
   const up = twice > unit || (twice === unit && quotient % 2n !== 0n);
-  return fromBigInt((up ? quotient + 1n : quotient) * unit);
+  return (up ? quotient + 1n : quotient) * unit;
 }
 
 function roundBy(
@@ -99,12 +105,14 @@ const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB'];
 function fileSize(bytes: number, binary: boolean): string {
   const base = binary ? 1024 : 1000;
   if (bytes === 1) return '1 Byte';
-  if (!Number.isFinite(bytes)) return `${floatText(bytes)} ${binary ? 'YiB' : 'YB'}`;
+  if (bytes === -Infinity) throw renderFault('cannot convert float infinity to integer');
   if (bytes < base) return `${BigInt(Math.trunc(bytes))} Bytes`;
   const units = binary ? BINARY_UNITS : DECIMAL_UNITS;
   const steps = units.findIndex((_, i) => bytes < base ** (i + 2));
   const at = steps < 0 ? units.length - 1 : steps;
-  return `${fixed((base * bytes) / base ** (at + 2), 1)} ${units[at] ?? ''}`;
+  // The product of a finite number may be infinite, as in Python.
+  const size = (base * bytes) / base ** (at + 2);
+  return `${Number.isFinite(size) ? fixed(size, 1) : floatText(size)} ${units[at] ?? ''}`;
 }
 
 /** Filters on numbers. */

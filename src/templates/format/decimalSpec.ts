@@ -24,7 +24,7 @@ export function formatDecimal(value: Decimal, spec: FormatSpec, budget: Budget):
   const written = '0'.repeat(Math.max(0, -whole)) + digits.slice(Math.max(0, whole));
   const after = isFixed(type) ? written.padEnd(spec.precision ?? 0, '0') : written;
   const rest = `${after === '' ? '' : '.'}${after}${exponentText(power, type)}${type === '%' ? '%' : ''}`;
-  return padNumber(signOf(isNegative, spec), before, rest, spec, 3);
+  return padNumber(signOf(isNegative, before + rest, spec), before, rest, spec, 3);
 }
 
 function isFixed(type: string): boolean {

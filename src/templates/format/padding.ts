@@ -5,6 +5,8 @@ export interface FormatSpec {
   readonly fill: string;
   readonly align: string;
   readonly sign: string;
+  /** Whether a number that is rounded to zero loses its minus sign. */
+  readonly positiveZero: boolean;
   readonly alternate: boolean;
   readonly width: number;
   readonly grouping: string;
@@ -12,8 +14,11 @@ export interface FormatSpec {
   readonly type: string;
 }
 
-export function signOf(negative: boolean, spec: FormatSpec): string {
-  if (negative) return '-';
+const ZERO = /^[0.]+(?:[eE%]|$)/;
+
+/** The sign of a number whose magnitude is written as `digits`. */
+export function signOf(negative: boolean, digits: string, spec: FormatSpec): string {
+  if (negative && !(spec.positiveZero && ZERO.test(digits))) return '-';
   return spec.sign === '-' ? '' : spec.sign;
 }
 

@@ -13,12 +13,12 @@ import { pad, padNumber, signOf } from './padding.js';
 import type { FormatSpec } from './padding.js';
 
 const SPEC =
-  /^(?:(?<fill>.)(?=[<>=^]))?(?<align>[<>=^])?(?<sign>[-+ ])?(?<negativeZero>z)?(?<alternate>#)?(?<zero>0)?(?<width>[0-9]+)?(?<grouping>[,_])?(?:\.(?<precision>[0-9]+))?(?<type>[a-zA-Z%])?$/su;
+  /^(?:(?<fill>.)(?=[<>=^]))?(?<align>[<>=^])?(?<sign>[-+ ])?(?<positiveZero>z)?(?<alternate>#)?(?<zero>0)?(?<width>[0-9]+)?(?<grouping>[,_])?(?:\.(?<precision>[0-9]+))?(?<type>[a-zA-Z%])?$/su;
 
 function parseSpec(text: string, budget: Budget): FormatSpec {
   const groups = SPEC.exec(text)?.groups;
   if (!groups) throw renderFault('Invalid format specifier');
-  const { fill, align, sign, alternate, zero, width, grouping, precision, type } = groups;
+  const { fill, align, sign, positiveZero, alternate, zero, width, grouping, precision, type } = groups;
   budget.checkWidth(Number(width ?? 0));
   budget.checkWidth(Number(precision ?? 0));
   if (grouping && type === 'n') throw renderFault(`Cannot specify '${grouping}' with 'n'.`);
@@ -26,6 +26,7 @@ function parseSpec(text: string, budget: Budget): FormatSpec {
     fill: fill ?? (zero ? '0' : ' '),
     align: align ?? (zero ? '=' : ''),
     sign: sign ?? '',
+    positiveZero: positiveZero !== undefined,
     alternate: alternate !== undefined,
     width: Number(width ?? 0),
     grouping: grouping ?? '',
@@ -49,6 +50,7 @@ export function formatValue(value: Value, specText: string, budget: Budget): str
 function formatText(text: string, spec: FormatSpec): string {
   if (spec.type !== '' && spec.type !== 's') throw unknownCode(spec, 'str');
   if (spec.sign !== '') throw renderFault('Sign not allowed in string format specifier');
+  if (spec.positiveZero) throw noPositiveZero('string');
   if (spec.alternate) throw renderFault('Alternate form (#) not allowed in string format specifier');
   if (spec.align === '=' && spec.fill !== '0') {
     throw renderFault("'=' alignment not allowed in string format specifier");
@@ -65,6 +67,7 @@ function formatInt(value: number | bigint | boolean, spec: FormatSpec): string {
   if (typeof value === 'boolean' && spec.type === '') return formatInt(Number(value), { ...spec, type: 'd' });
   if (!['', 'd', 'n', 'c', 'b', 'o', 'x', 'X'].includes(spec.type)) throw unknownCode(spec, 'int');
   if (spec.precision !== undefined) throw renderFault('Precision not allowed in integer format specifier');
+  if (spec.positiveZero) throw noPositiveZero('integer');
   const integer = asInteger(value) ?? 0;
   if (spec.type === 'c') {
     if (spec.sign !== '') throw renderFault("Sign not allowed with integer format specifier 'c'");
@@ -76,7 +79,7 @@ function formatInt(value: number | bigint | boolean, spec: FormatSpec): string {
   let digits = (integer < 0 ? -integer : integer).toString(radix);
   if (spec.type === 'X') digits = digits.toUpperCase();
   const prefix = spec.alternate && radix !== 10 ? `0${spec.type}` : '';
-  return padNumber(signOf(integer < 0, spec) + prefix, digits, '', spec, radix === 10 ? 3 : 4);
+  return padNumber(signOf(integer < 0, digits, spec) + prefix, digits, '', spec, radix === 10 ? 3 : 4);
 }
 
 /** The character of a code point, as `%c` and `{:c}` print it. */
@@ -91,7 +94,7 @@ function formatFloat(value: number, spec: FormatSpec): string {
   const text = floatDigits(spec.type === '%' ? value * 100 : value, spec);
   const upper = spec.type === 'E' || spec.type === 'F' || spec.type === 'G' ? text.toUpperCase() : text;
   const [, whole = '', rest = ''] = /^(\d*)(.*)$/s.exec(upper) ?? [];
-  return padNumber(signOf(negative, spec), whole, rest + (spec.type === '%' ? '%' : ''), spec, 3);
+  return padNumber(signOf(negative, upper, spec), whole, rest + (spec.type === '%' ? '%' : ''), spec, 3);
 }
 
 /** The magnitude, before sign, grouping and padding. */
@@ -114,6 +117,10 @@ function floatDigits(value: number, spec: FormatSpec): string {
         ? floatText(magnitude)
         : general(magnitude, spec.precision, spec.alternate, true);
   }
+}
+
+function noPositiveZero(kind: string): Fault {
+  return renderFault(`Negative zero coercion (z) not allowed in ${kind} format specifier`);
 }
 
 function unknownCode(spec: FormatSpec, type: string): Fault {

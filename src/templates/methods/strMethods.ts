@@ -61,9 +61,9 @@ function part(text: string, start: Value, end: Value): { within: string; from: n
   };
   const from = place(start, 0);
   const to = Math.min(length, place(end, length));
-  if (from > length) return undefined;
+  if (from > to) return undefined;
   const unit = toUnitIndex(text, from);
-  return { within: text.slice(unit, Math.max(unit, toUnitIndex(text, to))), from: unit };
+  return { within: text.slice(unit, toUnitIndex(text, to)), from: unit };
 }
 
 function find(text: string, sub: Value, start: Value, end: Value, last: boolean): number {

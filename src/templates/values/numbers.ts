@@ -108,6 +108,7 @@ export function floorDivideFloats(a: number, b: number): Value {
   if (b === 0) throw renderFault('float floor division by zero');
   const remainder = moduloFloats(a, b);
   const quotient = (a - remainder) / b;
+  if (quotient === 0) return toFloat((a / b) * 0);
   const floor = Math.floor(quotient);
   return toFloat(quotient - floor > 0.5 ? floor + 1 : floor);
 }
@@ -135,7 +136,9 @@ function divideBig(a: bigint, b: bigint): number {
   const shift = Math.max(0, 66 - (bitLength(x) - bitLength(y)));
   const scaled = x << BigInt(shift);
   const quotient = (scaled / y) | (scaled % y === 0n ? 0n : 1n);
-  const result = bigToNumber(quotient) / 2 ** shift;
+  // In two steps: 2 ** 1024 is no double.
+  const step = Math.min(shift, 1_000);
+  const result = bigToNumber(quotient) / 2 ** step / 2 ** (shift - step);
   return negative ? -result : result;
 }
 
@@ -197,6 +200,20 @@ function exponential(value: number): string {
   return `${mantissa}e${exponent.charAt(0)}${digits.padStart(2, '0')}`;
 }
 
+const FOREIGN_DIGIT = /(?![0-9])\p{Nd}/gu;
+const DIGIT = /\p{Nd}/u;
+
+/** The text with the digits of other scripts, such as Arabic, written as `0` to `9`. */
+function asciiDigits(text: string): string {
+  return text.replace(FOREIGN_DIGIT, (digit) => {
+    const code = digit.codePointAt(0) ?? 0;
+    let first = code;
+    // Unicode's digits come in runs of ten, from zero to nine; some runs adjoin.
+    while (DIGIT.test(String.fromCodePoint(first - 1))) first--;
+    return String((code - first) % 10);
+  });
+}
+
 const INTEGER_TEXT = /^[+-]?[0-9]+(?:_[0-9]+)*$/;
 
 /**
@@ -204,7 +221,7 @@ const INTEGER_TEXT = /^[+-]?[0-9]+(?:_[0-9]+)*$/;
  * @throws Fault when it has more digits than Python takes.
  */
 export function parseInteger(text: string, base = 10): Value | undefined {
-  let digits = strip(text);
+  let digits = asciiDigits(strip(text));
   if (base === 10 && INTEGER_TEXT.test(digits)) {
     const plain = digits.replaceAll('_', '');
     if (plain.length <= 15) return Number(plain) + 0;
@@ -245,7 +262,7 @@ const NAMED_FLOAT = /^([+-]?)(?:(inf|infinity)|nan)$/i;
 
 /** Python's `float(text)` as a JavaScript number; undefined if the text is not a float. */
 export function parseFloatText(text: string): number | undefined {
-  const trimmed = strip(text);
+  const trimmed = asciiDigits(strip(text));
   if (FLOAT_TEXT.test(trimmed)) return Number(trimmed.replaceAll('_', ''));
   const named = NAMED_FLOAT.exec(trimmed);
   if (!named) return undefined;
