@@ -73,9 +73,10 @@ class JsonWriter {
 }
 
 function asciiJson(text: string): string {
-  return JSON.stringify(text)
-    .replace(/[\x7f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replaceAll('\\u007f', '\x7f');
+  return JSON.stringify(text).replace(
+    /[\x7f-\uffff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function floatJson(value: number): string {

@@ -24,7 +24,9 @@ function convert(change: (text: string) => string) {
   });
 }
 
-const WORD_BEGINNING = /([-\s({[<]+)/u;
+/** Python's whitespace, and what words may begin with. */
+// eslint-disable-next-line no-control-regex -- these control characters are whitespace to Python
+const WORD_BEGINNING = /([-({[<\t-\r\x1c-\x20\x85\p{Zs}\p{Zl}\p{Zp}]+)/u;
 const WORD = /[\p{L}\p{N}_]+/gu;
 
 function title(text: string): string {
@@ -44,9 +46,10 @@ function replace(input: Value, evaluation: Evaluation, old: Value, replacement: 
     return replaceText(str(input, budget), str(old, budget), str(replacement, budget), times, budget);
   const escapes = old instanceof Markup || (replacement instanceof Markup && !(input instanceof Markup));
   const subject: Text = escapes ? new Markup(htmlOf(input, budget)) : softText(input, budget);
-  const printed = (value: Value) =>
-    subject instanceof Markup ? htmlOf(value, budget) : textOf(softText(value, budget));
-  return like(subject, replaceText(textOf(subject), printed(old), printed(replacement), times, budget));
+  const wanted = textOf(softText(old, budget));
+  const inserted =
+    subject instanceof Markup ? htmlOf(replacement, budget) : textOf(softText(replacement, budget));
+  return like(subject, replaceText(textOf(subject), wanted, inserted, times, budget));
 }
 
 function truncate(

@@ -1,4 +1,4 @@
-/** The named characters of HTML 4 and their code points in hexadecimal. */
+/** The named characters of HTML 4, those that HTML 5 also has in capitals, and their code points in hexadecimal. */
 const TABLE =
   'AElig:c6,Aacute:c1,Acirc:c2,Agrave:c0,Alpha:391,Aring:c5,Atilde:c3,Auml:c4,Beta:392,Ccedil:c7,Ch' +
   'i:3a7,Dagger:2021,Delta:394,ETH:d0,Eacute:c9,Ecirc:ca,Egrave:c8,Epsilon:395,Eta:397,Euml:cb,Gamm' +
@@ -25,7 +25,7 @@ const TABLE =
   'sup:2283,sup1:b9,sup2:b2,sup3:b3,supe:2287,szlig:df,tau:3c4,there4:2234,theta:3b8,thetasym:3d1,t' +
   'hinsp:2009,thorn:fe,tilde:2dc,times:d7,trade:2122,uArr:21d1,uacute:fa,uarr:2191,ucirc:fb,ugrave:' +
   'f9,uml:a8,upsih:3d2,upsilon:3c5,uuml:fc,weierp:2118,xi:3be,yacute:fd,yen:a5,yuml:ff,zeta:3b6,zwj' +
-  ':200d,zwnj:200c,apos:27';
+  ':200d,zwnj:200c,apos:27,AMP:26,COPY:a9,GT:3e,LT:3c,QUOT:22,REG:ae';
 
 /** Characters by the name of their entity, such as `nbsp`. */
 export const HTML_ENTITIES: ReadonlyMap<string, string> = new Map(

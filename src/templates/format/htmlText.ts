@@ -20,7 +20,8 @@ function removeSpans(text: string, from: string, to: string): string {
   let position = 0;
   for (;;) {
     const start = text.indexOf(from, position);
-    const end = start < 0 ? -1 : text.indexOf(to, start + from.length);
+    // From the start of the opening one: `<!-->` is a comment.
+    const end = start < 0 ? -1 : text.indexOf(to, start);
     if (end < 0) return out + text.slice(position);
     out += text.slice(position, start);
     position = end + to.length;
@@ -29,7 +30,7 @@ function removeSpans(text: string, from: string, to: string): string {
 
 const ENTITY = /&(?:#(?:[0-9]+;?|[xX][0-9a-fA-F]+;?)|[^\t\n\f <&#;]{1,32};?)/g;
 
-/** Python's `html.unescape`. */
+/** Python's `html.unescape`, with the names of HTML 4. */
 export function unescapeHtml(text: string): string {
   return text.includes('&') ? text.replace(ENTITY, resolveEntity) : text;
 }
@@ -38,14 +39,35 @@ function resolveEntity(entity: string): string {
   const body = entity.slice(1);
   if (body.startsWith('#')) {
     const hex = body.charAt(1) === 'x' || body.charAt(1) === 'X';
-    return fromCodePoint(parseInt(body.slice(hex ? 2 : 1), hex ? 16 : 10));
+    return referred(parseInt(body.slice(hex ? 2 : 1), hex ? 16 : 10));
   }
-  const name = body.endsWith(';') ? body.slice(0, -1) : body;
-  const known = HTML_ENTITIES.get(name);
-  return known === undefined ? entity : known;
+  if (body.endsWith(';')) {
+    const known = HTML_ENTITIES.get(body.slice(0, -1));
+    if (known !== undefined) return known;
+  }
+  for (let end = Math.min(body.length, LONGEST_BARE_NAME); end > 1; end--) {
+    const known = HTML_ENTITIES.get(body.slice(0, end));
+    if (known !== undefined && isBare(body.slice(0, end), known)) return known + body.slice(end);
+  }
+  return entity;
 }
 
-function fromCodePoint(code: number): string {
-  if ((code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff || code === 0) return '\ufffd';
-  return String.fromCodePoint(code);
+const LONGEST_BARE_NAME = 'frac12'.length;
+
+/** Whether a name also counts without a semicolon, whatever follows: those of Latin-1. */
+function isBare(name: string, character: string): boolean {
+  return character.charCodeAt(0) <= 0xff && name !== 'apos';
 }
+
+/** What references to the control characters from 0x80 mean: those of Windows-1252. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** The character of a numeric reference; nothing for those that HTML forbids. */
+function referred(code: number): string {
+  if ((code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff || code === 0) return '\ufffd';
+  if (code >= 0x80 && code <= 0x9f) return WINDOWS_1252.charAt(code - 0x80);
+  const character = String.fromCodePoint(code);
+  return FORBIDDEN.test(character) ? '' : character;
+}
+
+const FORBIDDEN = /[^\P{Cc}\t\n\f\r]|\p{Noncharacter_Code_Point}/u;

@@ -9,14 +9,14 @@ import { isList, isText, Markup, Tuple } from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { mapArguments, STR_METHODS } from './strMethods.js';
 
-/** Methods that escape their arguments and return markup. */
-const ESCAPING = [
-  'capitalize', 'title', 'lower', 'upper', 'replace', 'ljust', 'rjust', 'lstrip', 'rstrip', 'center', 'strip',
-  'expandtabs', 'swapcase', 'zfill', 'partition', 'rpartition',
-]; // prettier-ignore
+/** Methods whose second argument becomes part of the markup, and is escaped. */
+const INSERTING = ['replace', 'ljust', 'rjust', 'center'];
 
-/** Methods that only split markup. */
-const CUTTING = ['split', 'rsplit', 'splitlines'];
+/** Methods that only convert or cut the markup. */
+const CONVERTING = [
+  'capitalize', 'title', 'lower', 'upper', 'swapcase', 'casefold', 'translate', 'expandtabs', 'zfill', 'lstrip', 'rstrip',
+  'strip', 'removeprefix', 'removesuffix', 'partition', 'rpartition', 'split', 'rsplit', 'splitlines',
+]; // prettier-ignore
 
 function markupOf(self: Value): Markup {
   if (!(self instanceof Markup)) throw renderFault('markup is required');
@@ -42,12 +42,9 @@ function mark(value: Value): Value {
   return isList(value) ? value.map(mark) : value;
 }
 
-function escapeArguments({ positional, named }: CallArguments, { budget }: Evaluation): CallArguments {
-  const escaped = (value: Value) => (isText(value) ? htmlOf(value, budget) : value);
-  return {
-    positional: positional.map(escaped),
-    named: new Map(Array.from(named, ([name, value]) => [name, escaped(value)])),
-  };
+function escapeInserted({ positional, named }: CallArguments, { budget }: Evaluation): CallArguments {
+  const escaped = (value: Value, i: number) => (i === 1 && isText(value) ? htmlOf(value, budget) : value);
+  return { positional: positional.map(escaped), named };
 }
 
 const join: Invoke = (self, args, { budget }) => {
@@ -82,8 +79,8 @@ const escapeMethod: Invoke = (_, args, { budget }) => escape(args.positional[0] 
 /** The methods of Markup; those not listed are str's and return plain text. */
 export const MARKUP_METHODS: MethodTable = new Map([
   ...STR_METHODS,
-  ...ESCAPING.map((name) => marked(name, escapeArguments)),
-  ...CUTTING.map((name) => marked(name, (args) => args)),
+  ...INSERTING.map((name) => marked(name, escapeInserted)),
+  ...CONVERTING.map((name) => marked(name, (args) => args)),
   ['join', join],
   ['format', format],
   ['format_map', formatMap],
