@@ -229,6 +229,50 @@ describe('an application-owned schema', () => {
         .and.contain('Row level security of hidden refuses the row.');
     });
 
+    it("runs the application's triggers, which name tables without the schema, and compares types of extensions in it", async () => {
+      await app.query(`
+        set search_path = crm;
+        create extension citext schema crm;
+        create table diary (id serial primary key, word citext);
+        create function note_name() returns trigger language plpgsql as
+          'begin insert into diary (word) values (new.name); return new; end';
+        create trigger note_name after insert on customer for each row execute function note_name()`);
+      await engine.introspect(crm.tenantid, 'crm');
+      expect(await ask(crm, 'mutation { create_customer(input: {name: "Edsger"}) { name } }')).to.equal(
+        '{"data":{"create_customer":{"name":"Edsger"}}}',
+      );
+      expect(await ask(crm, '{ diary(filter: "word = \'EDSGER\'") { word } }')).to.equal(
+        '{"data":{"diary":[{"word":"Edsger"}]}}',
+      );
+      await app.query(
+        `delete from customer where name = 'Edsger'; drop function note_name cascade; drop table diary; drop extension citext`,
+      );
+    });
+
+    it("has its owner's search_path with the schema in it, unless its role was given one", async () => {
+      const { pool } = test.database;
+      const { rows } = await pool.query<{ name: string }>('select current_database() as name');
+      const here = `in database ${rows[0]!.name}`;
+      const role = (await test.database.tenants.names()).tenant(crm.tenantid);
+      const paths = async (): Promise<unknown> =>
+        (
+          await pool.query<{ path: string }>(
+            `select unnest(setconfig) as path from pg_db_role_setting where setrole = $1::regrole`,
+            [role],
+          )
+        ).rows.map(({ path }) => path);
+      const settled = async (): Promise<unknown> => {
+        await test.database.tenants.settle(crm.tenantid, 'crm');
+        return paths();
+      };
+      expect(await paths()).to.deep.equal(['search_path=crm, "$user", public']);
+      await pool.query(`alter role ${role} ${here} set search_path = crm, shared`);
+      expect(await settled()).to.deep.equal(['search_path=crm, shared']);
+      await app.query(`alter role ${appRole} set search_path = shop, "crm", extensions`);
+      await pool.query(`alter role ${role} ${here} reset search_path`);
+      expect(await settled()).to.deep.equal(['search_path=shop, crm, extensions']);
+    });
+
     it('is served by dedicated connections, since its owner may add code at any time', () => {
       expect(test.database.tenants.loginOf(crm.tenantid)).to.equal(crm.tenantid);
     });

@@ -51,6 +51,31 @@ export async function setRoleDefaults(
   }
 }
 
+/**
+ * Makes names without a schema, as in triggers, mean in the tenant's sessions what they mean in those of the schema's owner:
+ * the owner's search_path, or else our own, with the schema in it. Call it in a transaction. Throws what the driver throws.
+ */
+export async function setSearchPath(runner: StatementRunner, role: string, schema: string): Promise<void> {
+  const { rows } = await runner.query(
+    `select current_database()::text as name, set_config('search_path', case
+         when quote_ident(nspname) = any (regexp_split_to_array(path, ', *')) then path
+         else concat_ws(', ', quote_ident(nspname), nullif(path, '')) end, true)
+     from pg_catalog.pg_namespace, lateral (select coalesce((
+         select substr(o, 1 + length('search_path=')) from pg_catalog.pg_db_role_setting p, unnest(p.setconfig) o, pg_catalog.pg_database d
+         where d.datname = current_database() and p.setdatabase in (0, d.oid) and starts_with(o, 'search_path=')
+           and p.setrole = case when nspowner = 'pg_database_owner'::regrole then d.datdba else nspowner end
+         order by p.setdatabase desc limit 1), (select reset_val from pg_catalog.pg_settings where name = 'search_path'))) configured(path)
+     where nspname = ${literal(schema)}`,
+  );
+  const [found] = rows as readonly { readonly name: string }[];
+  if (!found) return;
+  // It is no literal: PostgreSQL takes a text for one name.
+  await runner.query(
+    `alter role ${quoted(role)} in database ${quoted(found.name)} set search_path from current`,
+  );
+  await runner.query('set local search_path to default');
+}
+
 /** Sets the defaults of all roles that log in through a pooler. Throws what pg throws. */
 export async function setDefaultsOfRoles(
   runner: StatementRunner,

@@ -6,6 +6,7 @@ import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
 import { quoted } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
+import { setSearchPath } from './sessionSettings.js';
 import { ensureTenantRole } from './tenantRoles.js';
 
 /** Which connections serve a tenant: shared ones, only those of its own login, or the latter while the schema is changing. */
@@ -34,9 +35,13 @@ async function decide(
 ): Promise<TenantAccess> {
   const role = names.tenant(tenantid);
   const code = await findTenantCode(client, schema);
-  const { rows } = await client.query<{ made: boolean; member: boolean }>(ROLES_SQL, [names.shared, role]);
+  const { rows } = await client.query<{ made: boolean; member: boolean; finds: boolean }>(ROLES_SQL, [
+    names.shared,
+    role,
+  ]);
   // It is missing for tenants of an earlier release, and after a dump was restored into another database.
   if (rows[0]?.made !== true) await ensureTenantRole(client, names, tenantid);
+  if (rows[0]?.finds !== true) await setSearchPath(client, role, schema);
   const isMember = rows[0]?.member === true;
   if (code.length > 0 && isMember) await client.query(`revoke ${quoted(role)} from ${quoted(names.shared)}`);
   if (code.length === 0 && !isMember) {
@@ -71,7 +76,9 @@ async function isCodeGone(client: PoolClient, role: string, schema: string): Pro
 const ROLES_SQL = `
   select count(*) = 2 as made,
     exists (select from pg_catalog.pg_auth_members m join pg_catalog.pg_roles s on s.oid = m.member
-      join pg_catalog.pg_roles t on t.oid = m.roleid where s.rolname = $1 and t.rolname = $2) as member
+      join pg_catalog.pg_roles t on t.oid = m.roleid where s.rolname = $1 and t.rolname = $2) as member,
+    exists (select from pg_catalog.pg_db_role_setting p, unnest(p.setconfig) o
+      where p.setrole = (select oid from pg_catalog.pg_roles where rolname = $2) and o like 'search\\_path=%') as finds
   from pg_catalog.pg_roles where rolname in ($1, $2)`;
 
 /**
