@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openShop, SHOP_DDL, type Shop } from './support/shop.js';
+import { openShop, SHOP_DDL, type Json, type Shop } from './support/shop.js';
 
 describe('mutations of /query', () => {
   let shop: Shop;
@@ -131,6 +131,25 @@ describe('mutations of /query', () => {
       const input = { email: 'ada@example.org', name: 'X' };
       expect((await shop.data(upsert, { input, do: 'ignore' })).create_customer).to.equal(null);
       expect(await shop.events()).to.be.empty;
+    });
+
+    it('updates by a unique index that is no constraint, as ORMs create them', async () => {
+      await shop.sql(`
+        create table member (id int generated always as identity primary key, org int, email text, name text);
+        create unique index member_lower on member (lower(email));
+        create unique index member_of_one on member (name) where org = 1;
+        create unique index member_org on member (org, email) include (name)`);
+      await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+      const write = (name: string): Promise<Json> =>
+        shop.data(
+          'mutation ($name: String) { create_member(onconflict: update, input: { org: 1, email: "a@x.org", name: $name }) { id name } }',
+          { name },
+        );
+      await write('Ada');
+      expect((await write('Ada L.')).create_member).to.deep.equal({ id: '1', name: 'Ada L.' });
+      const [, event] = await shop.events();
+      expect(event).to.deep.include({ operation: 'update', target: 'member' });
+      await shop.sql('drop table member');
     });
 
     it('upserts many rows', async () => {

@@ -35,7 +35,7 @@ export interface RawColumn {
   readonly type: RawType;
 }
 
-/** Primary key or unique constraint. */
+/** Primary key, or a unique constraint or index that `on conflict` can name. */
 export interface RawKey {
   readonly primary: boolean;
   readonly columns: readonly string[];
@@ -125,11 +125,13 @@ select coalesce(json_agg(json_build_object(
         join pg_catalog.pg_namespace en on en.oid = e.typnamespace
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
     'keys', (select coalesce(json_agg(json_build_object(
-        'primary', k.contype = 'p',
-        'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)
-          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = o.attnum)
-      ) order by k.contype, k.conname), '[]')
-      from pg_catalog.pg_constraint k where k.conrelid = r.oid and k.contype in ('p', 'u')),
+        'primary', i.indisprimary,
+        'columns', (select json_agg(a.attname order by o.n) from unnest(i.indkey::int2[]) with ordinality o(attnum, n)
+          join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.attnum where o.n <= i.indnkeyatts)
+      ) order by not i.indisprimary, x.relname), '[]')
+      from pg_catalog.pg_index i join pg_catalog.pg_class x on x.oid = i.indexrelid
+      where i.indrelid = r.oid and i.indisunique and (i.indisprimary
+        or i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null and not i.indisexclusion)),
     'foreignKeys', (select coalesce(json_agg(json_build_object(
         'name', k.conname,
         'target', target.relname,
