@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { captureTable } from '../../src/control/utility/capture.js';
@@ -76,6 +77,33 @@ describe('tables of an application that is running', () => {
       expect(await longestWait(change)).to.be.below(1_500);
     });
   }
+
+  it('can be changed while their schema can not be adopted, because one is being changed', async () => {
+    await app.query('create schema shop; create table shop.bill (id int); create table shop.item (id int)');
+    const adopt = (): Promise<AdoptedTenant> =>
+      adoptTenant(test.database.knex, {
+        name: 'shop',
+        schema: 'shop',
+        rootLogin: 'root',
+        rootPassword: 'correct horse',
+      });
+    await holder.query('begin; alter table shop.item add column word text');
+    const state = { isDone: false };
+    const refused = adopt()
+      .catch((error: unknown) => error)
+      .finally(() => (state.isDone = true));
+    let longest = 0;
+    while (!state.isDone) {
+      const before = performance.now();
+      await app.query('begin; alter table shop.bill add column word text; rollback');
+      longest = Math.max(longest, performance.now() - before);
+      await delay(10); // Otherwise our own locks would keep the grants waiting.
+    }
+    await holder.query('commit');
+    expect(await refused).to.have.property('code', 'TRANSACTION_CONFLICT');
+    expect(longest).to.be.below(1_500);
+    expect((await adopt()).left).to.deep.equal([]);
+  });
 
   it('are left alone if a transaction does not end', async function () {
     this.timeout(30_000);

@@ -33,6 +33,25 @@ export async function givingWay(runner: StatementRunner, change: () => Promise<v
   }
 }
 
+/**
+ * Runs grants on tables of an application, in the caller's transaction, until whose end changes of their definitions (`alter
+ * table`, `truncate`) wait. Not tried again: savepoints would not let those go on. Throws AppError TRANSACTION_CONFLICT, and
+ * what `change` throws.
+ */
+export async function withoutWaiting(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
+  await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  try {
+    await change();
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    throw new AppError('TRANSACTION_CONFLICT', 'A transaction is changing a table of the schema.', {
+      hint: 'Try again when it has ended. pg_locks and pg_stat_activity show whose it is.',
+      cause: error,
+    });
+  }
+  await runner.query('set local lock_timeout to default');
+}
+
 function busy(cause: unknown): AppError {
   return new AppError('TRANSACTION_CONFLICT', 'Transactions that use the table do not end.', {
     hint: 'pg_locks and pg_stat_activity show whose they are. Try again when they have ended.',

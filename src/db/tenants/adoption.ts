@@ -1,7 +1,7 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
 import { QUEUE_SCHEMA } from '../connection/database.js';
-import { givingWay } from '../connection/givingWay.js';
+import { givingWay, withoutWaiting } from '../connection/givingWay.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureTenantRole } from '../connection/tenantRoles.js';
 import { literal } from '../sql.js';
@@ -31,7 +31,7 @@ export async function checkAdoptable(runner: StatementRunner, schema: string): P
 
 /**
  * Creates the tenant's role and grants it what the service may grant on the schema. Run in a transaction; safe to
- * repeat.
+ * repeat. Throws AppError TRANSACTION_CONFLICT if a table is being changed.
  * @returns the statements that the owners have to run
  */
 export async function grantSchema(
@@ -40,7 +40,10 @@ export async function grantSchema(
 ): Promise<readonly string[]> {
   const names = await readRoleNames(runner);
   await ensureTenantRole(runner, names, adopted.tenantid);
-  for (const statement of await statementsToAdopt(runner, adopted)) await attempt(runner, statement);
+  const statements = await statementsToAdopt(runner, adopted);
+  await withoutWaiting(runner, async () => {
+    for (const statement of statements) await attempt(runner, statement);
+  });
   return statementsToAdopt(runner, adopted);
 }
 
