@@ -197,6 +197,7 @@ describe('Aggregates', () => {
     ['count(subquery: "{ orders { id item_collection { id } } }")', 'GRAPHQL_VALIDATION', /collection/],
     ['count(subquery: "{ orders(first: 5) { id } }")', 'GRAPHQL_VALIDATION', /"first" does not go/],
     ['sum(subquery: "{ orders { status } }")', 'BAD_USER_INPUT', /sum does not go with text/],
+    ['sum(subquery: "{ orders { held } }")', 'BAD_USER_INPUT', /sum does not go with/],
     ['count(subquery: "{ orders { id raw } }")', 'BAD_USER_INPUT', /group key/],
     ['count(subquery: "{ orders { id spot } }")', 'BAD_USER_INPUT', /group key/],
     ['count(subquery: "{ orders { id count: status } }")', 'BAD_USER_INPUT', /one name/],

@@ -23,7 +23,7 @@ create table shop.orders (
   id int primary key, customer_id int references shop.customer, status text, total numeric, qty int2, big int8,
   ratio float8, small float4, paid boolean, ref uuid, day date, created timestamptz, local timestamp, at time,
   lasting interval, mood shop.mood, data jsonb, raw json, bytes bytea, tags text[], numbers int[], code char(5),
-  host inet, spot point, "order" int, "like" text
+  host inet, spot point, held oid, "order" int, "like" text
 );
 create table shop.item (id int primary key, order_id int references shop.orders, price numeric, qty int);
 create table shop.label (id int primary key, title text);
@@ -149,6 +149,7 @@ const tables = [
       code: type('text', 'bpchar'),
       host: type('other', 'inet'),
       spot: type('other', 'point'),
+      held: type('bigint', 'oid'),
       order: int,
       like: text,
     },

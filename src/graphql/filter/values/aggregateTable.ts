@@ -12,6 +12,9 @@ export interface Aggregate {
 const ordered = (type: ColumnType): ColumnType | undefined =>
   orderable(type) && !['boolean', 'uuid', 'bytea', 'other'].includes(type.kind) ? type : undefined;
 
+/** PostgreSQL doesn't add up oids. */
+const isAddable = (type: ColumnType): boolean => family(type) === 'number' && type.sqlType !== 'oid';
+
 /** Aggregates of filters and of the `Aggregates` field, by name. */
 export const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggregate>([
   ['min', { result: ordered, write: (x) => sql`min(${x})` }],
@@ -20,7 +23,7 @@ export const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggreg
     'avg',
     {
       result: (type) => {
-        if (family(type) === 'number') return type.kind === 'float' ? TYPES.float8 : TYPES.numeric;
+        if (isAddable(type)) return type.kind === 'float' ? TYPES.float8 : TYPES.numeric;
         return family(type) === 'interval' ? type : undefined;
       },
       write: (x) => sql`avg(${x})`,
@@ -30,8 +33,9 @@ export const AGGREGATES: ReadonlyMap<string, Aggregate> = new Map<string, Aggreg
     'sum',
     {
       result: (type) => {
-        if (isWholeNumber(type)) return type.kind === 'integer' ? TYPES.int8 : TYPES.numeric;
-        return family(type) === 'number' || family(type) === 'interval' ? type : undefined;
+        if (isAddable(type) && isWholeNumber(type))
+          return type.kind === 'integer' ? TYPES.int8 : TYPES.numeric;
+        return isAddable(type) || family(type) === 'interval' ? type : undefined;
       },
       write: (x) => sql`sum(${x})`,
     },
