@@ -57,6 +57,8 @@ describe('templates: errors', () => {
     ['{{ "2026-11-24".strftime("%Y") }}', 'format_date'],
     ['{% if 1 = 1 %}{% endif %}', '=='],
     ['{{ a', '}}'],
+    ['{{ a }', '}}'],
+    ['{% if a }x{% endif %}', '%}'],
     ['{% if a', '%}'],
     ['{{ “a” }}', 'straight quotes'],
     ['<style>a{#b { color: red }</style>', 'CSS'],

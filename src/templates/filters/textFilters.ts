@@ -75,11 +75,7 @@ function indent(input: Value, evaluation: Evaluation, width: Value, first: boole
   if (!isText(withNewline)) throw renderFault(`can't indent ${typeName(input)}`);
   const columns = isText(width) ? 0 : indexArgument(width);
   budget.checkWidth(columns);
-  const indentation = isText(width)
-    ? withNewline instanceof Markup
-      ? htmlOf(width, budget)
-      : textOf(width)
-    : ' '.repeat(Math.max(0, columns));
+  const indentation = isText(width) ? textOf(width) : ' '.repeat(Math.max(0, columns));
   const lines = splitLines(textOf(withNewline));
   budget.allocate(textOf(withNewline).length + lines.length * indentation.length);
   const [start = '', ...rest] = lines;

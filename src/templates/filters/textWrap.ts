@@ -1,6 +1,6 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
-import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
+import { strip } from '../values/whitespace.js';
 
 export interface WrapOptions {
   readonly width: number;
@@ -41,7 +41,7 @@ export function wrapLine(line: string, options: WrapOptions, budget: Budget): st
 }
 
 function isBlank(chunk: string | undefined): boolean {
-  return chunk !== undefined && chunk.trim() === '';
+  return chunk !== undefined && strip(chunk) === '';
 }
 
 /** Takes the chunks that fit one line off the end of the (reversed) chunks. */
@@ -49,7 +49,7 @@ function takeLine(chunks: string[], options: WrapOptions): string[] {
   const current: string[] = [];
   let length = 0;
   for (let next = chunks.at(-1); next !== undefined; next = chunks.at(-1)) {
-    const size = codePointLength(next);
+    const size = lengthUpTo(next, options.width + 1);
     if (length + size > options.width) {
       if (size > options.width) breakWord(chunks, next, current, length, options);
       break;
@@ -73,11 +73,31 @@ function breakWord(
     if (current.length === 0) current.push(chunks.pop() ?? '');
     return;
   }
-  let end = options.width - length;
-  if (options.breakOnHyphens && codePointLength(word) > end) {
-    const hyphen = sliceCodePoints(word, 0, end).lastIndexOf('-');
+  let end = unitIndex(word, options.width - length);
+  if (options.breakOnHyphens && end < word.length) {
+    const hyphen = word.slice(0, end).lastIndexOf('-');
     if (hyphen > 0 && /[^-]/.test(word.slice(0, hyphen))) end = hyphen + 1;
   }
-  current.push(sliceCodePoints(word, 0, end));
-  chunks[chunks.length - 1] = sliceCodePoints(word, end);
+  current.push(word.slice(0, end));
+  chunks[chunks.length - 1] = word.slice(end);
+}
+
+// Both read no more than a line: the rest of a long word is looked at again for each of its lines.
+
+/** The length in code points, but no more than `most`. */
+function lengthUpTo(text: string, most: number): number {
+  let length = 0;
+  for (let i = 0; i < text.length && length < most; i += unitsAt(text, i)) length++;
+  return length;
+}
+
+/** The UTF-16 index of a code point. */
+function unitIndex(text: string, count: number): number {
+  let index = 0;
+  for (let i = 0; i < count && index < text.length; i++) index += unitsAt(text, index);
+  return index;
+}
+
+function unitsAt(text: string, index: number): number {
+  return (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
 }

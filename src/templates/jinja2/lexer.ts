@@ -186,8 +186,11 @@ class Lexer {
     if (closing !== undefined) open.push(closing);
     else if (operator === ')' || operator === ']' || operator === '}') {
       const expected = open.pop();
-      if (expected === undefined)
-        throw syntaxFault(`unexpected '${operator}'`, Math.max(begin, this.position));
+      if (expected === undefined) {
+        const close = this.source.charAt(begin + 1) === '{' ? '}}' : '%}';
+        const hint = operator === '}' ? `close it with ${close}` : undefined;
+        throw syntaxFault(`unexpected '${operator}'`, Math.max(begin, this.position), hint);
+      }
       if (expected !== operator)
         throw syntaxFault(`unexpected '${operator}', expected '${expected}'`, this.position);
     }
