@@ -1,6 +1,7 @@
 import { limitFault, renderFault } from '../errors.js';
 import type { Fault } from '../errors.js';
 import { MAX_DIGITS } from './decimal.js';
+import { floatPower } from './power.js';
 import { Float, toFloat } from './value.js';
 import { strip } from './whitespace.js';
 import type { Value } from './value.js';
@@ -145,7 +146,7 @@ function divideBig(a: bigint, b: bigint): number {
 export function powInts(base: number | bigint, exponent: number | bigint): Value {
   if (exponent < 0) {
     if (base === 0) throw renderFault('0.0 cannot be raised to a negative power');
-    return toFloat(Number(base) ** Number(exponent));
+    return powFloats(Number(base), Number(exponent));
   }
   if (typeof base === 'number' && typeof exponent === 'number') {
     const power = base ** exponent;
@@ -162,7 +163,7 @@ export function powFloats(base: number, exponent: number): Value {
   if (base < 0 && Number.isFinite(base) && Number.isFinite(exponent) && !Number.isInteger(exponent)) {
     throw renderFault('complex numbers are not supported');
   }
-  const power = base ** exponent;
+  const power = floatPower(base, exponent);
   if (!Number.isFinite(power) && Number.isFinite(base) && Number.isFinite(exponent)) {
     throw renderFault('Numerical result out of range');
   }
@@ -240,7 +241,7 @@ export function parseInteger(text: string, base = 10): Value | undefined {
     if (/^0[0-9_]*[1-9]/.test(digits)) return undefined;
     base = 10;
   }
-  if (!/^[0-9a-z]+(?:_[0-9a-z]+)*$/.test(digits)) return undefined;
+  if (base < 2 || base > 36 || !/^[0-9a-z]+(?:_[0-9a-z]+)*$/.test(digits)) return undefined;
   return digitsInBase(digits.replaceAll('_', ''), base, negative);
 }
 
