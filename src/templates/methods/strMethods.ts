@@ -10,6 +10,7 @@ import { iterate } from '../values/iterate.js';
 import { asInteger, indexArgument } from '../values/numbers.js';
 import {
   capitalize,
+  caseFold,
   expandTabs,
   isLower,
   isTitle,
@@ -150,7 +151,7 @@ function every(kind: RegExp) {
 const METHODS = methodTable<string>(narrow, {
   upper: str((text) => text.toUpperCase()),
   lower: str((text) => text.toLowerCase()),
-  casefold: str((text) => text.toLowerCase().replaceAll('ß', 'ss')),
+  casefold: str(caseFold),
   capitalize: str(capitalize),
   title: str(titleCase),
   swapcase: str(swapCase),

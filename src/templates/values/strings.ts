@@ -84,11 +84,16 @@ const TITLE_CASE: Readonly<Record<string, string>> = {
   Ǌ: 'ǋ',
   ǳ: 'ǲ',
   Ǳ: 'ǲ',
+  ŉ: 'ʼN',
 };
+
+/** Title case already, or Georgian, whose words don't begin with a capital. */
+const KEPT_IN_TITLE = /[\p{Lt}\u10d0-\u10ff]/u;
 
 function titleCharacter(character: string): string {
   const special = TITLE_CASE[character];
   if (special !== undefined) return special;
+  if (KEPT_IN_TITLE.test(character)) return character;
   const upper = character.toUpperCase();
   if (upper.length === character.length) return upper;
   const [first = '', ...rest] = Array.from(upper);
@@ -98,20 +103,23 @@ function titleCharacter(character: string): string {
 /** Python's `text.capitalize()`. */
 export function capitalize(text: string): string {
   const first = hasAstral(text) ? String.fromCodePoint(text.codePointAt(0) ?? 0) : text.charAt(0);
-  return titleCharacter(first) + text.slice(first.length).toLowerCase();
+  // Lowered as a whole: a sigma depends on the letters around it.
+  return titleCharacter(first) + text.toLowerCase().slice(first.toLowerCase().length);
 }
 
 const CASED = /\p{Cased}/u;
+const CASED_RUN = /\p{Cased}+/gu;
 
 /** Python's `text.title()`: every letter after a non-letter is upper. */
 export function titleCase(text: string): string {
-  let out = '';
-  let afterCased = false;
-  for (const character of text) {
-    out += afterCased ? character.toLowerCase() : titleCharacter(character);
-    afterCased = CASED.test(character);
-  }
-  return out;
+  return text.replace(CASED_RUN, capitalize);
+}
+
+/** Python's `text.casefold()`: characters that differ in case only become the same. */
+export function caseFold(text: string): string {
+  const fold = (character: string) =>
+    character === 'ı' ? character : Array.from(character.toUpperCase(), (c) => c.toLowerCase()).join('');
+  return Array.from(text, fold).join('');
 }
 
 export function swapCase(text: string): string {
@@ -124,13 +132,10 @@ export function swapCase(text: string): string {
 }
 
 const UPPER = /[\p{Uppercase}\p{Lt}]/u;
-
-function isCase(text: string, convert: (text: string) => string): boolean {
-  return CASED.test(text) && convert(text) === text && !/\p{Lt}/u.test(text);
-}
+const LOWER = /[\p{Lowercase}\p{Lt}]/u;
 
 export function isUpper(text: string): boolean {
-  return isCase(text, (t) => t.toUpperCase()) || (CASED.test(text) && !/[\p{Ll}\p{Lt}]/u.test(text));
+  return CASED.test(text) && !LOWER.test(text);
 }
 
 export function isLower(text: string): boolean {
